@@ -1,0 +1,2 @@
+export const ROOMS: string[][];
+export function violations(file: string, text: string): string[];

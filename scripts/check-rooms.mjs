@@ -1,0 +1,155 @@
+// The house rules that no linter knows: import directions between the rooms of src/, each room's door, and the
+// bans on ambient time, randomness and I/O outside the seams. Prints one line per violation; exits 1 if there is any.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** Imports point upwards in this list only (DESIGN's table). Rooms in one row do not see each other. */
+export const ROOMS = [
+  ["runtime"],
+  ["contract"],
+  ["api"],
+  ["plan"],
+  ["render"],
+  ["kube"],
+  ["interpret"],
+  ["engine"],
+  ["apps"],
+  ["controllers"],
+  ["sdk"],
+  ["apiserver"],
+  ["embedded"],
+  ["sim"],
+  ["dashboard"],
+  ["cli"],
+];
+
+/** Rooms with a narrower view than the list gives, each for a reason. */
+const MAY_IMPORT = {
+  contract: [], // operators ship it as it is
+  plan: ["runtime", "contract", "api"],
+  render: ["runtime", "contract", "api", "plan"],
+  kube: ["runtime"], // the Kubernetes runtime knows nothing of Lockstep
+  interpret: ["runtime", "contract", "api", "kube"],
+  engine: ["runtime", "contract", "api", "kube"], // returns raw snapshots; knows no interpreter
+  sdk: ["runtime", "contract", "api"],
+  apiserver: ["runtime", "api"], // a Kubernetes server; the schema engine is api's
+};
+
+/** What reads ambient time, randomness or I/O. `new Date(value)` is a pure conversion and allowed. */
+const BANS = [
+  [/\bDate\.now\b/, "Date.now: take a Clock"],
+  [/\bnew Date\(\s*\)/, "new Date(): take a Clock"],
+  [/(?<![.\w])Date\(\s*\)/, "Date(): take a Clock"],
+  [/(?<![.\w])set(?:Timeout|Interval|Immediate)\b/, "timers: take a Clock"],
+  [/\bAbortSignal\.timeout\b/, "AbortSignal.timeout: take a Clock"],
+  [/\bMath\.random\b/, "Math.random: take a Random"],
+  [/\brandom(?:UUID|Bytes|Int)\b/, "node:crypto randomness: take a Random"],
+  [/(?<![.\w])performance\.now\b/, "performance.now: take a Clock"],
+  [/(?<![.\w])fetch\(/, "fetch: take a Transport"],
+  [/(?<![.\w])process\.hrtime\b/, "process.hrtime: take a Clock"],
+  [/^(?:export )?let /m, "mutable module state: put it into an object that somebody owns"],
+];
+
+const BANNED_IMPORTS = [
+  "node:timers",
+  "node:timers/promises",
+  "node:fs",
+  "node:fs/promises",
+  "node:net",
+  "node:tls",
+  "node:http",
+  "node:https",
+  "node:http2",
+  "node:child_process",
+  "node:zlib",
+  "node:dns",
+  "node:worker_threads",
+  "undici",
+];
+
+/** Files that are themselves the edge to the outside, each with the reason. Whole folders end with '/'. */
+const EDGES = [
+  "src/runtime/", // the seams themselves
+  "src/cli/", // a process: terminal, files, signals
+  "src/apiserver/front/", // the HTTP front of the socketless server
+  "src/kube/config/", // reads kubeconfig files and runs credential plugins
+];
+
+export function violations(file, text) {
+  const found = [];
+  const room = roomOf(file);
+  const code = withoutCommentsAndStrings(text);
+  const isTest = file.endsWith(".test.ts") || file.includes("/testing/");
+  const isEdge = EDGES.some((edge) => (edge.endsWith("/") ? file.startsWith(edge) : file === edge));
+
+  for (const { specifier, line } of importsOf(text)) {
+    const at = `${file}:${line}`;
+    if (!isEdge && !isTest && BANNED_IMPORTS.includes(specifier)) {
+      found.push(`${at}: imports ${specifier}: I/O goes through the seams of src/runtime`);
+    }
+    if (!specifier.startsWith(".")) continue;
+    const target = relative(".", resolve(dirname(file), specifier));
+    const targetRoom = roomOf(target);
+    if (!targetRoom || targetRoom === room) continue;
+    if (!isTest && !mayImport(room, targetRoom)) found.push(`${at}: ${room} may not import ${targetRoom}`);
+    if (target !== `src/${targetRoom}/index.ts` && !target.includes("/testing/")) {
+      found.push(`${at}: reaches behind the door of ${targetRoom}; import src/${targetRoom}/index.ts`);
+    }
+  }
+  if (isTest || isEdge) return found;
+  for (const [pattern, remedy] of BANS) {
+    const match = pattern.exec(code);
+    if (match) found.push(`${file}:${lineAt(code, match.index)}: ${remedy}`);
+  }
+  return found;
+}
+
+function mayImport(from, to) {
+  if (!from) return true;
+  const allowed = MAY_IMPORT[from];
+  if (allowed) return allowed.includes(to);
+  return rank(to) < rank(from);
+}
+
+function rank(room) {
+  const index = ROOMS.findIndex((row) => row.includes(room));
+  if (index < 0) throw new Error(`src/${room} is not in the list of rooms (scripts/check-rooms.mjs)`);
+  return index;
+}
+
+function roomOf(file) {
+  const match = /^src\/([^/]+)\//.exec(file);
+  return match?.[1];
+}
+
+function* importsOf(text) {
+  const pattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^import\s+)["']([^"']+)["']/gm;
+  for (const match of text.matchAll(pattern)) yield { specifier: match[1], line: lineAt(text, match.index) };
+}
+
+function lineAt(text, index) {
+  return text.slice(0, index).split("\n").length;
+}
+
+/** Keeps the line structure, so that positions stay right. */
+function withoutCommentsAndStrings(text) {
+  return text.replace(
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g,
+    (match) => match.replace(/[^\n]/g, " "),
+  );
+}
+
+function* sourceFiles(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* sourceFiles(path);
+    else if (/\.tsx?$/.test(entry.name)) yield path;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const found = [...sourceFiles("src")].flatMap((file) => violations(file, readFileSync(file, "utf8")));
+  for (const line of found) console.error(line);
+  process.exit(found.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,37 @@
+/** `Working`: not done with this epoch yet. `Done`: everything this epoch asks for is in place. `Failed`: it cannot be. */
+export type ReportPhase = "Working" | "Done" | "Failed";
+
+/**
+ * What an operator on the contract writes, in one status write, as `status.crossCluster`. Every figure is about the
+ * epoch and revision it names, read at the start of the reconcile that wrote it.
+ */
+export interface MemberReport {
+  epoch: number;
+  revision: string;
+  phase: ReportPhase;
+  /** Instances this cluster should run. */
+  desired: number;
+  /** Instances that run `revision`. */
+  updated: number;
+  ready: number;
+  /** The leading instance's name if it is in this cluster; "" or absent if it is not, or is not known. */
+  leader?: string;
+  message?: string;
+}
+
+const PHASES: readonly string[] = ["Working", "Done", "Failed"] satisfies ReportPhase[];
+
+/** Reads `status.crossCluster` as far as it keeps to the contract; anything else is undefined, which is never "done". */
+export function parseMemberReport(value: unknown): MemberReport | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { epoch, revision, phase, desired, updated, ready, leader, message } = value as Record<string, unknown>;
+  if (!isCount(epoch) || !isCount(desired) || !isCount(updated) || !isCount(ready)) return undefined;
+  if (typeof revision !== "string" || typeof phase !== "string" || !PHASES.includes(phase)) return undefined;
+  if (leader !== undefined && typeof leader !== "string") return undefined;
+  if (message !== undefined && typeof message !== "string") return undefined;
+  return { epoch, revision, phase: phase as ReportPhase, desired, updated, ready, leader, message };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

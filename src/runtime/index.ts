@@ -1,0 +1,16 @@
+/**
+ * The seams. Time, randomness and I/O reach the rest of Lockstep only through what this room defines, as constructor
+ * arguments, so that the very same code runs on a wall clock and sockets in production and on virtual time and
+ * in-memory calls in the simulator. Imports nothing of Lockstep.
+ */
+export type { Clock } from "./clock.ts";
+export { retryDelayMs, systemClock } from "./clock.ts";
+export type { Json, JsonObject } from "./json.ts";
+export { isJsonObject } from "./json.ts";
+export { LIMITS } from "./limits.ts";
+export type { Log, LogFields, LogLevel } from "./log.ts";
+export { lineLog, silentLog } from "./log.ts";
+export type { Random } from "./random.ts";
+export { seededRandom, systemRandom } from "./random.ts";
+export type { Headers, HttpRequest, HttpResponse, HttpStream, Transport } from "./transport.ts";
+export { TransportError } from "./transport.ts";
