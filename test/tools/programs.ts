@@ -1,0 +1,150 @@
+/**
+ * The real programs that suites run against, built once from their pinned Go modules into a cache folder outside the
+ * repository. An environment variable may point at a folder of programs that are already built.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+interface Program {
+  module: "kubernetes" | "karmada" | "etcd";
+  package: string;
+}
+
+const PROGRAMS = {
+  "kube-apiserver": { module: "kubernetes", package: "k8s.io/kubernetes/cmd/kube-apiserver" },
+  "kube-controller-manager": { module: "kubernetes", package: "k8s.io/kubernetes/cmd/kube-controller-manager" },
+  kubectl: { module: "kubernetes", package: "k8s.io/kubernetes/cmd/kubectl" },
+  "karmada-controller-manager": { module: "karmada", package: "github.com/karmada-io/karmada/cmd/controller-manager" },
+  "karmada-scheduler": { module: "karmada", package: "github.com/karmada-io/karmada/cmd/scheduler" },
+  "karmada-webhook": { module: "karmada", package: "github.com/karmada-io/karmada/cmd/webhook" },
+  "karmada-aggregated-apiserver": {
+    module: "karmada",
+    package: "github.com/karmada-io/karmada/cmd/aggregated-apiserver",
+  },
+  karmadactl: { module: "karmada", package: "github.com/karmada-io/karmada/cmd/karmadactl" },
+  etcd: { module: "etcd", package: "go.etcd.io/etcd/server/v3" },
+  etcdctl: { module: "etcd", package: "go.etcd.io/etcd/etcdctl/v3" },
+} as const satisfies Record<string, Program>;
+
+export type ProgramName = keyof typeof PROGRAMS;
+
+const MODULES = {
+  kubernetes: {
+    main: "k8s.io/kubernetes",
+    tags: "",
+    // Servers and clients report v0.0.0 without these, and Karmada then misjudges what a member can do.
+    versionVariables: ["k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"],
+  },
+  karmada: {
+    main: "github.com/karmada-io/karmada",
+    tags: "kubernetes_protomessage_one_more_release",
+    versionVariables: ["github.com/karmada-io/karmada/pkg/version.gitVersion"],
+  },
+  etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+} as const;
+
+/** Thrown when a real program is neither at hand nor buildable; the message says what to install. */
+export class ProgramUnavailableError extends Error {
+  override readonly name = "ProgramUnavailableError";
+}
+
+export function cacheFolder(): string {
+  return process.env.LOCKSTEP_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "lockstep");
+}
+
+/** The version of a Go module as its go.mod under test/tools pins it. */
+export function pinnedVersion(module: Program["module"]): string {
+  const { main } = MODULES[module];
+  const text = readFileSync(join(moduleFolder(module), "go.mod"), "utf8");
+  const version = new RegExp(`(?:^|\\s)${main.replaceAll(".", "\\.")} (v\\S+)`).exec(text)?.[1];
+  if (version === undefined) throw new Error(`test/tools/${module}/go.mod does not pin ${main}`);
+  return version;
+}
+
+/** Paths of the named programs; those that are missing are built first, one line each on stderr. */
+export async function ensurePrograms<Name extends ProgramName>(names: readonly Name[]): Promise<Record<Name, string>> {
+  const paths: Partial<Record<Name, string>> = {};
+  for (const name of names) paths[name] = await ensureProgram(name);
+  return paths as Record<Name, string>;
+}
+
+async function ensureProgram(name: ProgramName): Promise<string> {
+  const given = process.env.LOCKSTEP_KARMADA_BIN;
+  if (given !== undefined && existsSync(join(given, name))) return join(given, name);
+
+  const { module, package: pkg } = PROGRAMS[name];
+  const version = pinnedVersion(module);
+  const folder = join(cacheFolder(), "bin", `${module}-${version}-${lockHash(module)}`);
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
+
+  mkdirSync(folder, { recursive: true });
+  console.error(`building ${name} ${version} (once; kept in ${folder})`);
+  const { tags, versionVariables } = MODULES[module];
+  const ldflags = ["-s", "-w", ...versionVariables.map((variable) => `-X ${variable}=${version}`)].join(" ");
+  // Built beside its place and renamed, so that a build that was cut off leaves nothing that looks finished.
+  const partial = `${path}.${process.pid}.partial`;
+  const args = ["build", "-trimpath", "-tags", tags, "-ldflags", ldflags, "-o", partial, pkg];
+  await run("go", args, moduleFolder(module), name);
+  renameSync(partial, path);
+  return path;
+}
+
+function run(command: string, args: string[], cwd: string, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd,
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-buildvcs=false -mod=readonly" },
+    });
+    child.on("error", (error) => {
+      reject(
+        new ProgramUnavailableError(
+          `${name} is built from its Go module, and '${command}' could not be started (${error.message}): ` +
+            "install Go 1.26 or newer, or set LOCKSTEP_KARMADA_BIN to a folder that holds the programs",
+        ),
+      );
+    });
+    child.on("exit", (code) => {
+      if (code === 0) resolve();
+      else
+        reject(new ProgramUnavailableError(`building ${name} failed with exit code ${code}; the lines above say why`));
+    });
+  });
+}
+
+function moduleFolder(module: Program["module"]): string {
+  return new URL(`./${module}/`, import.meta.url).pathname;
+}
+
+/** Changes when any pinned dependency does, so that a cached program is never that of other pins. */
+function lockHash(module: Program["module"]): string {
+  const hash = createHash("sha256");
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleFolder(module), file)));
+  return hash.digest("hex").slice(0, 8);
+}
+
+/** Where the pinned module's own files (CRDs, manifests) are on this machine. */
+export async function moduleSource(module: Program["module"]): Promise<string> {
+  const { main } = MODULES[module];
+  return new Promise((resolve, reject) => {
+    const child = spawn("go", ["list", "-m", "-f", "{{.Dir}}", main], { cwd: moduleFolder(module) });
+    let out = "";
+    child.stdout.on("data", (data) => {
+      out += data;
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (code === 0 && out.trim() !== "") resolve(out.trim());
+      else
+        reject(
+          new ProgramUnavailableError(
+            `the Go module ${main} is not on this machine: run 'go mod download' in test/tools/${module}`,
+          ),
+        );
+    });
+  });
+}
