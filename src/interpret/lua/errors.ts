@@ -1,0 +1,46 @@
+/** Thrown when a script does not compile: its text is not Lua, or it nests deeper than the engine allows. */
+export class LuaSyntaxError extends Error {
+  readonly script: string;
+  readonly line: number;
+  readonly reason: string;
+
+  constructor(script: string, line: number, reason: string) {
+    super(`${script}:${line}: ${reason}`);
+    this.name = "LuaSyntaxError";
+    this.script = script;
+    this.line = line;
+    this.reason = reason;
+  }
+}
+
+/** Thrown when a script fails while it runs, or returns what has no JSON form. `reason` is the text without position. */
+export class LuaRuntimeError extends Error {
+  readonly script: string;
+  readonly line: number;
+  readonly reason: string;
+
+  constructor(script: string, line: number, reason: string) {
+    super(`${script}:${line}: ${reason}`);
+    this.name = "LuaRuntimeError";
+    this.script = script;
+    this.line = line;
+    this.reason = reason;
+  }
+}
+
+export type LuaLimitName = "fuel" | "memory" | "depth";
+
+/** Thrown when a script used up one of its limits. No pcall inside the script can catch it. */
+export class LuaLimitError extends Error {
+  readonly script: string;
+  readonly line: number;
+  readonly limit: LuaLimitName;
+
+  constructor(script: string, line: number, limit: LuaLimitName, detail: string) {
+    super(`${script}:${line}: ${detail}`);
+    this.name = "LuaLimitError";
+    this.script = script;
+    this.line = line;
+    this.limit = limit;
+  }
+}
