@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { Agent, request } from "undici";
+import { parseAllDocuments } from "yaml";
+
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; [key: string]: unknown };
+  [key: string]: unknown;
+}
+
+/** The harness's own bare client: it must work before, and judge independently of, the client that is being tested. */
+export class Api {
+  readonly server: string;
+  readonly #agent: Agent;
+
+  constructor(server: string, tls: { ca: string; cert: string; key: string }) {
+    this.server = server;
+    this.#agent = new Agent({ connect: tls, bodyTimeout: 0 });
+  }
+
+  async request(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+    type = "application/json",
+  ) {
+    const response = await request(`${this.server}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      headers: { "content-type": type, accept: "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return { status: response.statusCode, text: await response.body.text() };
+  }
+
+  async get<T = KubeObject>(path: string): Promise<T | undefined> {
+    const { status, text } = await this.request("GET", path);
+    if (status === 404) return undefined;
+    if (status !== 200) throw new Error(`GET ${this.server}${path}: ${status} ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  async ok(path: string): Promise<boolean> {
+    return (await this.request("GET", path)).status === 200;
+  }
+
+  /** Server-side apply, by force: the harness's word is final. */
+  async apply(object: KubeObject, manager = "lockstep-harness"): Promise<KubeObject> {
+    const path = `${collectionPath(object)}/${object.metadata.name}?fieldManager=${manager}&force=true`;
+    const { status, text } = await this.request("PATCH", path, object, "application/apply-patch+yaml");
+    if (status >= 300)
+      throw new Error(`apply ${object.kind} ${object.metadata.name} on ${this.server}: ${status} ${text}`);
+    return JSON.parse(text) as KubeObject;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+const CLUSTER_SCOPED = new Set([
+  "Namespace",
+  "Node",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "CustomResourceDefinition",
+  "APIService",
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+  "ClusterOverridePolicy",
+  "ClusterPropagationPolicy",
+  "ResourceInterpreterCustomization",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+]);
+
+function collectionPath({ apiVersion, kind, metadata }: KubeObject): string {
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const scope = CLUSTER_SCOPED.has(kind) ? "" : `/namespaces/${metadata.namespace ?? "default"}`;
+  return `${root}${scope}/${plural(kind)}`;
+}
+
+function plural(kind: string): string {
+  const lower = kind.toLowerCase();
+  return lower.endsWith("y") ? `${lower.slice(0, -1)}ies` : lower.endsWith("s") ? `${lower}es` : `${lower}s`;
+}
+
+/** The objects of a YAML file, after its holes ({{caBundle}} and such) and other texts were filled in. */
+export function objectsOf(file: string, fill: Record<string, string> = {}): KubeObject[] {
+  let text = readFileSync(file, "utf8");
+  for (const [hole, value] of Object.entries(fill)) text = text.replaceAll(hole, value);
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as KubeObject | null)
+    .filter((object) => object !== null);
+}
