@@ -1,7 +1,39 @@
 import type { JsonObject } from "../../runtime/index.ts";
-import type { CompiledSchema } from "./types.ts";
+import { applyDefaults } from "./defaults.ts";
+import { isTooDeep } from "./json.ts";
+import { parseSchema } from "./parse.ts";
+import { pruneObject } from "./prune.ts";
+import { checkRules, compileRules } from "./rules.ts";
+import { checkStructural } from "./structural.ts";
+import type { CompiledSchema, FieldError, FieldErrorKind } from "./types.ts";
+import { checkUniqueness, checkValue } from "./values.ts";
+import { wording } from "./wording.ts";
+
+/** Where one of these is wrong, rules would only repeat the complaint or fail on a value of the wrong type. */
+const BLOCKS_RULES: readonly FieldErrorKind[] = ["NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"];
 
 /** Reads a CRD version's `schema.openAPIV3Schema`. Throws SchemaError. */
-export function compileSchema(_openAPIV3Schema: JsonObject): CompiledSchema {
-  return { prune: () => [], applyDefaults: () => {}, validate: () => [] };
+export function compileSchema(openAPIV3Schema: JsonObject): CompiledSchema {
+  const root = parseSchema(openAPIV3Schema);
+  checkStructural(root);
+  const rules = compileRules(root, true);
+  return {
+    prune: (value) => pruneObject(root, value),
+    applyDefaults: (value) => {
+      if (!isTooDeep(value)) applyDefaults(root, value);
+    },
+    validate(value, old): FieldError[] {
+      if (isTooDeep(value) || (old && isTooDeep(old))) {
+        return [wording.invalidWhole("", "the object is nested too deeply")];
+      }
+      const errors = [...checkValue(root, value, "", old), ...checkUniqueness(root, value, "")];
+      if (rules === undefined) return errors;
+      if (errors.some((error) => BLOCKS_RULES.includes(error.kind))) {
+        const skipped =
+          "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+        return [...errors, wording.invalid("", null, skipped)];
+      }
+      return [...errors, ...checkRules(rules, value, old)];
+    },
+  };
 }

@@ -1,0 +1,82 @@
+import { type CelInput, celList, celMap } from "@bufbuild/cel";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { fieldNames, ownField } from "./json.ts";
+import type { SchemaNode } from "./node.ts";
+
+/** Words that CEL's grammar keeps for itself; a field so named is written `__namespace__` in a rule. */
+const RESERVED = new Set(
+  "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  ),
+);
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+};
+
+/** How a rule writes the field's name; undefined if no rule can (Kubernetes hides such fields from rules). */
+export function escapeFieldName(name: string): string | undefined {
+  if (!/^[A-Za-z_./-][\w./-]*$/.test(name)) return undefined;
+  if (RESERVED.has(name)) return `__${name}__`;
+  return name.replace(/__|[-./]/g, (match) => ESCAPES[match] ?? match);
+}
+
+/** What rules see of an object's metadata; nothing else, so that no rule can depend on labels or owners. */
+export const VISIBLE_METADATA: readonly string[] = ["name", "generateName"];
+
+/**
+ * The value as rules see it: integers as CEL ints (a bare JavaScript number is a CEL double), declared fields alone,
+ * nulls where the schema allows them.
+ */
+export function toCelValue(node: SchemaNode, value: Json, isObjectRoot = false): CelInput {
+  if (typeof value === "number") return numberValue(node, value);
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    const items = node.items;
+    return celList(items ? value.map((item) => toCelValue(items, item)) : []);
+  }
+  const entries = new Map<string, CelInput>();
+  if (isObjectRoot || node.embedded) addMeta(entries, value);
+  for (const name of fieldNames(value)) {
+    const field = ownField(value, name);
+    if (field === undefined) continue;
+    const property = node.properties.get(name);
+    const key = property ? escapeFieldName(name) : name;
+    const schema = property ?? (node.additional === "anything" ? undefined : node.additional);
+    if (schema && key !== undefined && !(field === null && !schema.nullable))
+      entries.set(key, toCelValue(schema, field));
+  }
+  return mapValue(entries);
+}
+
+function numberValue(node: SchemaNode, value: number): bigint | number {
+  const isInteger = node.type === "integer" || node.intOrString;
+  return isInteger && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+function addMeta(entries: Map<string, CelInput>, object: JsonObject): void {
+  for (const name of ["apiVersion", "kind"]) {
+    const value = ownField(object, name);
+    if (typeof value === "string") entries.set(name, value);
+  }
+  const metadata = ownField(object, "metadata");
+  if (!isJsonObject(metadata)) return;
+  const visible = new Map<string, CelInput>();
+  for (const name of VISIBLE_METADATA) {
+    const value = ownField(metadata, name);
+    if (typeof value === "string") visible.set(name, value);
+  }
+  entries.set("metadata", mapValue(visible));
+}
+
+/** The library takes a field that is null for absent in `has()` and `in`; Kubernetes does not. */
+function mapValue(entries: Map<string, CelInput>): CelInput {
+  const map = celMap(entries);
+  if ([...entries.values()].includes(null)) {
+    Object.defineProperty(map, "has", { value: (key: unknown) => typeof key === "string" && entries.has(key) });
+  }
+  return map;
+}

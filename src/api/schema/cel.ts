@@ -1,0 +1,115 @@
+import { type CelInput, CelScalar, celEnv, celFunc, isCelError, parse, plan } from "@bufbuild/cel";
+import { checkReferences, type Expression } from "./cel-check.ts";
+import { KUBERNETES_FUNCTIONS } from "./cel-functions.ts";
+import type { SchemaNode } from "./node.ts";
+import { messageOf } from "./parse.ts";
+
+/**
+ * The port to the CEL library: nothing else of Lockstep knows which one it is. A program is compiled once and run often;
+ * running it never throws.
+ */
+export interface CelProgram {
+  readonly usesOldSelf: boolean;
+  run(self: CelInput, oldSelf: CelInput | undefined, budget: CelBudget): CelOutcome;
+}
+
+export type CelOutcome = { ok: true; value: unknown } | { ok: false; reason: string };
+
+/** Thrown when an expression cannot be compiled. */
+export class CelCompileError extends Error {
+  override readonly name = "CelCompileError";
+}
+
+// Kubernetes allows ten million cost units a request, about a second; one turn of a loop costs it ten units or more.
+const LOOP_TURNS_PER_VALIDATION = 200_000;
+
+/** How much all rules of one validation may do together: a rule that loops over a loop must not hold the process up. */
+export class CelBudget {
+  private left = LOOP_TURNS_PER_VALIDATION;
+
+  get isSpent(): boolean {
+    return this.left < 0;
+  }
+
+  spend(): void {
+    this.left -= 1;
+    if (this.isSpent) throw new Error("cost limit exceeded");
+  }
+}
+
+/** Every loop's condition passes through this function, which counts the turn. No rule can write the name. */
+const TURN = "@turn";
+
+export function compileExpression(source: string, node: SchemaNode, isObjectRoot: boolean): CelProgram {
+  let budget = new CelBudget();
+  const env = celEnv({
+    funcs: [
+      ...KUBERNETES_FUNCTIONS,
+      celFunc(TURN, [CelScalar.DYN], CelScalar.DYN, (condition) => {
+        budget.spend();
+        return condition;
+      }),
+    ],
+  });
+  const parsed = attempt(() => parse(source));
+  if (parsed.expr === undefined) throw new CelCompileError("the expression is empty");
+  const known = (name: string) => env.funcs.find(name) !== undefined;
+  const { problem, usesOldSelf } = checkReferences(parsed.expr, node, isObjectRoot, known);
+  if (problem) throw new CelCompileError(problem);
+  countTurns(parsed.expr);
+  const evaluate = attempt(() => plan(env, parsed));
+  return {
+    usesOldSelf,
+    run(self, oldSelf, allowed) {
+      budget = allowed;
+      try {
+        const result = evaluate(oldSelf === undefined ? { self } : { self, oldSelf });
+        if (budget.isSpent) return { ok: false, reason: "cost limit exceeded" };
+        return isCelError(result) ? { ok: false, reason: asKubernetes(result.message) } : { ok: true, value: result };
+      } catch (error) {
+        return { ok: false, reason: asKubernetes(messageOf(error)) };
+      }
+    },
+  };
+}
+
+function attempt<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw new CelCompileError(messageOf(error));
+  }
+}
+
+function asKubernetes(message: string): string {
+  const missing = /^field not found: (.*)$/.exec(message);
+  if (missing) return `no such key: ${missing[1]}`;
+  const index = /^index (-?\d+) out of bounds/.exec(message);
+  if (index) return `index out of bounds: ${index[1]}`;
+  return message.startsWith("found no matching overload") ? `no such overload: ${message}` : message;
+}
+
+function countTurns(expression: Expression): void {
+  const kind = expression.exprKind;
+  if (kind.case === "comprehensionExpr" && kind.value.loopCondition) {
+    const condition = kind.value.loopCondition;
+    kind.value.loopCondition = {
+      $typeName: "cel.expr.Expr",
+      id: condition.id,
+      exprKind: {
+        case: "callExpr",
+        value: { $typeName: "cel.expr.Expr.Call", function: TURN, args: [condition] },
+      },
+    };
+    for (const part of [kind.value.iterRange, kind.value.accuInit, kind.value.loopStep, kind.value.result, condition]) {
+      if (part) countTurns(part);
+    }
+  }
+  if (kind.case === "callExpr") {
+    if (kind.value.target) countTurns(kind.value.target);
+    kind.value.args.forEach(countTurns);
+  }
+  if (kind.case === "selectExpr" && kind.value.operand) countTurns(kind.value.operand);
+  if (kind.case === "listExpr") kind.value.elements.forEach(countTurns);
+  if (kind.case === "structExpr") for (const entry of kind.value.entries) if (entry.value) countTurns(entry.value);
+}

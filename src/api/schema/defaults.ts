@@ -1,0 +1,53 @@
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { fieldNames, ownField, setField } from "./json.ts";
+import type { SchemaNode } from "./node.ts";
+
+/**
+ * Adds the schema's defaults, in place. A null where null is not allowed counts as absent: it is replaced by the default
+ * or removed. Defaults of nested fields apply inside values that are there, or that a default has just put there.
+ */
+export function applyDefaults(node: SchemaNode, value: Json | undefined): void {
+  if (Array.isArray(value)) defaultItems(node, value);
+  else if (isJsonObject(value)) defaultFields(node, value);
+}
+
+function defaultItems(node: SchemaNode, list: Json[]): void {
+  const items = node.items;
+  if (items === undefined) return;
+  list.forEach((item, index) => {
+    if (item === null && !items.nullable && items.defaultValue !== undefined) {
+      list[index] = structuredClone(items.defaultValue);
+    }
+    applyDefaults(items, list[index]);
+  });
+}
+
+function defaultFields(node: SchemaNode, object: JsonObject): void {
+  for (const name of fieldNames(object)) {
+    const field = fieldNode(node, name);
+    if (field && ownField(object, name) === null && !field.nullable && field.defaultValue === undefined) {
+      delete object[name];
+    }
+  }
+  node.properties.forEach((property, name) => {
+    if (property.defaultValue === undefined) return;
+    const current = ownField(object, name);
+    if (current === undefined || (current === null && !property.nullable)) {
+      setField(object, name, structuredClone(property.defaultValue));
+    }
+  });
+  for (const name of fieldNames(object)) {
+    const field = fieldNode(node, name);
+    if (field === undefined) continue;
+    if (ownField(object, name) === null && !field.nullable && field.defaultValue !== undefined) {
+      setField(object, name, structuredClone(field.defaultValue));
+    }
+    applyDefaults(field, ownField(object, name));
+  }
+}
+
+function fieldNode(node: SchemaNode, name: string): SchemaNode | undefined {
+  const property = node.properties.get(name);
+  if (property) return property;
+  return node.additional === "anything" ? undefined : node.additional;
+}

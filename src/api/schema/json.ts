@@ -1,0 +1,65 @@
+import { isJsonObject, type Json, type JsonObject, LIMITS } from "../../runtime/index.ts";
+
+/** The value of an own field; inherited ones (`__proto__`, `constructor`) do not exist. */
+export function ownField(object: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own field, also one named `__proto__`. */
+export function setField(object: JsonObject, key: string, value: Json): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+/** The names of the fields that are there; a field set to undefined is not. */
+export function fieldNames(object: JsonObject): string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined);
+}
+
+export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left)) {
+    return (
+      Array.isArray(right) && left.length === right.length && left.every((item, index) => jsonEqual(item, right[index]))
+    );
+  }
+  if (!isJsonObject(left) || !isJsonObject(right)) return false;
+  const names = fieldNames(left);
+  return (
+    names.length === fieldNames(right).length &&
+    names.every((name) => jsonEqual(ownField(left, name), ownField(right, name)))
+  );
+}
+
+/** JSON with sorted keys: two values have the same text exactly if they are equal. */
+export function canonicalText(value: Json | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  if (isJsonObject(value)) {
+    const fields = fieldNames(value)
+      .sort()
+      .map((name) => `${JSON.stringify(name)}:${canonicalText(ownField(value, name))}`);
+    return `{${fields.join(",")}}`;
+  }
+  return JSON.stringify(value ?? null);
+}
+
+/** Whether recursion over the value is safe. Itself without recursion. */
+export function isTooDeep(value: Json): boolean {
+  let level: Json[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > LIMITS.jsonDepth) return true;
+    const next: Json[] = [];
+    for (const item of level) {
+      if (Array.isArray(item)) {
+        for (const child of item) if (typeof child === "object" && child !== null) next.push(child);
+      } else if (isJsonObject(item)) {
+        for (const child of Object.values(item)) if (typeof child === "object" && child !== null) next.push(child);
+      }
+    }
+    level = next;
+  }
+  return false;
+}
