@@ -1,0 +1,61 @@
+import type { Clock } from "../runtime/index.ts";
+
+/** The reason of an abort that a deadline caused. */
+export class DeadlineReached extends Error {
+  override readonly name = "DeadlineReached";
+  readonly afterMs: number;
+  constructor(afterMs: number) {
+    super(`deadline of ${afterMs} ms reached`);
+    this.afterMs = afterMs;
+  }
+}
+
+/**
+ * Runs `work` with a signal that aborts when the time is over or the parent aborts, and settles at that moment even if
+ * the work does not listen. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request on
+ * a parent that lives as long as the process.
+ */
+export async function withDeadline<Value>(
+  clock: Clock,
+  durationMs: number,
+  parent: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  parent?.throwIfAborted();
+  const inner = new AbortController();
+  const timer = new AbortController();
+  const onParentAbort = () => inner.abort(parent?.reason);
+  parent?.addEventListener("abort", onParentAbort, { once: true });
+  clock.sleep(durationMs, timer.signal).then(
+    () => inner.abort(new DeadlineReached(durationMs)),
+    () => {},
+  );
+  try {
+    return await orAbort(work(inner.signal), inner.signal);
+  } finally {
+    timer.abort();
+    parent?.removeEventListener("abort", onParentAbort);
+  }
+}
+
+/** The promise's outcome, or the signal's reason if that comes first. */
+export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) {
+      promise.catch(() => {});
+      return onAbort();
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** A controller that aborts with its parent, until it is let go. */
+export function childAbort(parent: AbortSignal): { controller: AbortController; letGo: () => void } {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(parent.reason);
+  if (parent.aborted) onAbort();
+  else parent.addEventListener("abort", onAbort, { once: true });
+  return { controller, letGo: () => parent.removeEventListener("abort", onAbort) };
+}

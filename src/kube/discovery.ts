@@ -1,0 +1,105 @@
+import { type Clock, isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { NotFoundError, UnknownKindError } from "./errors.ts";
+import { groupPath, type Resource, resource } from "./resource.ts";
+import type { RequestOptions } from "./sender.ts";
+
+/** A kind that was not there is asked for again after this: fast enough for a CRD just installed, no flood of requests. */
+const MISS_REFRESH_MS = 1_000;
+/** Answers are taken as still right for this long; a kind can move scope or plural only by being deleted first. */
+const FRESH_MS = 10 * 60_000;
+
+interface GroupVersion {
+  readonly kinds: ReadonlyMap<string, Resource>;
+  readonly readAtMs: number;
+}
+
+export interface DiscoveryOptions {
+  readonly clock: Clock;
+  readonly getJson: (path: string, options: RequestOptions) => Promise<JsonObject>;
+}
+
+/** From kind to REST path, as the server says. Remembers answers, and asks again for what it does not know. */
+export class Discovery {
+  readonly #clock: Clock;
+  readonly #getJson: DiscoveryOptions["getJson"];
+  readonly #known = new Map<string, GroupVersion>();
+  readonly #underWay = new Map<string, Promise<GroupVersion>>();
+
+  constructor(options: DiscoveryOptions) {
+    this.#clock = options.clock;
+    this.#getJson = options.getJson;
+  }
+
+  /** Throws UnknownKindError when the server does not serve the kind. */
+  async resource(apiVersion: string, kind: string, options: RequestOptions = {}): Promise<Resource> {
+    const known = this.#known.get(apiVersion);
+    const ageMs = known ? this.#clock.monotonicMs() - known.readAtMs : Number.POSITIVE_INFINITY;
+    const found = known?.kinds.get(kind);
+    if (found && ageMs < FRESH_MS) return found;
+    if (known && !found && ageMs < MISS_REFRESH_MS) throw new UnknownKindError(apiVersion, kind);
+    const read = (await this.#read(apiVersion, options)).kinds.get(kind);
+    if (!read) throw new UnknownKindError(apiVersion, kind);
+    return read;
+  }
+
+  /** All kinds of one apiVersion; none when the server does not serve it. */
+  async kinds(apiVersion: string, options: RequestOptions = {}): Promise<Resource[]> {
+    return [...(await this.#read(apiVersion, options)).kinds.values()];
+  }
+
+  /** The versions of a group, the one the server prefers first; none when it does not serve the group. */
+  async versions(group: string, options: RequestOptions = {}): Promise<string[]> {
+    try {
+      const answer = await this.#getJson(`/apis/${group}`, options);
+      const preferred = isJsonObject(answer.preferredVersion) ? answer.preferredVersion.version : undefined;
+      const all = (Array.isArray(answer.versions) ? answer.versions : [])
+        .filter(isJsonObject)
+        .map((version) => version.version)
+        .filter((version) => typeof version === "string");
+      return all.sort((a, b) => Number(b === preferred) - Number(a === preferred));
+    } catch (error) {
+      if (error instanceof NotFoundError) return [];
+      throw error;
+    }
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Several callers share one request; one caller's abort must not fail the others, so none is passed on. */
+  #read(apiVersion: string, options: RequestOptions): Promise<GroupVersion> {
+    const running = this.#underWay.get(apiVersion);
+    if (running) return running;
+    const { signal: _notShared, ...shared } = options;
+    const reading = this.#readNow(apiVersion, shared).finally(() => this.#underWay.delete(apiVersion));
+    this.#underWay.set(apiVersion, reading);
+    return reading;
+  }
+
+  async #readNow(apiVersion: string, options: RequestOptions): Promise<GroupVersion> {
+    let kinds = new Map<string, Resource>();
+    try {
+      kinds = readKinds(apiVersion, await this.#getJson(groupPath(apiVersion), options));
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    const read = { kinds, readAtMs: this.#clock.monotonicMs() };
+    this.#known.set(apiVersion, read);
+    return read;
+  }
+}
+
+function readKinds(apiVersion: string, list: JsonObject): Map<string, Resource> {
+  const kinds = new Map<string, Resource>();
+  for (const entry of Array.isArray(list.resources) ? list.resources : []) {
+    if (!isJsonObject(entry) || typeof entry.name !== "string" || typeof entry.kind !== "string") continue;
+    // Subresources ('pods/status') repeat the kind of their parent, or bring one of another group.
+    if (entry.name.includes("/") || kinds.has(entry.kind)) continue;
+    kinds.set(
+      entry.kind,
+      resource({ apiVersion, kind: entry.kind, plural: entry.name, namespaced: entry.namespaced === true }),
+    );
+  }
+  return kinds;
+}
