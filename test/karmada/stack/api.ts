@@ -9,6 +9,11 @@ export interface KubeObject {
   [key: string]: unknown;
 }
 
+export interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  object: KubeObject;
+}
+
 /** The harness's own bare client: it must work before, and judge independently of, the client that is being tested. */
 export class Api {
   readonly server: string;
@@ -43,6 +48,24 @@ export class Api {
 
   async ok(path: string): Promise<boolean> {
     return (await this.request("GET", path)).status === 200;
+  }
+
+  /** The events of one watch, the present state first; ends when the server ends it. */
+  async *watch(path: string, signal?: AbortSignal): AsyncGenerator<WatchEvent> {
+    const response = await request(`${this.server}${path}${path.includes("?") ? "&" : "?"}watch=true`, {
+      dispatcher: this.#agent,
+      headers: { accept: "application/json" },
+      signal,
+    });
+    if (response.statusCode !== 200)
+      throw new Error(`watch ${path}: ${response.statusCode} ${await response.body.text()}`);
+    response.body.setEncoding("utf8");
+    let rest = "";
+    for await (const chunk of response.body) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
+    }
   }
 
   /** Server-side apply, by force: the harness's word is final. */

@@ -10,6 +10,7 @@ import { type KubeconfigContext, writeKubeconfig } from "../../../src/apiserver/
 import { systemClock } from "../../../src/runtime/index.ts";
 import { ensurePrograms, moduleSource } from "../../tools/programs.ts";
 import { Api, objectsOf } from "./api.ts";
+import type { KubeletSettings } from "./kubelet.ts";
 import { freePorts, Processes, stopRecorded } from "./processes.ts";
 
 export const STACK_PROGRAMS = [
@@ -24,6 +25,9 @@ export const STACK_PROGRAMS = [
 ] as const;
 
 const READY_TIMEOUT_MS = 120_000;
+// Short enough for suites, long enough that two overlapping restarts are seen as two.
+const KUBELET_START_MS = 300;
+const KUBELET_STOP_MS = 200;
 const HOSTS = ["127.0.0.1", "localhost"];
 const ADMIN = { name: "system:admin", groups: ["system:masters"] };
 
@@ -176,6 +180,7 @@ class Boot {
     this.say("Karmada is up");
     await Promise.all(members.map((member) => this.join(hub, member)));
     this.say(`${members.length} members have joined and are Ready`);
+    this.startKubelets(members, authority.certificate);
 
     const kubeconfig = join(this.folder, "kubeconfig");
     const contexts: KubeconfigContext[] = [hub, ...members].map(({ name, server, admin }) => ({
@@ -313,6 +318,26 @@ class Boot {
       return conditions.some(({ type, status }) => type === "Ready" && status === "True");
     };
     await this.processes.ready(name, ready, READY_TIMEOUT_MS);
+  }
+
+  startKubelets(members: Cluster[], ca: string): void {
+    const settings: KubeletSettings = {
+      members: members.map(({ name, server, admin }) => ({
+        name,
+        server,
+        ca,
+        cert: admin.certificate,
+        key: admin.privateKey,
+      })),
+      startMs: KUBELET_START_MS,
+      stopMs: KUBELET_STOP_MS,
+    };
+    this.processes.start("simulated-kubelets", process.execPath, [
+      "--import",
+      import.meta.resolve("tsx"),
+      new URL("./kubelet.ts", import.meta.url).pathname,
+      this.file("kubelets.json", JSON.stringify(settings)),
+    ]);
   }
 
   serviceAccountKeys(): { private: string; public: string } {
