@@ -1,0 +1,82 @@
+import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+
+/** A deep copy, so that nothing handed to this room is ever changed. */
+export function copy<T extends Json>(value: T): T {
+  return structuredClone(value);
+}
+
+/** The value below `path`, or undefined where the path ends early. */
+export function valueAt(object: JsonObject, ...path: readonly string[]): Json | undefined {
+  let current: Json | undefined = object;
+  for (const key of path) {
+    if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;
+    current = current[key];
+  }
+  return current;
+}
+
+export function objectAt(object: JsonObject, ...path: readonly string[]): JsonObject | undefined {
+  const value = valueAt(object, ...path);
+  return isJsonObject(value) ? value : undefined;
+}
+
+export function stringAt(object: JsonObject, ...path: readonly string[]): string | undefined {
+  const value = valueAt(object, ...path);
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The object below `path`, made where it is missing. Only for objects this room owns. */
+export function ensureObject(object: JsonObject, ...path: readonly string[]): JsonObject {
+  let current = object;
+  for (const key of path) {
+    const next = Object.hasOwn(current, key) ? current[key] : undefined;
+    if (isJsonObject(next)) {
+      current = next;
+    } else {
+      const made: JsonObject = {};
+      current[key] = made;
+      current = made;
+    }
+  }
+  return current;
+}
+
+/** The string entries of a map such as `metadata.labels`. */
+export function stringMapAt(object: JsonObject, ...path: readonly string[]): Record<string, string> {
+  const entries = Object.entries(objectAt(object, ...path) ?? {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+/**
+ * One text for one meaning: keys sorted, and what Kubernetes reads as "not set" (null, undefined) left out. Lists keep
+ * their order and their nulls, because there a position means something.
+ */
+export function canonicalText(value: Json | undefined): string {
+  return JSON.stringify(sorted(value ?? null));
+}
+
+export function sameMeaning(a: Json | undefined, b: Json | undefined): boolean {
+  return canonicalText(a) === canonicalText(b);
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const result: JsonObject = Object.create(null);
+  for (const key of Object.keys(value).sort()) {
+    const entry = value[key];
+    if (entry !== undefined && entry !== null) result[key] = sorted(entry);
+  }
+  return result;
+}
+
+/** `namespace/name`, or the name alone for what has no namespace. */
+export function nameOf(object: JsonObject): string {
+  const namespace = stringAt(object, "metadata", "namespace");
+  const name = stringAt(object, "metadata", "name") ?? "";
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+export function kindAndName(object: JsonObject): string {
+  return `${stringAt(object, "kind") ?? "object"} ${nameOf(object)}`;
+}

@@ -1,0 +1,149 @@
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { kindAndName, nameOf, stringAt, valueAt } from "./json.ts";
+import { applyOverriders, OverriderError } from "./overriders.ts";
+import { type ClusterFacts, clusterMatches, MATCH, resourceMatchRank } from "./selectors.ts";
+
+/**
+ * The user's OverridePolicies and ClusterOverridePolicies, applied as Karmada applies them: cluster-wide policies
+ * first, then those of the object's namespace; in each group those that match everything, then by label, then by
+ * name, and equals by ascending name. Later ones see what earlier ones did, so the last wins.
+ */
+export const OVERRIDE_API_VERSION = "policy.karmada.io/v1alpha1";
+
+/** Thrown when a policy that is meant for this object and cluster cannot be applied: nothing may then be written. */
+export class OverrideError extends Error {
+  override readonly name = "OverrideError";
+  readonly policy: string;
+  /** The rule's place in the policy, such as `spec.overrideRules[1]`. */
+  readonly rule: string;
+  readonly overrider: string;
+  readonly path: string;
+  readonly cluster: string;
+  constructor(policy: string, rule: string, cluster: string, object: string, cause: OverriderError) {
+    const at = cause.path ? ` at ${cause.path}` : "";
+    super(
+      `${policy}, ${rule}.overriders.${cause.overrider}${at}: ${cause.reason} ` +
+        `(${object} for cluster ${cluster}); correct the policy or narrow its resourceSelectors or targetCluster`,
+    );
+    this.policy = policy;
+    this.rule = rule;
+    this.overrider = cause.overrider;
+    this.path = cause.path;
+    this.cluster = cluster;
+  }
+}
+
+export interface AppliedOverride {
+  policy: string;
+  rule: string;
+}
+
+export interface Overridden {
+  object: JsonObject;
+  /** What was applied, in order. */
+  applied: AppliedOverride[];
+}
+
+/** Says of a policy that it is Lockstep's own hold, whose patch is meant to fail and must not be applied. */
+export type IsHold = (policy: JsonObject) => boolean;
+
+export function applyOverrides(
+  object: JsonObject,
+  cluster: ClusterFacts,
+  policies: readonly JsonObject[],
+  isHold: IsHold = () => false,
+): Overridden {
+  const users = policies.filter((policy) => !isHold(policy));
+  const first = applyGroup(object, cluster, users.filter(isClusterWide));
+  // Chosen only now: a cluster-wide policy may have changed the labels that these select by.
+  const namespace = stringAt(first.object, "metadata", "namespace");
+  const own = namespace ? users.filter((policy) => isNamespaced(policy, namespace)) : [];
+  const second = applyGroup(first.object, cluster, own);
+  return { object: second.object, applied: [...first.applied, ...second.applied] };
+}
+
+/** The policies that could touch one of the objects in some cluster: what a revision has to keep. */
+export function relevantPolicies(
+  objects: readonly JsonObject[],
+  policies: readonly JsonObject[],
+  isHold: IsHold = () => false,
+): JsonObject[] {
+  const users = policies.filter((policy) => !isHold(policy));
+  // A cluster-wide policy may set the label by which another one then selects, so that labels decide nothing here.
+  return users.filter((policy) => objects.some((object) => couldMatch(policy, object)));
+}
+
+function couldMatch(policy: JsonObject, object: JsonObject): boolean {
+  const namespace = stringAt(object, "metadata", "namespace");
+  if (!isClusterWide(policy) && !(namespace && isNamespaced(policy, namespace))) return false;
+  const selectors = valueAt(policy, "spec", "resourceSelectors");
+  if (!Array.isArray(selectors)) return true;
+  const withoutLabels = selectors.map((selector) =>
+    isJsonObject(selector) ? { ...selector, labelSelector: undefined } : selector,
+  );
+  return resourceMatchRank(withoutLabels, object) > MATCH.none;
+}
+
+function applyGroup(object: JsonObject, cluster: ClusterFacts, policies: readonly JsonObject[]): Overridden {
+  const ranked = policies
+    .map((policy) => ({ policy, rank: resourceMatchRank(valueAt(policy, "spec", "resourceSelectors"), object) }))
+    .filter(({ rank }) => rank > MATCH.none)
+    .sort((a, b) => a.rank - b.rank || compareText(nameOnly(a.policy), nameOnly(b.policy)));
+  let result = object;
+  const applied: AppliedOverride[] = [];
+  for (const { policy } of ranked) {
+    for (const { targetCluster, overriders, place } of rulesOf(policy)) {
+      if (targetCluster && !clusterMatches(targetCluster, cluster)) continue;
+      const label = `${stringAt(policy, "kind")} ${nameOf(policy)}`;
+      try {
+        result = applyOverriders(result, overriders);
+      } catch (error) {
+        if (!(error instanceof OverriderError)) throw error;
+        throw new OverrideError(label, place, cluster.name, kindAndName(object), error);
+      }
+      applied.push({ policy: label, rule: place });
+    }
+  }
+  return { object: result, applied };
+}
+
+interface Rule {
+  targetCluster?: JsonObject;
+  overriders: JsonObject;
+  place: string;
+}
+
+/** Without rules, the deprecated single pair `targetCluster` and `overriders` of the spec is the rule. */
+function rulesOf(policy: JsonObject): Rule[] {
+  const list = valueAt(policy, "spec", "overrideRules");
+  if (Array.isArray(list) && list.length > 0) {
+    return list.map((rule, index) => parseRule(isJsonObject(rule) ? rule : {}, `spec.overrideRules[${index}]`));
+  }
+  const spec = valueAt(policy, "spec");
+  return isJsonObject(spec) ? [parseRule(spec, "spec")] : [];
+}
+
+function parseRule({ targetCluster, overriders }: JsonObject, place: string): Rule {
+  return {
+    targetCluster: isJsonObject(targetCluster) ? targetCluster : undefined,
+    overriders: isJsonObject(overriders) ? overriders : {},
+    place,
+  };
+}
+
+function isClusterWide(policy: JsonObject): boolean {
+  return policy.kind === "ClusterOverridePolicy";
+}
+
+function isNamespaced(policy: JsonObject, namespace: string): boolean {
+  return policy.kind === "OverridePolicy" && stringAt(policy, "metadata", "namespace") === namespace;
+}
+
+function nameOnly(policy: JsonObject): string {
+  return stringAt(policy, "metadata", "name") ?? "";
+}
+
+/** By code units, which is the order of bytes for the characters that names may have. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
