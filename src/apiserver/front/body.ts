@@ -1,0 +1,38 @@
+import type { IncomingMessage } from "node:http";
+
+/** A request's body as text, or why it is not taken. */
+export type BodyRead =
+  | { kind: "text"; text: string }
+  | { kind: "too large" }
+  | { kind: "not UTF-8" }
+  | { kind: "cut off" };
+
+/**
+ * So much of a body that is too large is still read, and thrown away: a client that is still sending when the connection
+ * closes would see a reset and not the answer that says why.
+ */
+const DISCARDED_BYTES = 32 * 1024 * 1024;
+
+/** Reads a body, never holding more than the limit. */
+export async function readBody(request: IncomingMessage, limitBytes: number): Promise<BodyRead> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // Leaving the loop early must not destroy the request: its socket still has to carry the answer.
+    for await (const part of request.iterator({ destroyOnReturn: false })) {
+      if (!Buffer.isBuffer(part)) continue;
+      bytes += part.length;
+      if (bytes <= limitBytes) parts.push(part);
+      else parts.length = 0;
+      if (bytes > limitBytes + DISCARDED_BYTES) break;
+    }
+  } catch {
+    return { kind: "cut off" };
+  }
+  if (bytes > limitBytes) return { kind: "too large" };
+  try {
+    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)) };
+  } catch {
+    return { kind: "not UTF-8" };
+  }
+}
