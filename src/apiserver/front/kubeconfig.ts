@@ -89,7 +89,8 @@ export async function writeKubeconfig(
     }
     await rename(temporary, file);
   } catch (cause) {
-    await rm(temporary, { force: true });
+    // What failed is what the caller must hear of, not that there was nothing to clean up.
+    await rm(temporary, { force: true }).catch(() => {});
     throw new KubeconfigError(file, `cannot be written: ${cause instanceof Error ? cause.message : cause}`, cause);
   }
 }
