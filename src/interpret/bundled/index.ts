@@ -1,0 +1,2 @@
+import type { JsonObject } from "../../runtime/index.ts";
+export const BUNDLED: readonly JsonObject[] = [];

@@ -1,0 +1,33 @@
+/**
+ * Reading any workload object: how many replicas it wants, whether it is healthy and done, what its status says, who
+ * leads, what it depends on, how to revise its replicas and what to retain. Answers come from the user's Lua
+ * customizations, webhooks of two protocols, bundled Lua, native code, in this order. Imports runtime, contract.
+ */
+export { BUNDLED } from "./bundled/index.ts";
+export {
+  CUSTOMIZATION_API_VERSION,
+  CUSTOMIZATION_KIND,
+  type ParsedCustomization,
+  parseCustomization,
+} from "./customization.ts";
+export { type CompletionListener, Interpreter, type InterpreterOptions } from "./interpreter.ts";
+export {
+  type Component,
+  type Dependency,
+  EXPLORE_NAMES,
+  type Inputs,
+  type LeaderClaim,
+  type LeaderRule,
+  OPERATIONS,
+  type Operation,
+  type Progress,
+  parseOperation,
+  type ReplicaRequirements,
+  type Results,
+  type StatusItem,
+} from "./operations.ts";
+export type { Failed, FailureCode, Known, Layer, Outcome, Pending, Settled } from "./outcome.ts";
+export type { ObjectReport, Problem } from "./problem.ts";
+export type { WebhookLimits, WebhookTransports } from "./webhook/caller.ts";
+export { EXPLORING_KIND, INTERPRETER_KIND, type ServiceResolver } from "./webhook/configuration.ts";
+export type { KindResource, ResourceMapper } from "./webhook/matching.ts";

@@ -1,0 +1,225 @@
+/**
+ * Parsing what scripts and webhooks answer. They are written by others: each answer is checked here, once, and a wrong
+ * one ends as a BadAnswer that names the field.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { describe, FieldTypeError, integerAt, objectAt, objectsAt, textAt, textMapAt, valueAt } from "./fields.ts";
+import type { Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
+
+/** Thrown when a script or webhook answered with something the operation has no place for. */
+export class BadAnswer extends Error {
+  override readonly name = "BadAnswer";
+}
+
+/** Thrown when an object has nothing that the operation could read. */
+export class NothingToRead extends Error {
+  override readonly name = "NothingToRead";
+}
+
+const QUANTITY = /^[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+
+/** Karmada's API takes 32 bits; a count outside of them is a script's mistake, not a wish. */
+const MAX_REPLICAS = 2 ** 31 - 1;
+
+/** Lua has only floating numbers: like Karmada, the fraction is cut off. */
+export function parseReplicas(value: Json | undefined, field: string): number {
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw new BadAnswer(`${field} must be a number, found ${describe(value)}`);
+  }
+  const replicas = Math.trunc(value);
+  if (replicas < 0 || replicas > MAX_REPLICAS) {
+    throw new BadAnswer(`${field} must be between 0 and ${MAX_REPLICAS}, found ${value}`);
+  }
+  return replicas;
+}
+
+export function parseBoolean(value: Json | undefined, field: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new BadAnswer(`${field} must be true or false, found ${describe(value)}`);
+}
+
+export function parseObject(value: Json | undefined, field: string): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new BadAnswer(`${field} must be an object, found ${describe(value)}`);
+}
+
+/** An answer may change everything about an object but which object it is. */
+export function parseSameObject(value: Json | undefined, field: string, original: JsonObject): JsonObject {
+  const changed = parseObject(value, field);
+  for (const path of [["apiVersion"], ["kind"], ["metadata", "name"], ["metadata", "namespace"]]) {
+    const before = valueAt(original, ...path);
+    const after = valueAt(changed, ...path);
+    if (before !== after) {
+      throw new BadAnswer(
+        `${field} is another object: ${path.join(".")} was ${describe(before)}, is ${describe(after)}`,
+      );
+    }
+  }
+  return changed;
+}
+
+export function parseRequirements(value: Json | undefined, field: string): ReplicaRequirements | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (isEmptyList(value)) return {};
+  const answer = parseObject(value, field);
+  return reading(field, () => {
+    const requirements: ReplicaRequirements = {};
+    const claim = objectAt(answer, "nodeClaim");
+    if (claim !== undefined) {
+      const hardNodeAffinity = objectAt(claim, "hardNodeAffinity");
+      const nodeSelector = textMapAt(claim, "nodeSelector");
+      const tolerations = objectsAt(claim, "tolerations");
+      requirements.nodeClaim = {
+        ...(hardNodeAffinity !== undefined && { hardNodeAffinity }),
+        ...(nodeSelector !== undefined && Object.keys(nodeSelector).length > 0 && { nodeSelector }),
+        ...(tolerations.length > 0 && { tolerations }),
+      };
+    }
+    const request = objectAt(answer, "resourceRequest");
+    if (request !== undefined && Object.keys(request).length > 0) requirements.resourceRequest = quantities(request);
+    const namespace = textAt(answer, "namespace");
+    if (namespace) requirements.namespace = namespace;
+    const priorityClassName = textAt(answer, "priorityClassName");
+    if (priorityClassName) requirements.priorityClassName = priorityClassName;
+    return requirements;
+  });
+}
+
+function quantities(request: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(request).map(([resource, value]): [string, string] => {
+      const text = typeof value === "number" ? String(value) : value;
+      if (typeof text === "string" && QUANTITY.test(text)) return [resource, text];
+      throw new FieldTypeError(`resourceRequest.${resource}`, "a quantity such as 500m or 1Gi", value);
+    }),
+  );
+}
+
+export function parseComponents(value: Json | undefined, field: string): Component[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new BadAnswer(`${field} must be a list, found ${describe(value)}`);
+  return value.map((item, index) => {
+    const at = `${field}[${index}]`;
+    const answer = parseObject(item, at);
+    return reading(at, () => {
+      const requirements = parseRequirements(answer.replicaRequirements, `${at}.replicaRequirements`);
+      return {
+        name: textAt(answer, "name") ?? "",
+        replicas: answer.replicas === undefined ? 0 : parseReplicas(answer.replicas, `${at}.replicas`),
+        ...(requirements !== undefined && { replicaRequirements: requirements }),
+      };
+    });
+  });
+}
+
+/** Checked like Karmada's: apiVersion, kind, and a name or a selector. Without duplicates, in one order. */
+export function parseDependencies(value: Json | undefined, field: string): Dependency[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new BadAnswer(`${field} must be a list, found ${describe(value)}`);
+  return sortedDependencies(
+    value.map((item, index) => {
+      const at = `${field}[${index}]`;
+      const answer = parseObject(item, at);
+      return reading(at, () => {
+        const apiVersion = textAt(answer, "apiVersion") ?? "";
+        const kind = textAt(answer, "kind") ?? "";
+        const namespace = textAt(answer, "namespace");
+        const name = textAt(answer, "name");
+        const labelSelector = objectAt(answer, "labelSelector");
+        if (apiVersion === "") throw new BadAnswer(`${at}.apiVersion is required`);
+        if (kind === "") throw new BadAnswer(`${at}.kind is required`);
+        if (!name && labelSelector === undefined) throw new BadAnswer(`${at} needs a name or a labelSelector`);
+        return {
+          apiVersion,
+          kind,
+          ...(namespace && { namespace }),
+          ...(name && { name }),
+          ...(labelSelector !== undefined && { labelSelector }),
+        };
+      });
+    }),
+  );
+}
+
+export function sortedDependencies(dependencies: readonly Dependency[]): Dependency[] {
+  const keyed = dependencies.map((dependency): [string, Dependency] => [
+    JSON.stringify([
+      dependency.apiVersion,
+      dependency.kind,
+      dependency.namespace ?? "",
+      dependency.name ?? "",
+      dependency.labelSelector ?? null,
+    ]),
+    dependency,
+  ]);
+  return [...new Map(keyed)].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, dependency]) => dependency);
+}
+
+/**
+ * What GetProgress returns. `observedGeneration`, `complete` and `message` may be left out: then the generation cannot
+ * be verified, and complete follows from the counts.
+ */
+export function parseProgress(value: Json | undefined, field: string, generation: number | undefined): Progress {
+  const answer = parseObject(value, field);
+  return reading(field, () => {
+    const desired = parseReplicas(answer.desired, `${field}.desired`);
+    const optional = (key: "updated" | "ready" | "available" | "total" | "epoch") =>
+      valueAt(answer, key) === undefined ? undefined : parseReplicas(answer[key], `${field}.${key}`);
+    const updated = optional("updated");
+    const ready = optional("ready");
+    const available = optional("available");
+    const total = optional("total");
+    const epoch = optional("epoch");
+    const revision = textAt(answer, "revision");
+    const message = textAt(answer, "message");
+    const observed = observedState(generation, integerAt(answer, "observedGeneration"));
+    const said = valueAt(answer, "complete");
+    const counted = updated !== undefined && updated >= desired && ready !== undefined && ready >= desired;
+    const complete = observed === "current" && (said === undefined ? counted : parseBoolean(said, `${field}.complete`));
+    return {
+      desired,
+      ...(updated !== undefined && { updated }),
+      ...(ready !== undefined && { ready }),
+      ...(available !== undefined && { available }),
+      ...(total !== undefined && { total }),
+      ...(epoch !== undefined && { epoch }),
+      ...(revision !== undefined && { revision }),
+      observed,
+      complete,
+      ...(!complete && { message: message ?? missing(observed, desired, updated, ready) }),
+    };
+  });
+}
+
+export function observedState(generation: number | undefined, observed: number | undefined): Progress["observed"] {
+  if (observed === undefined || generation === undefined) return "unknown";
+  return observed >= generation ? "current" : "stale";
+}
+
+function missing(observed: Progress["observed"], desired: number, updated?: number, ready?: number): string {
+  if (observed === "stale") return "the status is about an older generation of the spec";
+  if (observed === "unknown") return "the status does not say which generation it is about";
+  return `${updated ?? 0} of ${desired} updated, ${ready ?? 0} ready`;
+}
+
+/** A name, or whether the leader is here; nil or an empty text: not known. */
+export function parseLeader(value: Json | undefined, field: string): LeaderClaim {
+  if (value === undefined || value === null || value === "") return { claim: "unknown" };
+  if (typeof value === "boolean") return { claim: value ? "here" : "elsewhere" };
+  if (typeof value === "string") return { claim: "named", name: value };
+  throw new BadAnswer(`${field} must be a name, true, false or nothing, found ${describe(value)}`);
+}
+
+function isEmptyList(value: Json): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** Field errors inside an answer are the answer's fault, with its place in front. */
+function reading<T>(field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FieldTypeError) throw new BadAnswer(`${field}.${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+/** Calling webhooks: with a deadline, a bound on what is read, and a bound on how many calls run at once. */
+import { type Clock, type Random, type Transport, TransportError } from "../../runtime/index.ts";
+import type { Inputs, Operation, Results } from "../operations.ts";
+import type { Webhook, WebhookEndpoint } from "./configuration.ts";
+import { WebhookFailure } from "./failure.ts";
+import { buildReview, parseReview } from "./review.ts";
+
+/** Makes the way to a webhook. Production's verifies https against `caPem`, or the system's roots without it. */
+export type WebhookTransports = (target: { origin: string; caPem?: string; servername?: string }) => Transport;
+
+export interface WebhookLimits {
+  /** An answer carries at most a patch of one object, and objects are bounded at 1.5 MiB. */
+  responseCharacters: number;
+  /** One webhook serves many objects; more at once would only queue up inside it. */
+  callsAtOnce: number;
+  /** Beyond this many waiting calls a webhook is down or far too slow: failing is better than remembering more. */
+  callsWaiting: number;
+}
+
+const DEFAULT_LIMITS: WebhookLimits = { responseCharacters: 3 * 1024 * 1024, callsAtOnce: 8, callsWaiting: 10_000 };
+
+export interface WebhookCallerOptions {
+  transports: WebhookTransports;
+  clock: Clock;
+  random: Random;
+  limits?: Partial<WebhookLimits>;
+}
+
+interface Lane {
+  version: string;
+  transport: Transport | undefined;
+  running: number;
+  waiting: (() => void)[];
+}
+
+export class WebhookCaller {
+  readonly #options: WebhookCallerOptions;
+  readonly #limits: WebhookLimits;
+  #lanes = new Map<string, Lane>();
+
+  constructor(options: WebhookCallerOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+
+  /** Forgets the connections of webhooks that are gone or have changed. */
+  keepOnly(webhooks: readonly Webhook[]): void {
+    const kept = new Map(webhooks.map(({ id, version }) => [id, version]));
+    this.#lanes = new Map([...this.#lanes].filter(([id, lane]) => kept.get(id) === lane.version));
+  }
+
+  /** Rejects with WebhookFailure only. */
+  async call<O extends Operation>(webhook: Webhook, operation: O, input: Inputs[O]): Promise<Results[O]> {
+    const { endpoint } = webhook;
+    if (typeof endpoint === "string") throw new WebhookFailure("NotCallable", endpoint);
+    const lane = this.#lane(webhook);
+    await this.#enter(lane);
+    try {
+      const uid = this.#options.random.uuid();
+      const review = buildReview(webhook.protocol, uid, operation, input);
+      const body = await this.#exchange(lane, webhook, endpoint, review);
+      return parseReview(webhook.protocol, uid, operation, input, body);
+    } finally {
+      this.#leave(lane);
+    }
+  }
+
+  #lane(webhook: Webhook): Lane {
+    const known = this.#lanes.get(webhook.id);
+    if (known !== undefined && known.version === webhook.version) return known;
+    const lane: Lane = { version: webhook.version, transport: undefined, running: 0, waiting: [] };
+    this.#lanes.set(webhook.id, lane);
+    return lane;
+  }
+
+  async #enter(lane: Lane): Promise<void> {
+    if (lane.running >= this.#limits.callsAtOnce) {
+      if (lane.waiting.length >= this.#limits.callsWaiting) {
+        throw new WebhookFailure("Overloaded", `${lane.waiting.length} calls are waiting for it already`);
+      }
+      return new Promise((resolve) => lane.waiting.push(resolve));
+    }
+    lane.running++;
+  }
+
+  /** The place goes straight to the call that has waited longest, so that no newcomer can take it in between. */
+  #leave(lane: Lane): void {
+    const next = lane.waiting.shift();
+    if (next === undefined) lane.running--;
+    else next();
+  }
+
+  /** The body of a 200, or a WebhookFailure; never later than the webhook's timeout. */
+  async #exchange(lane: Lane, webhook: Webhook, endpoint: WebhookEndpoint, review: string): Promise<string> {
+    const { clock, transports } = this.#options;
+    const { origin, path, caPem, servername } = endpoint;
+    const late = new WebhookFailure("Timeout", `no answer within ${webhook.timeoutSeconds} s`);
+    const request = new AbortController();
+    const timer = new AbortController();
+    const deadline = clock.sleep(webhook.timeoutSeconds * 1000, timer.signal).then(() => {
+      request.abort(late);
+      throw late;
+    });
+    // The race leaves it unobserved when the answer comes first.
+    deadline.catch(() => {});
+    try {
+      lane.transport ??= transports({ origin, ...(caPem && { caPem }), ...(servername && { servername }) });
+      const answer = this.#read(lane.transport, `${path}?timeout=${webhook.timeoutSeconds}s`, review, request);
+      answer.catch(() => {});
+      return await Promise.race([answer, deadline]);
+    } catch (error) {
+      if (error instanceof WebhookFailure) throw error;
+      throw new WebhookFailure("Unreachable", unreachable(error, origin), { cause: error });
+    } finally {
+      timer.abort();
+      request.abort();
+    }
+  }
+
+  async #read(transport: Transport, path: string, body: string, abort: AbortController): Promise<string> {
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const { status, chunks } = await transport.stream({ method: "POST", path, headers, body, signal: abort.signal });
+    if (status >= 300 && status < 400) {
+      throw new WebhookFailure("Redirect", `it answered with redirect ${status}; redirects are not followed`);
+    }
+    if (status !== 200) throw new WebhookFailure("BadStatus", `it answered with HTTP status ${status} instead of 200`);
+    const parts: string[] = [];
+    let characters = 0;
+    for await (const chunk of chunks) {
+      characters += chunk.length;
+      if (characters > this.#limits.responseCharacters) {
+        throw new WebhookFailure("TooLarge", `its answer is longer than ${this.#limits.responseCharacters} characters`);
+      }
+      parts.push(chunk);
+    }
+    return parts.join("");
+  }
+}
+
+/** TLS errors hide in the cause; they are what the user must see. */
+function unreachable(error: unknown, origin: string): string {
+  const messages: string[] = [];
+  for (let current = error; current instanceof Error && messages.length < 4; current = current.cause) {
+    if (!messages.includes(current.message)) messages.push(current.message);
+  }
+  const what = error instanceof TransportError || error instanceof Error ? messages.join(": ") : "unknown error";
+  return `cannot be reached at ${origin}: ${what}`;
+}

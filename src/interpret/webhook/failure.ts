@@ -1,0 +1,25 @@
+export type WebhookFailureCode =
+  | "NotCallable"
+  | "Overloaded"
+  | "Unreachable"
+  | "Timeout"
+  | "Redirect"
+  | "BadStatus"
+  | "TooLarge"
+  | "Malformed"
+  | "WrongKind"
+  | "WrongUid"
+  | "Unsuccessful"
+  | "BadPatch"
+  | "BadAnswer";
+
+/** Thrown when a webhook did not answer, or not with an answer to the question. What follows is its failure policy. */
+export class WebhookFailure extends Error {
+  override readonly name = "WebhookFailure";
+  readonly code: WebhookFailureCode;
+
+  constructor(code: WebhookFailureCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}
