@@ -4,6 +4,7 @@ import { referenceOf, SCALARS, type Schema } from "./fields.ts";
 import { kind, META_DEFINITIONS } from "./meta-kinds.ts";
 import { OTHER_DEFINITIONS } from "./other-kinds.ts";
 import { POD_DEFINITIONS } from "./pod-kinds.ts";
+import { WORKLOAD_DEFINITIONS } from "./workload-kinds.ts";
 
 /** Every named definition of the built-in kinds, by the name Kubernetes' documents give it. */
 export const DEFINITIONS: Readonly<Record<string, Schema>> = {
@@ -11,6 +12,7 @@ export const DEFINITIONS: Readonly<Record<string, Schema>> = {
   ...META_DEFINITIONS,
   ...POD_DEFINITIONS,
   ...CORE_DEFINITIONS,
+  ...WORKLOAD_DEFINITIONS,
   ...OTHER_DEFINITIONS,
 };
 

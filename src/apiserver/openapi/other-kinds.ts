@@ -9,9 +9,11 @@ import {
   keyedList,
   list,
   META,
+  map,
   microTime,
   object,
   open,
+  quantities,
   ref,
   type Schema,
   text,
@@ -19,128 +21,12 @@ import {
 } from "./fields.ts";
 import { kind } from "./meta-kinds.ts";
 
-const APPS = "io.k8s.api.apps.v1";
 const EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
 const ADMISSION = "io.k8s.api.admissionregistration.v1";
+const RBAC = "io.k8s.api.rbac.v1";
 
 const strings = (description: string) => list({ type: "string" }, description);
-const template = (description: string) => ref(CORE, "PodTemplateSpec", description);
 const selector = (description: string) => ref(META, "LabelSelector", description);
-
-const APPS_DEFINITIONS: Record<string, Schema> = {
-  [`${APPS}.StatefulSet`]: kind("Pods with lasting names and volumes.", {
-    spec: ref(APPS, "StatefulSetSpec", "The desired state."),
-    status: ref(APPS, "StatefulSetStatus", "The state as last seen."),
-  }),
-  [`${APPS}.StatefulSetSpec`]: object(
-    "The pods, their number, and how they are replaced.",
-    {
-      minReadySeconds: int32("Seconds a pod must be ready before it counts as available."),
-      ordinals: object("How the pods are numbered.", { start: int32("The first ordinal; 0 if absent.") }),
-      persistentVolumeClaimRetentionPolicy: object("What becomes of the pods' claims.", {
-        whenDeleted: choice("When the set is deleted.", "Retain", "Delete"),
-        whenScaled: choice("When the set is scaled down.", "Retain", "Delete"),
-      }),
-      podManagementPolicy: choice("Whether pods start one by one.", "OrderedReady", "Parallel"),
-      replicas: int32("How many pods; 1 if absent."),
-      revisionHistoryLimit: int32("How many old revisions are kept; 10 if absent."),
-      selector: selector("Which pods are the set's own. Cannot be changed."),
-      serviceName: text("The headless service that names the pods."),
-      template: template("The pods."),
-      updateStrategy: object("How pods are replaced when the template changes.", {
-        rollingUpdate: object("Details of RollingUpdate.", {
-          maxUnavailable: intOrString("How many pods may be down at a time."),
-          partition: int32("Pods below this ordinal keep the old revision."),
-        }),
-        type: choice("By the controller, or by deleting pods.", "RollingUpdate", "OnDelete"),
-      }),
-      volumeClaimTemplates: list(ref(CORE, "PersistentVolumeClaim"), "Claims made for every pod."),
-    },
-    ["selector", "template"],
-  ),
-  [`${APPS}.StatefulSetStatus`]: object(
-    "The pods as last seen.",
-    {
-      availableReplicas: int32("Pods ready for minReadySeconds."),
-      collisionCount: int32("Collisions of revision names."),
-      conditions: keyedList(condition(), "type", "Conditions of the set."),
-      currentReplicas: int32("Pods of the current revision."),
-      currentRevision: text("The revision the update started from."),
-      observedGeneration: int64("The generation this was concluded from."),
-      readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
-      updateRevision: text("The revision being rolled out."),
-      updatedReplicas: int32("Pods of the update revision."),
-    },
-    ["replicas"],
-  ),
-  [`${APPS}.Deployment`]: kind("Pods that are all alike.", {
-    spec: object(
-      "The pods, their number, and how they are replaced.",
-      {
-        minReadySeconds: int32("Seconds a pod must be ready before it counts as available."),
-        paused: flag("True: nothing is rolled out."),
-        progressDeadlineSeconds: int32("Seconds until a rollout counts as failed."),
-        replicas: int32("How many pods; 1 if absent."),
-        revisionHistoryLimit: int32("How many old revisions are kept."),
-        selector: selector("Which pods are its own. Cannot be changed."),
-        strategy: {
-          ...object("How pods are replaced.", {
-            rollingUpdate: object("Details of RollingUpdate.", {
-              maxSurge: intOrString("How many pods may be added."),
-              maxUnavailable: intOrString("How many pods may be down at a time."),
-            }),
-            type: choice("One by one, or all at once.", "RollingUpdate", "Recreate"),
-          }),
-          "x-kubernetes-patch-strategy": "retainKeys",
-        },
-        template: template("The pods."),
-      },
-      ["selector", "template"],
-    ),
-    status: object("The pods as last seen.", {
-      availableReplicas: int32("Pods ready for minReadySeconds."),
-      collisionCount: int32("Collisions of revision names."),
-      conditions: keyedList(
-        condition({ lastUpdateTime: time("When it was last reported.") }),
-        "type",
-        "Available and Progressing.",
-      ),
-      observedGeneration: int64("The generation this was concluded from."),
-      readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
-      terminatingReplicas: int32("Pods that are going."),
-      unavailableReplicas: int32("Pods still missing."),
-      updatedReplicas: int32("Pods of the newest template."),
-    }),
-  }),
-  [`${APPS}.ReplicaSet`]: kind("A number of pods that are all alike.", {
-    spec: object(
-      "The pods and their number.",
-      {
-        minReadySeconds: int32("Seconds a pod must be ready before it counts as available."),
-        replicas: int32("How many pods; 1 if absent."),
-        selector: selector("Which pods are its own."),
-        template: template("The pods."),
-      },
-      ["selector"],
-    ),
-    status: object("The pods as last seen.", {
-      availableReplicas: int32("Pods ready for minReadySeconds."),
-      conditions: keyedList(condition(), "type", "Conditions of the set."),
-      fullyLabeledReplicas: int32("Pods with all of the template's labels."),
-      observedGeneration: int64("The generation this was concluded from."),
-      readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
-      terminatingReplicas: int32("Pods that are going."),
-    }),
-  }),
-  [`${APPS}.ControllerRevision`]: kind(
-    "A snapshot of a controller's state.",
-    { data: open("The state."), revision: int64("The snapshot's number.") },
-    ["revision"],
-  ),
-};
 
 const EXTENSION_DEFINITIONS: Record<string, Schema> = {
   [`${EXTENSIONS}.CustomResourceDefinition`]: kind(
@@ -277,10 +163,56 @@ const ADMISSION_DEFINITIONS: Record<string, Schema> = {
   }),
 };
 
+const RBAC_DEFINITIONS: Record<string, Schema> = {
+  [`${RBAC}.Role`]: kind("What may be done in a namespace.", {
+    rules: list(ref(RBAC, "PolicyRule"), "What may be done."),
+  }),
+  [`${RBAC}.ClusterRole`]: kind("What may be done in the cluster.", {
+    aggregationRule: open("Which roles are joined into this one."),
+    rules: list(ref(RBAC, "PolicyRule"), "What may be done."),
+  }),
+  [`${RBAC}.RoleBinding`]: kind("Who has a role in a namespace.", binding(), ["roleRef"]),
+  [`${RBAC}.ClusterRoleBinding`]: kind("Who has a role in the cluster.", binding(), ["roleRef"]),
+  [`${RBAC}.PolicyRule`]: object(
+    "One permission.",
+    {
+      apiGroups: strings("Groups, or *."),
+      nonResourceURLs: strings("Paths that are no objects."),
+      resourceNames: strings("Names; all if absent."),
+      resources: strings("Resources, with /subresource, or *."),
+      verbs: strings("Verbs, or *."),
+    },
+    ["verbs"],
+  ),
+};
+
+function binding(): Record<string, Schema> {
+  return {
+    roleRef: object(
+      "The role. Cannot be changed.",
+      { apiGroup: text("The role's group."), kind: text("Role or ClusterRole."), name: text("The role's name.") },
+      ["kind", "name"],
+    ),
+    subjects: list(
+      object(
+        "One subject.",
+        {
+          apiGroup: text("The subject's group."),
+          kind: choice("What it is.", "User", "Group", "ServiceAccount"),
+          name: text("Its name."),
+          namespace: text("A service account's namespace."),
+        },
+        ["kind", "name"],
+      ),
+      "Who has the role.",
+    ),
+  };
+}
+
 export const OTHER_DEFINITIONS: Record<string, Schema> = {
-  ...APPS_DEFINITIONS,
   ...EXTENSION_DEFINITIONS,
   ...ADMISSION_DEFINITIONS,
+  ...RBAC_DEFINITIONS,
   "io.k8s.api.coordination.v1.Lease": kind("Who holds what, and until when.", {
     spec: object("The lease.", {
       acquireTime: microTime("When it was taken."),
@@ -329,6 +261,27 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
       unhealthyPodEvictionPolicy: choice("Whether unhealthy pods may go.", "IfHealthyBudget", "AlwaysAllow"),
     }),
     status: open("The state as last seen."),
+  }),
+  "io.k8s.api.storage.v1.StorageClass": kind(
+    "A sort of volume.",
+    {
+      allowVolumeExpansion: flag("Whether volumes may grow."),
+      allowedTopologies: list(open("matchLabelExpressions."), "Where volumes may be."),
+      mountOptions: strings("Options for mounting."),
+      parameters: map({ type: "string" }, "Settings for the provisioner."),
+      provisioner: text("Who makes the volumes."),
+      reclaimPolicy: choice("What becomes of a released volume.", "Delete", "Retain"),
+      volumeBindingMode: choice("When a claim is bound.", "Immediate", "WaitForFirstConsumer"),
+    },
+    ["provisioner"],
+  ),
+  [`${CORE}.ResourceQuota`]: kind("How much a namespace may use.", {
+    spec: object("The limits.", {
+      hard: quantities("The most, by resource."),
+      scopeSelector: open("Which objects count."),
+      scopes: strings("Which objects count, by name."),
+    }),
+    status: object("The use as last seen.", { hard: quantities("The most."), used: quantities("What is used.") }),
   }),
   "io.k8s.api.autoscaling.v1.Scale": kind("How many there are and shall be.", {
     spec: object("The desired number.", { replicas: int32("How many.") }),

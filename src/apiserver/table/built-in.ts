@@ -59,6 +59,40 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     images,
     workloadSelector,
   ],
+  "apps/DaemonSet": [
+    nameColumn,
+    number("Desired", (object) => numberAt(object, "status", "desiredNumberScheduled")),
+    number("Current", (object) => numberAt(object, "status", "currentNumberScheduled")),
+    number("Ready", (object) => numberAt(object, "status", "numberReady")),
+    number("Up-to-date", (object) => numberAt(object, "status", "updatedNumberScheduled")),
+    number("Available", (object) => numberAt(object, "status", "numberAvailable")),
+    column("Node Selector", (object) => labels(at(object, "spec", "template", "spec", "nodeSelector"))),
+    ageColumn,
+    containers,
+    images,
+    workloadSelector,
+  ],
+  "batch/Job": [
+    nameColumn,
+    column("Status", jobStatus),
+    column("Completions", (job) => `${numberAt(job, "status", "succeeded")}/${at(job, "spec", "completions") ?? 1}`),
+    ageColumn,
+    containers,
+    images,
+    workloadSelector,
+  ],
+  "batch/CronJob": [
+    nameColumn,
+    column("Schedule", (object) => textAt(object, "spec", "schedule")),
+    column("Timezone", (object) => textAt(object, "spec", "timeZone") || NONE),
+    column("Suspend", (object) => (at(object, "spec", "suspend") === true ? "True" : "False")),
+    number("Active", (object) => countAt(object, "status", "active")),
+    column("Last Schedule", (object, nowMs) => {
+      const last = textAt(object, "status", "lastScheduleTime");
+      return last ? humanAge(last, nowMs) : NONE;
+    }),
+    ageColumn,
+  ],
   "apps/ControllerRevision": [
     nameColumn,
     column("Controller", controller),
@@ -195,6 +229,15 @@ function desired(object: JsonObject): number {
 
 function templateContainers(object: JsonObject): JsonObject[] {
   return objectsAt(object, "spec", "template", "spec", "containers");
+}
+
+function jobStatus(job: JsonObject): string {
+  const holds = (type: string) =>
+    objectsAt(job, "status", "conditions").some((each) => each.type === type && each.status === "True");
+  const ended = ["Complete", "Failed"].find(holds);
+  if (ended !== undefined) return ended;
+  if (isTerminating(job)) return "Terminating";
+  return ["Suspended", "FailureTarget", "SuccessCriteriaMet"].find(holds) ?? "Running";
 }
 
 function isTerminating(object: JsonObject): boolean {
