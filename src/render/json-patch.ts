@@ -2,9 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { copy } from "./json.ts";
 
 /** The three operations of RFC 6902 that override policies know. */
-export type PatchOperation =
-  | { op: "add" | "replace"; path: string; value: Json }
-  | { op: "remove"; path: string };
+export type PatchOperation = { op: "add" | "replace"; path: string; value: Json } | { op: "remove"; path: string };
 
 /** Thrown when an operation does not apply to the document; nothing of the patch is then applied. */
 export class PatchError extends Error {

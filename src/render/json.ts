@@ -80,3 +80,15 @@ export function nameOf(object: JsonObject): string {
 export function kindAndName(object: JsonObject): string {
   return `${stringAt(object, "kind") ?? "object"} ${nameOf(object)}`;
 }
+
+/** The same value with every object's keys in order: the same meaning is then the same text. */
+export function sortKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (!isJsonObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value).sort()) {
+    const entry = value[key];
+    if (entry !== undefined) result[key] = sortKeys(entry);
+  }
+  return result;
+}

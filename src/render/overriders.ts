@@ -1,4 +1,4 @@
-import { parse as parseYaml, type Tags, stringify as stringifyYaml } from "yaml";
+import { parse as parseYaml, stringify as stringifyYaml, type Tags } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { formatImage, parseImage, withTagOrDigest } from "./image-reference.ts";
 import { ensureObject, objectAt, stringAt, valueAt } from "./json.ts";
@@ -43,7 +43,10 @@ const ORDER: ReadonlyArray<{ field: string; apply: Overrider }> = [
   { field: "commandOverrider", apply: (object, entry, place) => commandPatches("command", object, entry, place) },
   { field: "argsOverrider", apply: (object, entry, place) => commandPatches("args", object, entry, place) },
   { field: "labelsOverrider", apply: (object, entry, place) => metadataPatches("labels", object, entry, place) },
-  { field: "annotationsOverrider", apply: (object, entry, place) => metadataPatches("annotations", object, entry, place) },
+  {
+    field: "annotationsOverrider",
+    apply: (object, entry, place) => metadataPatches("annotations", object, entry, place),
+  },
   { field: "fieldOverrider", apply: fieldPatches },
   { field: "plaintext", apply: (_object, entry, place) => [patchOperation(entry, "path", place)] },
 ];
@@ -175,7 +178,11 @@ function fieldPatches(object: JsonObject, entry: JsonObject, place: string): Pat
     throw new OverriderError(place, path, `the text there is not ${format.name}`);
   }
   if (holdsInexactNumber(document)) {
-    throw new OverriderError(place, path, "the text holds a number too large to be carried exactly; write it as a string");
+    throw new OverriderError(
+      place,
+      path,
+      "the text holds a number too large to be carried exactly; write it as a string",
+    );
   }
   try {
     return [{ op: "replace", path, value: format.print(applyPatch(document, operations)) }];
@@ -195,7 +202,9 @@ const JSON_TEXT = {
 const YAML_OPTIONS = {
   version: "1.1",
   customTags: (tags: Tags): Tags =>
-    tags.filter((tag) => typeof tag === "string" || (tag.tag !== "tag:yaml.org,2002:timestamp" && tag.format !== "TIME")),
+    tags.filter(
+      (tag) => typeof tag === "string" || (tag.tag !== "tag:yaml.org,2002:timestamp" && tag.format !== "TIME"),
+    ),
 } as const;
 
 const YAML_TEXT = {
@@ -208,7 +217,8 @@ const YAML_TEXT = {
 function holdsInexactNumber(value: Json): boolean {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
   if (Array.isArray(value)) return value.some(holdsInexactNumber);
-  if (isJsonObject(value)) return Object.values(value).some((entry) => entry !== undefined && holdsInexactNumber(entry));
+  if (isJsonObject(value))
+    return Object.values(value).some((entry) => entry !== undefined && holdsInexactNumber(entry));
   return false;
 }
 

@@ -3,13 +3,6 @@ import { kindAndName, nameOf, stringAt, valueAt } from "./json.ts";
 import { applyOverriders, OverriderError } from "./overriders.ts";
 import { type ClusterFacts, clusterMatches, MATCH, resourceMatchRank } from "./selectors.ts";
 
-/**
- * The user's OverridePolicies and ClusterOverridePolicies, applied as Karmada applies them: cluster-wide policies
- * first, then those of the object's namespace; in each group those that match everything, then by label, then by
- * name, and equals by ascending name. Later ones see what earlier ones did, so the last wins.
- */
-export const OVERRIDE_API_VERSION = "policy.karmada.io/v1alpha1";
-
 /** Thrown when a policy that is meant for this object and cluster cannot be applied: nothing may then be written. */
 export class OverrideError extends Error {
   override readonly name = "OverrideError";
@@ -19,7 +12,7 @@ export class OverrideError extends Error {
   readonly overrider: string;
   readonly path: string;
   readonly cluster: string;
-  constructor(policy: string, rule: string, cluster: string, object: string, cause: OverriderError) {
+  constructor({ policy, rule }: AppliedOverride, cluster: string, object: string, cause: OverriderError) {
     const at = cause.path ? ` at ${cause.path}` : "";
     super(
       `${policy}, ${rule}.overriders.${cause.overrider}${at}: ${cause.reason} ` +
@@ -47,18 +40,29 @@ export interface Overridden {
 /** Says of a policy that it is Lockstep's own hold, whose patch is meant to fail and must not be applied. */
 export type IsHold = (policy: JsonObject) => boolean;
 
+export interface OverrideOptions {
+  isHold?: IsHold;
+  /** Called after each rule with the object as it is then; may throw, to name the rule that went too far. */
+  afterRule?: (object: JsonObject, rule: AppliedOverride) => void;
+}
+
+/**
+ * The user's OverridePolicies and ClusterOverridePolicies, applied as Karmada applies them: cluster-wide policies
+ * first, then those of the object's namespace; in each group those that match everything, then by label, then by
+ * name, and equals by ascending name. Later ones see what earlier ones did, so the last wins.
+ */
 export function applyOverrides(
   object: JsonObject,
   cluster: ClusterFacts,
   policies: readonly JsonObject[],
-  isHold: IsHold = () => false,
+  { isHold = () => false, afterRule }: OverrideOptions = {},
 ): Overridden {
   const users = policies.filter((policy) => !isHold(policy));
-  const first = applyGroup(object, cluster, users.filter(isClusterWide));
+  const first = applyGroup(object, cluster, users.filter(isClusterWide), afterRule);
   // Chosen only now: a cluster-wide policy may have changed the labels that these select by.
   const namespace = stringAt(first.object, "metadata", "namespace");
   const own = namespace ? users.filter((policy) => isNamespaced(policy, namespace)) : [];
-  const second = applyGroup(first.object, cluster, own);
+  const second = applyGroup(first.object, cluster, own, afterRule);
   return { object: second.object, applied: [...first.applied, ...second.applied] };
 }
 
@@ -84,7 +88,12 @@ function couldMatch(policy: JsonObject, object: JsonObject): boolean {
   return resourceMatchRank(withoutLabels, object) > MATCH.none;
 }
 
-function applyGroup(object: JsonObject, cluster: ClusterFacts, policies: readonly JsonObject[]): Overridden {
+function applyGroup(
+  object: JsonObject,
+  cluster: ClusterFacts,
+  policies: readonly JsonObject[],
+  afterRule: OverrideOptions["afterRule"],
+): Overridden {
   const ranked = policies
     .map((policy) => ({ policy, rank: resourceMatchRank(valueAt(policy, "spec", "resourceSelectors"), object) }))
     .filter(({ rank }) => rank > MATCH.none)
@@ -94,14 +103,15 @@ function applyGroup(object: JsonObject, cluster: ClusterFacts, policies: readonl
   for (const { policy } of ranked) {
     for (const { targetCluster, overriders, place } of rulesOf(policy)) {
       if (targetCluster && !clusterMatches(targetCluster, cluster)) continue;
-      const label = `${stringAt(policy, "kind")} ${nameOf(policy)}`;
+      const rule = { policy: `${stringAt(policy, "kind")} ${nameOf(policy)}`, rule: place };
       try {
         result = applyOverriders(result, overriders);
       } catch (error) {
         if (!(error instanceof OverriderError)) throw error;
-        throw new OverrideError(label, place, cluster.name, kindAndName(object), error);
+        throw new OverrideError(rule, cluster.name, kindAndName(object), error);
       }
-      applied.push({ policy: label, rule: place });
+      afterRule?.(result, rule);
+      applied.push(rule);
     }
   }
   return { object: result, applied };

@@ -1,0 +1,30 @@
+/**
+ * Rendering: revision + grant + topology -> the manifests of one member, as a pure function. Also what a revision is,
+ * and the user's override policies with Karmada's semantics. Wrapping a manifest for an engine is the engine's job.
+ * Imports runtime, contract, api and plan.
+ */
+export { LimitError, OverrideTouchesGrantError, type RenderError, RenderInputError } from "./errors.ts";
+export type { NetworkSettings } from "./network.ts";
+export {
+  type AppliedOverride,
+  applyOverrides,
+  type IsHold,
+  type Overridden,
+  OverrideError,
+  type OverrideOptions,
+} from "./overrides.ts";
+export { type ManifestRole, type MemberManifest, type RenderInput, type RenderResult, renderMember } from "./render.ts";
+export {
+  dependencyDigest,
+  type NamedRevision,
+  nameRevision,
+  RevisionCollisionError,
+  type RevisionContent,
+  type RevisionSource,
+  sameRevision,
+  snapshotRevision,
+} from "./revision.ts";
+export { sanitize } from "./sanitize.ts";
+export type { ClusterFacts } from "./selectors.ts";
+export { topologyConfigMapName } from "./topology-files.ts";
+export { NEUTRAL_REPLICAS, type ReplicaSource, type Retention } from "./workload.ts";

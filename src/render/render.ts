@@ -1,0 +1,178 @@
+import type { AppIdentity, Grant, RevisionId, TopologyView } from "../plan/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { LimitError, OverrideTouchesGrantError, type RenderError, RenderInputError } from "./errors.ts";
+import { kindAndName, nameOf, objectAt, sameMeaning, sortKeys, stringAt } from "./json.ts";
+import { valueAtPointer } from "./json-patch.ts";
+import { checkLimits } from "./limits.ts";
+import { headlessService, isOwnService, type NetworkSettings, serviceExport } from "./network.ts";
+import { type AppliedOverride, applyOverrides, OverrideError } from "./overrides.ts";
+import type { RevisionContent } from "./revision.ts";
+import type { ClusterFacts } from "./selectors.ts";
+import { topologyConfigMap } from "./topology-files.ts";
+import {
+  DEPENDENCIES_ANNOTATION,
+  grantWorkload,
+  RESTART_ANNOTATION,
+  type ReplicaSource,
+  type Retention,
+  stampContract,
+  stampPodTemplate,
+} from "./workload.ts";
+
+export interface RenderInput {
+  app: AppIdentity;
+  cluster: ClusterFacts;
+  grant: Grant;
+  /** The content of `grant.revision`. */
+  revision: { id: RevisionId; content: RevisionContent };
+  /** The view of `grant.topologyVersion`. */
+  topology: TopologyView;
+  /** What the instances below the partition still run: its dependencies stay until nobody uses them. */
+  baseRevision?: RevisionContent;
+  replicas?: ReplicaSource;
+  network?: NetworkSettings;
+  /** A StatefulSet's volumes; absent: as the template says. */
+  retention?: Retention;
+}
+
+export type ManifestRole = "dependency" | "topology" | "service" | "serviceExport" | "workload";
+
+export interface MemberManifest {
+  role: ManifestRole;
+  /** `apiVersion/kind namespace/name`, unique in the result. */
+  key: string;
+  object: JsonObject;
+}
+
+export type RenderResult =
+  | {
+      ok: true;
+      /** In the order in which they must be applied: each one's needs come before it, the workload is last. */
+      manifests: MemberManifest[];
+      workload: JsonObject;
+      applied: AppliedOverride[];
+    }
+  | { ok: false; error: RenderError };
+
+/**
+ * What one member must hold for its grant. Pure; the same input gives the same text. On any error nothing may be
+ * written to that member: it goes on with what it has.
+ */
+export function renderMember(input: RenderInput): RenderResult {
+  try {
+    checkInput(input);
+    const workload = renderWorkload(input);
+    const manifests = [...supportingManifests(input, workload.object), manifest("workload", workload.object)];
+    checkUnique(manifests);
+    for (const { object } of manifests) checkLimits(object);
+    return { ok: true, manifests, workload: workload.object, applied: workload.applied };
+  } catch (error) {
+    if (isRenderError(error)) return { ok: false, error };
+    throw error;
+  }
+}
+
+function renderWorkload({ app, cluster, grant, revision, topology, replicas, retention }: RenderInput) {
+  const { content } = revision;
+  const stamped = stampPodTemplate(content.template, {
+    ...(content.restart === undefined ? {} : { [RESTART_ANNOTATION]: content.restart }),
+    ...(content.dependencyDigest === undefined ? {} : { [DEPENDENCIES_ANNOTATION]: content.dependencyDigest }),
+  });
+  const source = replicas ?? { kind: "native" };
+  const { object, grantPaths } = grantWorkload(stamped, grant, source, retention);
+  const overridden = override(object, cluster, content, grantPaths);
+  return { object: finished(stampContract(overridden.object, app, grant, topology)), applied: overridden.applied };
+}
+
+function supportingManifests(input: RenderInput, workload: JsonObject): MemberManifest[] {
+  const { app, cluster, grant, revision, topology, baseRevision, network } = input;
+  const dependencies = dependenciesOf(cluster, revision.content);
+  const named = new Set(dependencies.map(({ key }) => key));
+  const leftovers = baseRevision ? dependenciesOf(cluster, baseRevision).filter(({ key }) => !named.has(key)) : [];
+  const all = [...leftovers, ...dependencies, manifest("topology", topologyConfigMap(app, grant, topology))];
+  if (network?.headlessService && !all.some(({ object }) => isOwnService(object, app))) {
+    all.push(manifest("service", headlessService(app, workload, network)));
+  }
+  if (network?.serviceExport) all.push(manifest("serviceExport", serviceExport(app, network)));
+  return all;
+}
+
+function dependenciesOf(cluster: ClusterFacts, content: RevisionContent): MemberManifest[] {
+  return content.dependencies.map((dependency) =>
+    manifest("dependency", finished(override(dependency, cluster, content, []).object)),
+  );
+}
+
+const IDENTITY_PATHS = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
+
+/** Applies the revision's policies, and refuses the rule that changes what is not its to change. */
+function override(object: JsonObject, cluster: ClusterFacts, content: RevisionContent, grantPaths: readonly string[]) {
+  const guarded = [...IDENTITY_PATHS, ...grantPaths].map((path) => ({ path, value: valueAtPointer(object, path) }));
+  return applyOverrides(object, cluster, content.overrides, {
+    afterRule: (now, rule) => {
+      const touched = guarded.find(({ path, value }) => !sameMeaning(value, valueAtPointer(now, path)));
+      if (touched) throw new OverrideTouchesGrantError(rule, touched.path, cluster.name, kindAndName(object));
+    },
+  });
+}
+
+function manifest(role: ManifestRole, object: JsonObject): MemberManifest {
+  return { role, key: `${object.apiVersion}/${object.kind} ${nameOf(object)}`, object };
+}
+
+/** Sorted, and without maps that an override left empty. */
+function finished(object: JsonObject): JsonObject {
+  const result = sortKeys(object);
+  if (!isJsonObject(result)) return object;
+  const metadata = objectAt(result, "metadata");
+  for (const map of ["labels", "annotations"]) {
+    const entries = metadata && objectAt(metadata, map);
+    if (entries && Object.keys(entries).length === 0) delete metadata[map];
+  }
+  return result;
+}
+
+function checkInput({ app, cluster, grant, revision, topology }: RenderInput): void {
+  const { template } = revision.content;
+  const mismatches = [
+    ["cluster", grant.cluster, cluster.name],
+    ["revision", grant.revision, revision.id],
+    ["topology version", grant.topologyVersion, topology.version],
+    ["workload name", app.name, stringAt(template, "metadata", "name")],
+    ["namespace", app.namespace, stringAt(template, "metadata", "namespace")],
+  ] as const;
+  for (const [what, expected, actual] of mismatches) {
+    if (expected === actual) continue;
+    throw new RenderInputError(
+      `${kindAndName(template)}: the grant of cluster ${grant.cluster} is for ${what} ${expected}, ` +
+        `but was given ${actual ?? "none"}; it is rendered again when both are at hand`,
+    );
+  }
+  for (const { cluster: name, instances, addresses } of topology.clusters) {
+    if (instances.length === addresses.length) continue;
+    throw new RenderInputError(
+      `topology ${topology.version}: cluster ${name} has ${instances.length} instances but ${addresses.length} addresses`,
+    );
+  }
+}
+
+function checkUnique(manifests: readonly MemberManifest[]): void {
+  const seen = new Set<string>();
+  for (const { key, role } of manifests) {
+    if (seen.has(key)) {
+      throw new RenderInputError(
+        `${key}: the ${role} has the name of another object of this application; rename that one`,
+      );
+    }
+    seen.add(key);
+  }
+}
+
+function isRenderError(error: unknown): error is RenderError {
+  return (
+    error instanceof OverrideError ||
+    error instanceof OverrideTouchesGrantError ||
+    error instanceof LimitError ||
+    error instanceof RenderInputError
+  );
+}

@@ -1,0 +1,196 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { canonicalText, copy, nameOf, objectAt, stringAt, stringMapAt } from "./json.ts";
+import { type IsHold, relevantPolicies } from "./overrides.ts";
+import { sanitize } from "./sanitize.ts";
+import { topologyConfigMapName } from "./topology-files.ts";
+import {
+  isStatefulSet,
+  NEUTRAL_REPLICAS,
+  type ReplicaSource,
+  restartsOnPodTemplate,
+  withReplicas,
+} from "./workload.ts";
+
+/**
+ * Everything of one revision that reaches members, as it was when the revision was taken. Plain JSON; it may hold
+ * Secrets' content, so it has to be kept where Secrets are kept.
+ */
+export interface RevisionContent {
+  /** Sanitized; the count and the other fields that a grant decides are neutral. */
+  readonly template: JsonObject;
+  /** Sanitized, by kind and name. */
+  readonly dependencies: readonly JsonObject[];
+  /** The override policies that may touch them: editing a policy is an update like any other, and goes in order. */
+  readonly overrides: readonly JsonObject[];
+  /** A restart with the same content: each stamp is a revision of its own. */
+  readonly restart?: string;
+  /** Marks the pod template, so that pods restart when only a dependency's content changed. */
+  readonly dependencyDigest?: string;
+}
+
+export interface RevisionSource {
+  template: JsonObject;
+  /** The objects that the interpreter says the template names, with their content. */
+  dependencies: readonly JsonObject[];
+  policies?: readonly JsonObject[];
+  isHold?: IsHold;
+  restart?: string;
+  /** The digest of the dependencies that pods ran with when they were adopted; those pods must not be restarted. */
+  adoptedDependencyDigest?: string;
+  /** `revised`: the template with NEUTRAL_REPLICAS. */
+  replicas?: ReplicaSource;
+  /** The interpreter's Prune, where a kind has one. */
+  prune?: (object: JsonObject) => JsonObject;
+}
+
+export function snapshotRevision(source: RevisionSource): RevisionContent {
+  const { prune = (object: JsonObject) => object, replicas = { kind: "native" } } = source;
+  const template = neutralTemplate(sanitize(prune(source.template)), replicas);
+  const topologyName = topologyConfigMapName(stringAt(template, "metadata", "name") ?? "");
+  const dependencies = source.dependencies
+    // The template may well name it, but it is Lockstep's to write.
+    .filter((object) => !(object.kind === "ConfigMap" && stringAt(object, "metadata", "name") === topologyName))
+    .map(sanitize)
+    .sort(byKindAndName);
+  const overrides = relevantPolicies([template, ...dependencies], source.policies ?? [], source.isHold)
+    .map(policyContent)
+    .sort(byKindAndName);
+  const digest = dependencyDigest(dependencies);
+  const restarts = restartsOnPodTemplate(template) && digest !== source.adoptedDependencyDigest;
+  return {
+    template,
+    dependencies,
+    overrides,
+    ...(source.restart === undefined ? {} : { restart: source.restart }),
+    ...(dependencies.length > 0 && restarts ? { dependencyDigest: digest } : {}),
+  };
+}
+
+/** A short name for what the dependencies hold, without their labels and annotations. */
+export function dependencyDigest(dependencies: readonly JsonObject[]): string {
+  const contents = dependencies.map(sanitize).sort(byKindAndName).map(dependencyContent);
+  return shortHash(canonicalText(contents));
+}
+
+/** Two revisions are the same when members could not tell them apart; bytes and key order do not count. */
+export function sameRevision(a: RevisionContent, b: RevisionContent): boolean {
+  return revisionText(a) === revisionText(b);
+}
+
+export interface NamedRevision {
+  /** Such as `xline-6f7d9c8b54`; also fits into a label. */
+  id: string;
+  collisionCount: number;
+  isNew: boolean;
+}
+
+/** Kubernetes gives up after fewer; each further collision is a coincidence of one in 10^14. */
+const COLLISIONS_MAX = 20;
+
+/**
+ * The revision's name, which follows from its content, so that going back to an old content finds the old name. A
+ * different revision of the same name moves it on to the next one, as ControllerRevision does.
+ */
+export function nameRevision(
+  content: RevisionContent,
+  existing: (id: string) => RevisionContent | undefined = () => undefined,
+): NamedRevision {
+  const text = revisionText(content);
+  for (let collisionCount = 0; collisionCount < COLLISIONS_MAX; collisionCount++) {
+    const id = revisionId(stringAt(content.template, "metadata", "name") ?? "", text, collisionCount);
+    const found = existing(id);
+    if (!found || revisionText(found) === text) return { id, collisionCount, isNew: !found };
+  }
+  throw new RevisionCollisionError(nameOf(content.template), COLLISIONS_MAX);
+}
+
+/** Thrown when every name that a revision could have is taken by another content. */
+export class RevisionCollisionError extends Error {
+  override readonly name = "RevisionCollisionError";
+  constructor(object: string, tries: number) {
+    super(`${object}: ${tries} revision names in a row belong to other contents; delete revisions that are not in use`);
+  }
+}
+
+/** A label's value may have 63 characters: the hash, its dash and as much of the name as fits. */
+const ID_MAX_CHARS = 63;
+const HASH_CHARS = 10;
+
+function revisionId(name: string, text: string, collisionCount: number): string {
+  const hash = shortHash(`${collisionCount}\n${text}`);
+  const prefix = name.slice(0, ID_MAX_CHARS - HASH_CHARS - 1).replace(/[^a-z0-9]+$/, "");
+  return `${prefix}-${hash}`;
+}
+
+/** Without vowels and look-alikes, as Kubernetes' own names: no words, nothing to misread. */
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+
+function shortHash(text: string): string {
+  const digest = createHash("sha256").update(text).digest();
+  let number = digest.readBigUInt64BE(0);
+  let result = "";
+  for (let index = 0; index < HASH_CHARS; index++) {
+    result += ALPHABET[Number(number % BigInt(ALPHABET.length))];
+    number /= BigInt(ALPHABET.length);
+  }
+  return result;
+}
+
+function revisionText(content: RevisionContent): string {
+  return canonicalText({
+    template: comparableTemplate(content.template),
+    dependencies: content.dependencies.map(dependencyContent),
+    overrides: content.overrides.map(policyContent),
+    restart: content.restart,
+    dependencyDigest: content.dependencyDigest,
+  });
+}
+
+function comparableTemplate(template: JsonObject): JsonObject {
+  const { name, namespace } = objectAt(template, "metadata") ?? {};
+  const labels = stringMapAt(template, "metadata", "labels");
+  const annotations = stringMapAt(template, "metadata", "annotations");
+  return { ...template, metadata: { name, namespace, labels, annotations } };
+}
+
+/** Labels and annotations of a dependency change nothing for the pods that use it. */
+function dependencyContent(object: JsonObject): JsonObject {
+  const { metadata: _metadata, stringData, ...content } = object;
+  const result: JsonObject = { ...content, name: nameOf(object) };
+  if (isJsonObject(stringData)) {
+    const encoded = Object.entries(stringData).map(([key, value]) => [
+      key,
+      Buffer.from(String(value)).toString("base64"),
+    ]);
+    result.data = { ...objectAt(object, "data"), ...Object.fromEntries(encoded) };
+  }
+  return result;
+}
+
+function policyContent({ apiVersion, kind, metadata, spec }: JsonObject): JsonObject {
+  const { name, namespace } = isJsonObject(metadata) ? metadata : {};
+  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, spec };
+}
+
+/** Takes out what grants decide, so that scaling, moving and a partition are not revisions. */
+function neutralTemplate(template: JsonObject, replicas: ReplicaSource): JsonObject {
+  const result = withReplicas(template, NEUTRAL_REPLICAS, replicas, "lenient").object;
+  if (!isStatefulSet(result)) return result;
+  const spec = copy(objectAt(result, "spec") ?? {});
+  delete spec.ordinals;
+  const strategy = objectAt(spec, "updateStrategy");
+  if (strategy) {
+    const rolling = objectAt(strategy, "rollingUpdate");
+    delete strategy.type;
+    if (rolling) delete rolling.partition;
+    if (rolling && Object.keys(rolling).length === 0) delete strategy.rollingUpdate;
+    if (Object.keys(strategy).length === 0) delete spec.updateStrategy;
+  }
+  return { ...result, spec };
+}
+
+function byKindAndName(a: JsonObject, b: JsonObject): number {
+  const [left, right] = [a, b].map((object) => `${stringAt(object, "kind") ?? ""} ${nameOf(object)}`);
+  return (left ?? "") < (right ?? "") ? -1 : left === right ? 0 : 1;
+}

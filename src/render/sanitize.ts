@@ -1,0 +1,86 @@
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { copy, objectAt, stringAt } from "./json.ts";
+
+/** Set by an API server or meaningful on the hub alone. Owners never cross clusters: a member would delete the object. */
+const SERVER_METADATA = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
+  "ownerReferences",
+  "finalizers",
+  "generateName",
+] as const;
+
+/** Annotations that tools on the hub leave behind and that mean nothing, or something else, in a member. */
+const HUB_ANNOTATIONS = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "deployment.kubernetes.io/revision",
+  "deployment.kubernetes.io/revision-history",
+  "volume.kubernetes.io/selected-node",
+]);
+
+/**
+ * What of a hub object may travel to a member: without status, server-populated metadata and the marks that Karmada
+ * and Lockstep put on the template.
+ */
+export function sanitize(object: JsonObject): JsonObject {
+  const result = copy(object);
+  delete result.status;
+  const metadata = objectAt(result, "metadata");
+  if (metadata) {
+    for (const field of SERVER_METADATA) delete metadata[field];
+    for (const map of ["labels", "annotations"]) {
+      const entries = objectAt(metadata, map);
+      if (!entries) delete metadata[map];
+      else dropHubKeys(metadata, map, entries);
+    }
+  }
+  const podMetadata = objectAt(result, "spec", "template", "metadata");
+  if (podMetadata?.creationTimestamp === null) delete podMetadata.creationTimestamp;
+  sanitizeKind(result);
+  return result;
+}
+
+function dropHubKeys(metadata: JsonObject, map: string, entries: JsonObject): void {
+  for (const key of Object.keys(entries)) if (isHubKey(key)) delete entries[key];
+  if (Object.keys(entries).length === 0) delete metadata[map];
+}
+
+/** Everything under karmada.io speaks to the hub (claims, placement, retain-replicas), or is Lockstep's to write. */
+function isHubKey(key: string): boolean {
+  const domain = key.slice(0, Math.max(key.indexOf("/"), 0));
+  return domain === "karmada.io" || domain.endsWith(".karmada.io") || HUB_ANNOTATIONS.has(key);
+}
+
+/** What the API server or a controller fills in for single kinds. */
+function sanitizeKind(object: JsonObject): void {
+  if (object.kind === "Service") {
+    const spec = objectAt(object, "spec");
+    if (spec && spec.clusterIP !== "None") {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+    }
+  }
+  if (object.kind === "ServiceAccount" && Array.isArray(object.secrets)) {
+    const generated = `${stringAt(object, "metadata", "name")}-token-`;
+    object.secrets = object.secrets.filter(
+      (secret) => !(isJsonObject(secret) && stringAt(secret, "name")?.startsWith(generated)),
+    );
+  }
+  if (object.kind === "Secret" && object.type === "kubernetes.io/service-account-token") {
+    delete object.data;
+    const annotations = objectAt(object, "metadata", "annotations");
+    if (annotations) delete annotations["kubernetes.io/service-account.uid"];
+  }
+  if (object.kind === "PersistentVolumeClaim") {
+    const annotations = objectAt(object, "metadata", "annotations");
+    for (const key of ["pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"]) {
+      if (annotations) delete annotations[key];
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import { ANNOTATIONS, CONTRACT_PREFIX, SEED_ANNOTATIONS, seedReplicas } from "../contract/index.ts";
+import type { AppIdentity, Grant, TopologyView, VolumeRetention } from "../plan/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { RenderInputError } from "./errors.ts";
+import { copy, ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
+import { initialCluster } from "./topology-files.ts";
+
+/**
+ * Who writes the count into the workload. `native`: this room, for the kinds it knows and for `spec.replicas`.
+ * `revise`: a pure function (Lua). `revised`: already done elsewhere (a webhook), for exactly this grant.
+ */
+export type ReplicaSource =
+  | { kind: "native" }
+  | { kind: "revise"; revise: (object: JsonObject, replicas: number) => JsonObject }
+  | { kind: "revised"; object: JsonObject };
+
+export interface Retention {
+  whenScaled: VolumeRetention;
+  whenDeleted: VolumeRetention;
+}
+
+/** The workload as granted, and the paths of it that belong to the grant: no override may change them. */
+export interface GrantedWorkload {
+  object: JsonObject;
+  grantPaths: string[];
+}
+
+/** Marks on a pod template that make its pods restart for a reason their spec does not show. */
+export const RESTART_ANNOTATION = `${CONTRACT_PREFIX}restarted-at`;
+export const DEPENDENCIES_ANNOTATION = `${CONTRACT_PREFIX}dependencies`;
+
+const POD_TEMPLATE_KINDS = new Set(["apps/v1/StatefulSet", "apps/v1/Deployment", "apps/v1/ReplicaSet"]);
+
+export function isStatefulSet(object: JsonObject): boolean {
+  return object.apiVersion === "apps/v1" && object.kind === "StatefulSet";
+}
+
+/** Kubernetes' own kinds restart their pods when, and only when, the pod template changes. */
+export function restartsOnPodTemplate(object: JsonObject): boolean {
+  return POD_TEMPLATE_KINDS.has(`${object.apiVersion}/${object.kind}`);
+}
+
+/** Writes the grant's figures into the spec. */
+export function grantWorkload(
+  template: JsonObject,
+  grant: Grant,
+  source: ReplicaSource,
+  retention?: Retention,
+): GrantedWorkload {
+  const { object, grantPaths } = withReplicas(template, grant.replicas, source);
+  if (!isStatefulSet(object)) return { object, grantPaths };
+  return { object, grantPaths: [...grantPaths, ...grantStatefulSet(object, grant, retention)] };
+}
+
+/** The count that every revision's template has, so that scaling is not a revision. It is never sent to a member. */
+export const NEUTRAL_REPLICAS = 1;
+
+/** `lenient` leaves a kind as it is when nobody knows where its count belongs. */
+export function withReplicas(
+  template: JsonObject,
+  replicas: number,
+  source: ReplicaSource,
+  unknownPlace: "refuse" | "lenient" = "refuse",
+): GrantedWorkload {
+  switch (source.kind) {
+    case "native":
+      return withNativeReplicas(copy(template), replicas, unknownPlace);
+    case "revised":
+      return { object: copy(source.object), grantPaths: differences(template, source.object) };
+    case "revise": {
+      const object = source.revise(copy(template), replicas);
+      // What the next count would change is what holds the count.
+      return { object, grantPaths: differences(object, source.revise(copy(template), replicas + 1)) };
+    }
+  }
+}
+
+function withNativeReplicas(object: JsonObject, replicas: number, unknownPlace: "refuse" | "lenient"): GrantedWorkload {
+  const field = `${object.apiVersion}/${object.kind}` === "batch/v1/Job" ? "parallelism" : "replicas";
+  const spec = objectAt(object, "spec") ?? {};
+  // A kind that keeps its count elsewhere would drop an unknown field silently and never scale.
+  if (!restartsOnPodTemplate(object) && typeof spec[field] !== "number") {
+    if (unknownPlace === "lenient") return { object, grantPaths: [] };
+    throw new RenderInputError(
+      `${kindAndName(object)}: spec.${field} is not a number, so nobody knows where its count belongs; ` +
+        "set it in the template, or add a ReviseReplica interpretation for this kind",
+    );
+  }
+  ensureObject(object, "spec")[field] = replicas;
+  return { object, grantPaths: [`/spec/${field}`] };
+}
+
+/** Leaves out what would be written as the default anyway: adopting a StatefulSet must not move its generation. */
+function grantStatefulSet(object: JsonObject, grant: Grant, retention: Retention | undefined): string[] {
+  const spec = ensureObject(object, "spec");
+  if (grant.start !== 0 || objectAt(spec, "ordinals")) ensureObject(spec, "ordinals").start = grant.start;
+  const strategy = ensureObject(spec, "updateStrategy");
+  if (grant.onDelete) {
+    strategy.type = "OnDelete";
+    delete strategy.rollingUpdate;
+  } else {
+    strategy.type = "RollingUpdate";
+    // Relative to ordinals.start, and so the member's own share as it is.
+    ensureObject(strategy, "rollingUpdate").partition = grant.partition;
+  }
+  const keepsAll = retention?.whenScaled === "Retain" && retention.whenDeleted === "Retain";
+  if (retention && (!keepsAll || objectAt(spec, "persistentVolumeClaimRetentionPolicy"))) {
+    spec.persistentVolumeClaimRetentionPolicy = {
+      whenScaled: retention.whenScaled,
+      whenDeleted: retention.whenDeleted,
+    };
+  }
+  return [
+    "/spec/ordinals/start",
+    "/spec/updateStrategy/type",
+    "/spec/updateStrategy/rollingUpdate/partition",
+    ...(retention ? ["/spec/persistentVolumeClaimRetentionPolicy"] : []),
+  ];
+}
+
+/** The marks of restarts and changed dependencies, part of the revision. */
+export function stampPodTemplate(object: JsonObject, stamps: Readonly<Record<string, string>>): JsonObject {
+  const result = copy(object);
+  if (Object.keys(stamps).length === 0) return result;
+  const holder = restartsOnPodTemplate(result) ? ["spec", "template", "metadata"] : ["metadata"];
+  Object.assign(ensureObject(result, ...holder, "annotations"), stamps);
+  return result;
+}
+
+/**
+ * Adds the member contract, last of all and over anything of the same name, so that spec and annotations travel in
+ * one write. Keys come out sorted: the same grant is the same text.
+ */
+export function stampContract(object: JsonObject, app: AppIdentity, grant: Grant, view: TopologyView): JsonObject {
+  const result = copy(object);
+  const metadata = ensureObject(result, "metadata");
+  metadata.annotations = sortedMap({
+    ...withoutContract(stringMapAt(result, "metadata", "annotations")),
+    ...contractAnnotations(app, grant, view),
+  });
+  metadata.labels = sortedMap({
+    ...stringMapAt(result, "metadata", "labels"),
+    [ANNOTATIONS.epoch]: String(grant.epoch),
+  });
+  return result;
+}
+
+function contractAnnotations(app: AppIdentity, grant: Grant, view: TopologyView): Record<string, string> {
+  const processor = String(grant.processor);
+  const annotations: Record<string, string> = {
+    [ANNOTATIONS.cluster]: grant.cluster,
+    [ANNOTATIONS.topology]: JSON.stringify(view.clusters),
+    [ANNOTATIONS.topologyVersion]: String(view.version),
+    [ANNOTATIONS.processor]: processor,
+    [ANNOTATIONS.revision]: grant.revision,
+    [ANNOTATIONS.epoch]: String(grant.epoch),
+    [ANNOTATIONS.partition]: String(grant.partition),
+    [ANNOTATIONS.initialCluster]: initialCluster(view),
+    [ANNOTATIONS.initialClusterState]: grant.initialClusterState,
+    [ANNOTATIONS.clusterToken]: app.clusterToken,
+    [SEED_ANNOTATIONS.replicas]: JSON.stringify(seedReplicas(view.clusters, grant.cluster)),
+    [SEED_ANNOTATIONS.processer]: processor,
+  };
+  if (grant.transferLeaderTo !== undefined) annotations[ANNOTATIONS.transferLeaderTo] = grant.transferLeaderTo;
+  return annotations;
+}
+
+const CONTRACT_KEYS = new Set<string>([...Object.values(ANNOTATIONS), ...Object.values(SEED_ANNOTATIONS)]);
+
+/** An override must not be able to ask for a leader transfer that nobody granted. */
+function withoutContract(annotations: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !CONTRACT_KEYS.has(key)));
+}
+
+function sortedMap(map: Record<string, string>): JsonObject {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The pointers of the leaves in which two values differ. */
+function differences(a: Json | undefined, b: Json | undefined, path = ""): string[] {
+  if (isJsonObject(a) && isJsonObject(b)) {
+    const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+    return keys.flatMap((key) => differences(valueAt(a, key), valueAt(b, key), `${path}/${escapeKey(key)}`));
+  }
+  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
+    return a.flatMap((entry, index) => differences(entry, b[index], `${path}/${index}`));
+  }
+  return JSON.stringify(a) === JSON.stringify(b) ? [] : [path];
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
