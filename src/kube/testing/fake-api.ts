@@ -35,7 +35,9 @@ export interface OpenWatch {
   sendText(text: string): void;
   sendEvent(type: string, object: unknown): void;
   sendBookmark(): void;
-  /** From now on nothing arrives, and the connection stays open: a half-open connection. */
+  /** Changes are not delivered any more; the test sends what it wants to. */
+  takeOver(): void;
+  /** From now on nothing at all arrives, and the connection stays open: a half-open connection. */
   goSilent(): void;
   /** The server ends the watch, as it does after timeoutSeconds. */
   end(): void;
@@ -160,7 +162,9 @@ export class FakeApi implements Transport {
     const target = parsePath(seen.path);
     const from = Number(seen.query.get("resourceVersion") ?? "0");
     const channel = new Channel();
+    let silent = false;
     const write = (text: string) => {
+      if (silent) return;
       for (const chunk of this.#chunks(text)) channel.push(chunk);
     };
     const line = (type: string, object: unknown) => write(`${JSON.stringify({ type, object })}\n`);
@@ -190,8 +194,11 @@ export class FakeApi implements Transport {
       sendEvent: line,
       sendBookmark: () =>
         line("BOOKMARK", { ...target.type, metadata: { resourceVersion: String(this.store.version) } }),
-      goSilent: () => {
+      takeOver: () => {
         this.store.onEvent.delete(deliver);
+      },
+      goSilent: () => {
+        silent = true;
       },
       end: () => close(),
       reset: (unfinished) => {

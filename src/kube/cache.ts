@@ -1,0 +1,269 @@
+import type { Log } from "../runtime/index.ts";
+import { Indexes, type IndexFunction } from "./indexes.ts";
+import { type KubeObject, keyOf, type ObjectName } from "./object.ts";
+import { Progress } from "./progress.ts";
+import { compareVersions, isOlder } from "./resource-version.ts";
+
+/** Told of every change, after the cache shows it. A replaced object (same name, other uid) is a delete and an add. */
+export interface CacheHandler<T> {
+  added?(object: T): void;
+  updated?(object: T, previous: T): void;
+  /** Also for deletes that nobody saw happen and a list revealed; `object` is the last state known. */
+  deleted?(object: T): void;
+}
+
+/** What readers see of a reflector's cache. Objects are shared and read only: a change is a copy. */
+export interface Cache<T extends KubeObject> {
+  readonly size: number;
+  /** Whether the first list is in. Until then a missing object means nothing. */
+  readonly hasSynced: boolean;
+  /** Every change up to this resourceVersion is in the cache. */
+  readonly version: string | undefined;
+  get(name: ObjectName): T | undefined;
+  getByKey(key: string): T | undefined;
+  list(): T[];
+  /** Objects by an index's value; throws for an index that was not defined. */
+  byIndex(index: string, value: string): T[];
+  indexValues(index: string): string[];
+  defineIndex(name: string, valuesOf: IndexFunction<T>): void;
+  /** Calls `added` for what is there already. Returns how to stop. */
+  subscribe(handler: CacheHandler<T>): () => void;
+  synced(signal?: AbortSignal): Promise<void>;
+  hasSeen(version: string): boolean;
+  /** Resolves when everything up to this version is in the cache: after a write, nothing older is acted on. */
+  waitFor(version: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Puts the answer of our own write into the cache before the watch brings it. From then on reading is never behind
+   * that write, and what the watch brings late cannot undo it.
+   */
+  wrote(object: T): void;
+  /** The same for a delete after which the object is gone. */
+  deleted(object: T): void;
+}
+
+export interface ObjectCacheOptions<T> {
+  readonly log: Log;
+  /** Whether this cache would hold the object (namespace, selectors). Undefined: it cannot be told. */
+  readonly holds?: (object: T) => boolean | undefined;
+  /** What is done to every object before it is kept (the reflector does it for what it brings). */
+  readonly prepare?: (object: T) => T;
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+}
+
+/** Deletes remembered, against late copies of older events. A stream's disorder spans a few events, not thousands. */
+const MAX_TOMBSTONES = 1_000;
+
+interface Tombstone {
+  readonly uid: string | undefined;
+  /** Undefined: deleted by ourselves, at a version we were not told. */
+  readonly version: string | undefined;
+}
+
+/**
+ * The objects of one list-and-watch. Invariant: per object it only ever moves forward in resourceVersion (where
+ * versions can be compared), whatever the order in which lists, events and our own writes arrive.
+ */
+export class ObjectCache<T extends KubeObject> implements Cache<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Indexes<T>();
+  readonly #handlers = new Set<CacheHandler<T>>();
+  readonly #tombstones = new Map<string, Tombstone>();
+  readonly #log: Log;
+  readonly #holds: (object: T) => boolean | undefined;
+  readonly #prepare: (object: T) => T;
+  readonly progress = new Progress();
+  readonly #syncWaiters = new Set<() => void>();
+
+  constructor(options: ObjectCacheOptions<T>) {
+    this.#log = options.log;
+    this.#holds = options.holds ?? (() => true);
+    this.#prepare = options.prepare ?? ((object) => object);
+    for (const [name, valuesOf] of Object.entries(options.indexes ?? {})) this.defineIndex(name, valuesOf);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get hasSynced(): boolean {
+    return this.progress.version !== undefined;
+  }
+
+  get version(): string | undefined {
+    return this.progress.version;
+  }
+
+  get(name: ObjectName): T | undefined {
+    return this.#objects.get(keyOf(name));
+  }
+
+  getByKey(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  byIndex(index: string, value: string): T[] {
+    return this.#indexes.find(index, value);
+  }
+
+  indexValues(index: string): string[] {
+    return this.#indexes.values(index);
+  }
+
+  defineIndex(name: string, valuesOf: IndexFunction<T>): void {
+    this.#indexes.define(name, valuesOf, this.#objects);
+  }
+
+  subscribe(handler: CacheHandler<T>): () => void {
+    for (const object of this.#objects.values()) this.#guarded(() => handler.added?.(object));
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.hasSynced) return resolve();
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        this.#syncWaiters.delete(done);
+        reject(signal?.reason);
+      };
+      const done = () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      this.#syncWaiters.add(done);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  hasSeen(version: string): boolean {
+    return this.progress.hasSeen(version);
+  }
+
+  waitFor(version: string, signal?: AbortSignal): Promise<void> {
+    return this.progress.waitFor(version, signal);
+  }
+
+  wrote(object: T): void {
+    const version = object.metadata.resourceVersion;
+    // What the stream has passed it has brought already, perhaps with a later change or a delete: ours is old news.
+    if (version === undefined || !this.#isAhead(version)) return;
+    const cached = this.#objects.get(keyOf(object.metadata));
+    const holds = this.#holds(object) ?? cached !== undefined;
+    if (holds) this.upsert(this.#prepare(object));
+    else if (cached && cached.metadata.uid === object.metadata.uid) this.#drop(cached, version);
+  }
+
+  deleted(object: T): void {
+    const key = keyOf(object.metadata);
+    const cached = this.#objects.get(key);
+    if (cached && cached.metadata.uid !== object.metadata.uid) return;
+    this.#bury(key, { uid: object.metadata.uid, version: undefined });
+    if (cached) this.#set(key, cached, undefined);
+  }
+
+  /** A state of an object from the server; older than what is known: ignored. */
+  upsert(object: T): void {
+    const key = keyOf(object.metadata);
+    if (this.#isBuried(key, object)) return;
+    const previous = this.#objects.get(key);
+    const version = object.metadata.resourceVersion;
+    if (previous && version !== undefined) {
+      const order = compareVersions(version, previous.metadata.resourceVersion ?? "");
+      if (order !== undefined && order <= 0) return;
+    }
+    this.#set(key, previous, object);
+  }
+
+  /** A delete, or the object's leaving the selection. */
+  remove(object: T): void {
+    const key = keyOf(object.metadata);
+    const previous = this.#objects.get(key);
+    const { uid, resourceVersion } = object.metadata;
+    this.#bury(key, { uid, version: resourceVersion });
+    if (!previous || isOlder(resourceVersion, previous.metadata.resourceVersion)) return;
+    if (
+      previous.metadata.uid !== uid &&
+      compareVersions(resourceVersion ?? "", previous.metadata.resourceVersion ?? "") === undefined
+    )
+      return;
+    this.#set(key, previous, undefined);
+  }
+
+  /** The end of a list: whatever it did not contain is gone, except what is newer than the list itself. */
+  finishList(version: string, listed: ReadonlySet<string>, reset: boolean): void {
+    for (const [key, object] of this.#objects) {
+      if (listed.has(key)) continue;
+      if (!reset && isOlder(version, object.metadata.resourceVersion)) continue;
+      this.#set(key, object, undefined);
+    }
+    // Streams after this list begin at its version: they cannot bring what came before. Our own deletes stay.
+    for (const [key, tombstone] of this.#tombstones) if (tombstone.version !== undefined) this.#tombstones.delete(key);
+    this.progress.listEnds(version, reset);
+    for (const done of this.#syncWaiters) done();
+    this.#syncWaiters.clear();
+  }
+
+  /** Forgets what is known of an object's versions, for a server whose history began anew. */
+  forceUpsert(object: T): void {
+    const key = keyOf(object.metadata);
+    this.#tombstones.delete(key);
+    this.#set(key, this.#objects.get(key), object);
+  }
+
+  #isAhead(version: string): boolean {
+    if (this.progress.version === undefined) return true; // The first list, when it ends, settles it.
+    const order = compareVersions(this.progress.version, version);
+    return order !== undefined && order < 0;
+  }
+
+  #isBuried(key: string, object: T): boolean {
+    const tombstone = this.#tombstones.get(key);
+    if (!tombstone || tombstone.uid !== object.metadata.uid) return false;
+    // A uid never comes back after a delete; after leaving a selector it may, at a later version.
+    if (tombstone.version === undefined) return true;
+    const order = compareVersions(object.metadata.resourceVersion ?? "", tombstone.version);
+    return order !== undefined && order <= 0;
+  }
+
+  #bury(key: string, tombstone: Tombstone): void {
+    this.#tombstones.delete(key);
+    this.#tombstones.set(key, tombstone);
+    if (this.#tombstones.size <= MAX_TOMBSTONES) return;
+    const oldest = this.#tombstones.keys().next();
+    if (!oldest.done) this.#tombstones.delete(oldest.value);
+  }
+
+  #drop(cached: T, version: string): void {
+    const key = keyOf(cached.metadata);
+    this.#bury(key, { uid: cached.metadata.uid, version });
+    this.#set(key, cached, undefined);
+  }
+
+  #set(key: string, previous: T | undefined, next: T | undefined): void {
+    if (next) this.#objects.set(key, next);
+    else this.#objects.delete(key);
+    this.#indexes.change(key, previous, next);
+    const sameObject = previous && next && previous.metadata.uid === next.metadata.uid;
+    for (const handler of this.#handlers) {
+      this.#guarded(() => {
+        if (sameObject) return handler.updated?.(next, previous);
+        if (previous) handler.deleted?.(previous);
+        if (next) handler.added?.(next);
+      });
+    }
+  }
+
+  /** One handler's mistake must stop neither the others nor the stream. */
+  #guarded(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#log.error("a cache handler threw", { error: error instanceof Error ? error.stack : String(error) });
+    }
+  }
+}
