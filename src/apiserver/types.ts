@@ -10,6 +10,7 @@ import type {
   Log,
   Random,
 } from "../runtime/index.ts";
+import type { Decoder } from "./decode.ts";
 
 /** Who asks. The front authenticates; in-process callers say who they are. */
 export interface User {
@@ -165,6 +166,8 @@ export interface ResourceDefinition {
     readonly toStorage: (object: KubeObject) => KubeObject;
     readonly fromStorage: (object: KubeObject) => KubeObject;
   };
+  /** Built-in kinds: reads the object as Go's decoder would; absent where no schema is written down. */
+  readonly decoder?: Decoder | undefined;
   /** The compiled structural schema of a CRD version. */
   readonly schema?: CompiledSchema;
   /** The schema as the CRD gives it, for OpenAPI. Built-in kinds: openapi.ts knows. */

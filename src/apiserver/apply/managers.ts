@@ -1,0 +1,235 @@
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { StatusError } from "../status.ts";
+import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
+import { clone } from "../values.ts";
+import { FieldSet } from "./field-set.ts";
+import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";
+
+/** Who writes, as managedFields tells writers apart. */
+export interface Manager {
+  readonly name: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+}
+
+interface Managed extends Manager {
+  time: string;
+  set: FieldSet;
+}
+
+/** Fields that nobody owns: identity, and what the server alone writes. */
+const UNOWNED_METADATA = [
+  "name",
+  "namespace",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "selfLink",
+  "uid",
+  "generation",
+  "managedFields",
+  "resourceVersion",
+  "generateName",
+];
+
+function strip(set: FieldSet): FieldSet {
+  set.member = false;
+  set.children.delete("f:apiVersion");
+  set.children.delete("f:kind");
+  const metadata = set.children.get("f:metadata");
+  if (metadata) {
+    metadata.member = false;
+    for (const field of UNOWNED_METADATA) metadata.children.delete(`f:${field}`);
+    if (metadata.isEmpty()) set.children.delete("f:metadata");
+  }
+  return set;
+}
+
+/** Writers without a subresource own nothing of `status` where it is one, and those of `status` nothing else. */
+function limitTo(set: FieldSet, subresource: string, hasStatus: boolean): FieldSet {
+  if (!hasStatus) return set;
+  for (const element of [...set.children.keys()]) {
+    if ((element === "f:status") !== (subresource === "status")) set.children.delete(element);
+  }
+  return set;
+}
+
+/** Undefined when an entry is not what managedFields look like: then the object's own are kept. */
+export function decodeManagers(entries: Json | undefined): Managed[] | undefined {
+  if (entries === undefined) return [];
+  if (!Array.isArray(entries)) return undefined;
+  const managers: Managed[] = [];
+  for (const entry of entries) {
+    if (!isJsonObject(entry)) return undefined;
+    const set = FieldSet.fromFieldsV1(entry.fieldsV1);
+    const { manager, operation, apiVersion, time, subresource } = entry;
+    if (!set || (operation !== "Apply" && operation !== "Update") || typeof apiVersion !== "string") return undefined;
+    managers.push({
+      name: typeof manager === "string" ? manager : "",
+      operation,
+      apiVersion,
+      subresource: typeof subresource === "string" ? subresource : "",
+      time: typeof time === "string" ? time : "",
+      set,
+    });
+  }
+  return managers;
+}
+
+function encodeManagers(managers: readonly Managed[]): ManagedFieldsEntry[] | undefined {
+  if (managers.length === 0) return undefined;
+  return [...managers].sort(inOrder).map((each) => ({
+    manager: each.name,
+    operation: each.operation,
+    apiVersion: each.apiVersion,
+    ...(each.time && { time: each.time }),
+    fieldsType: "FieldsV1",
+    fieldsV1: each.set.toFieldsV1(),
+    ...(each.subresource && { subresource: each.subresource }),
+  }));
+}
+
+function inOrder(left: Managed, right: Managed): number {
+  const key = (each: Managed) => [each.operation, each.time, each.name, each.apiVersion, each.subresource].join("\n");
+  const [a, b] = [key(left), key(right)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isSame(left: Manager, right: Manager): boolean {
+  return (
+    left.name === right.name &&
+    left.operation === right.operation &&
+    left.apiVersion === right.apiVersion &&
+    left.subresource === right.subresource
+  );
+}
+
+export interface Write {
+  readonly manager: Manager;
+  readonly shape: Shape;
+  readonly hasStatus: boolean;
+  readonly time: string;
+}
+
+/**
+ * managedFields after a plain write: the writer owns what it changed, nobody what went. `client` are the managedFields
+ * the writer sent; a reset (one empty entry) and valid ones replace what the object had.
+ */
+export function managersAfterUpdate(
+  old: KubeObject | undefined,
+  current: KubeObject,
+  write: Write,
+  client: Json | undefined,
+): ManagedFieldsEntry[] | undefined {
+  const stored = decodeManagers(old?.metadata.managedFields) ?? [];
+  let managers = stored;
+  if (Array.isArray(client) && client.length > 0 && write.manager.subresource === "") {
+    const isReset = client.length === 1 && isJsonObject(client[0]) && Object.keys(client[0]).length === 0;
+    if (isReset) return undefined;
+    const sent = decodeManagers(client);
+    if (sent && sent.length > 0) managers = sent;
+  }
+  const { changed, removed } = compare(old ?? {}, current, write.shape);
+  limitTo(strip(changed), write.manager.subresource, write.hasStatus);
+  limitTo(strip(removed), write.manager.subresource, write.hasStatus);
+  if (changed.isEmpty() && removed.isEmpty()) {
+    return managers === stored ? old?.metadata.managedFields : encodeManagers(managers);
+  }
+  const next: Managed[] = [];
+  let own: Managed | undefined;
+  for (const each of managers) {
+    const isOwn = isSame(each, write.manager);
+    const set = each.set.clone().subtract(removed);
+    if (isOwn) set.add(changed);
+    else set.subtract(changed);
+    const time = isOwn && !set.equals(each.set) ? write.time : each.time;
+    const kept = { ...each, set, time };
+    if (isOwn) own = kept;
+    if (!set.isEmpty()) next.push(kept);
+  }
+  if (!own && !changed.isEmpty()) next.push({ ...write.manager, set: changed, time: write.time });
+  return encodeManagers(next);
+}
+
+export interface ApplyResult {
+  readonly object: JsonObject;
+  readonly managedFields: ManagedFieldsEntry[] | undefined;
+}
+
+/**
+ * Server-side apply: `config` laid over what is there, what the applier no longer says taken away. Throws 409 when it
+ * would change what others own, unless forced. The caller stores managedFields after defaulting has run.
+ */
+export function applyConfiguration(
+  live: KubeObject | undefined,
+  config: JsonObject,
+  write: Write,
+  force: boolean,
+): ApplyResult {
+  const { shape, manager } = write;
+  const managers = decodeManagers(live?.metadata.managedFields) ?? [];
+  const configured = limitTo(strip(ownedFields(config, shape)), manager.subresource, write.hasStatus);
+  const last = managers.find((each) => isSame(each, manager));
+  const others = managers.filter((each) => each !== last);
+  const everybody = configured.clone();
+  for (const other of others) everybody.add(other.set);
+
+  // Nothing may be shared with the stored object: defaulting and admission still change the result.
+  let merged: Json = clone(merge(live ?? {}, config, shape));
+  if (last) merged = removeAbandoned(merged, shape, last.set, everybody) ?? {};
+  if (!isJsonObject(merged)) throw new TypeError("applying an object must give an object");
+
+  const { changed, removed } = compare(live ?? {}, merged, shape);
+  limitTo(strip(changed), manager.subresource, write.hasStatus);
+  limitTo(strip(removed), manager.subresource, write.hasStatus);
+  const next: Managed[] = [];
+  const conflicts: Conflict[] = [];
+  for (const other of others) {
+    const disputed = other.set.intersection(changed);
+    for (const path of disputed.paths()) conflicts.push({ manager: other, path });
+    const set = other.set.clone().subtract(removed).subtract(disputed);
+    if (!set.isEmpty()) next.push({ ...other, set });
+  }
+  if (conflicts.length > 0 && !force) throw conflictError(conflicts);
+  if (!configured.isEmpty()) {
+    const time = last?.set.equals(configured) ? last.time : write.time;
+    next.push({ ...manager, set: configured, time });
+  }
+  return { object: merged, managedFields: encodeManagers(next) };
+}
+
+interface Conflict {
+  readonly manager: Manager;
+  readonly path: string;
+}
+
+function conflictError(conflicts: readonly Conflict[]): StatusError {
+  const causes = conflicts.map(({ manager, path }) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${printed(manager)}`,
+    field: path,
+  }));
+  return new StatusError(409, "Conflict", conflictMessage(conflicts), { causes });
+}
+
+function conflictMessage(conflicts: readonly Conflict[]): string {
+  const [only] = conflicts;
+  if (only && conflicts.length === 1) {
+    return `Apply failed with 1 conflict: conflict with ${printed(only.manager)}: ${only.path}`;
+  }
+  const byManager = new Map<string, string[]>();
+  for (const { manager, path } of conflicts) {
+    const name = printed(manager);
+    byManager.set(name, [...(byManager.get(name) ?? []), `- ${path}`]);
+  }
+  const parts = [...byManager].sort(([left], [right]) => (left < right ? -1 : 1));
+  const text = parts.map(([name, paths]) => `conflicts with ${name}:\n${paths.join("\n")}`).join("\n");
+  return `Apply failed with ${conflicts.length} conflicts: ${text}`;
+}
+
+function printed(manager: Manager): string {
+  const subresource = manager.subresource ? ` with subresource ${JSON.stringify(manager.subresource)}` : "";
+  const using = manager.operation === "Update" ? ` using ${manager.apiVersion}` : "";
+  return JSON.stringify(manager.name) + subresource + using;
+}

@@ -1,0 +1,13 @@
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { own } from "../values.ts";
+
+/** RFC 7386. */
+export function mergePatch(original: Json | undefined, patch: JsonObject): JsonObject {
+  const merged: JsonObject = isJsonObject(original) ? { ...original } : {};
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
+    if (value === null || value === undefined) delete merged[key];
+    else merged[key] = isJsonObject(value) ? mergePatch(own(merged, key), value) : value;
+  }
+  return merged;
+}
