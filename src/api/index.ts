@@ -29,5 +29,22 @@ export type { ObjectMeta, OwnerReference } from "./kinds/object.ts";
 export { admissionPolicies } from "./kinds/policies.ts";
 export type { RolloutApproval, RolloutApprovalSpec } from "./kinds/rollout-approval.ts";
 export { ROLLOUT_APPROVAL } from "./kinds/rollout-approval.ts";
+export {
+  type Parsed,
+  type ParsedCrossClusterStatefulset,
+  parseCrossClusterLedger,
+  parseCrossClusterStatefulset,
+  parseExploreReview,
+  parseResourceExploringWebhookConfiguration,
+  parseRolloutApproval,
+} from "./parse.ts";
 export { compileSchema } from "./schema/compile.ts";
 export { type CompiledSchema, type FieldError, type FieldErrorKind, SchemaError } from "./schema/types.ts";
+export {
+  CronError,
+  cronProblem,
+  isTimeZone,
+  type MaintenanceWindow,
+  type WindowState,
+  windowState,
+} from "./windows.ts";

@@ -12,8 +12,7 @@ import type { Json, JsonObject } from "../../runtime/index.ts";
 export interface Rule {
   rule: string;
   message: string;
-  /** The message as a CEL expression, where it should show values; `message` is the fallback. */
-  messageExpression?: string;
+  /** The field the error points at, if not the value the rule stands on. */
   fieldPath?: string;
 }
 

@@ -352,8 +352,6 @@ export const crossClusterStatefulsetSpec = object(
       {
         rule: "!has(self.replicas) || !has(self.topology) || self.topology.clusters.exists(c, !has(c.replicas)) || self.topology.clusters.map(c, c.replicas).sum() == self.replicas",
         message: "replicas must be the sum of topology.clusters[].replicas: change one of them, or use weights",
-        messageExpression:
-          "'replicas is ' + string(self.replicas) + ', but topology.clusters[].replicas add up to ' + string(self.topology.clusters.map(c, c.replicas).sum()) + ': change one of them, or use weights'",
         fieldPath: ".replicas",
       },
       {

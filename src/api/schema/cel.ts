@@ -1,4 +1,5 @@
 import { type CelInput, CelScalar, celEnv, celFunc, isCelError, parse, plan } from "@bufbuild/cel";
+import { RE2JS } from "@bufbuild/re2";
 import { checkReferences, type Expression } from "./cel-check.ts";
 import { KUBERNETES_FUNCTIONS } from "./cel-functions.ts";
 import type { SchemaNode } from "./node.ts";
@@ -40,37 +41,56 @@ export class CelBudget {
 /** Every loop's condition passes through this function, which counts the turn. No rule can write the name. */
 const TURN = "@turn";
 
-export function compileExpression(source: string, node: SchemaNode, isObjectRoot: boolean): CelProgram {
-  let budget = new CelBudget();
-  const env = celEnv({
+// Patterns in rules are nearly always literals; the bound is for a rule that computes them.
+const REMEMBERED_PATTERNS = 100;
+
+/** Compiles the expressions of one schema; they share the functions, and the budget of the validation under way. */
+export class CelCompiler {
+  private budget = new CelBudget();
+  private readonly patterns = new Map<string, RE2JS>();
+  private readonly env = celEnv({
+    re2: { compile: (pattern) => this.pattern(pattern) },
     funcs: [
       ...KUBERNETES_FUNCTIONS,
       celFunc(TURN, [CelScalar.DYN], CelScalar.DYN, (condition) => {
-        budget.spend();
+        this.budget.spend();
         return condition;
       }),
     ],
   });
-  const parsed = attempt(() => parse(source));
-  if (parsed.expr === undefined) throw new CelCompileError("the expression is empty");
-  const known = (name: string) => env.funcs.find(name) !== undefined;
-  const { problem, usesOldSelf } = checkReferences(parsed.expr, node, isObjectRoot, known);
-  if (problem) throw new CelCompileError(problem);
-  countTurns(parsed.expr);
-  const evaluate = attempt(() => plan(env, parsed));
-  return {
-    usesOldSelf,
-    run(self, oldSelf, allowed) {
-      budget = allowed;
-      try {
-        const result = evaluate(oldSelf === undefined ? { self } : { self, oldSelf });
-        if (budget.isSpent) return { ok: false, reason: "cost limit exceeded" };
-        return isCelError(result) ? { ok: false, reason: asKubernetes(result.message) } : { ok: true, value: result };
-      } catch (error) {
-        return { ok: false, reason: asKubernetes(messageOf(error)) };
-      }
-    },
-  };
+
+  /** Throws CelCompileError. */
+  compile(source: string, node: SchemaNode, isObjectRoot: boolean): CelProgram {
+    const parsed = attempt(() => parse(source));
+    if (parsed.expr === undefined) throw new CelCompileError("the expression is empty");
+    const isFunction = (name: string) => this.env.funcs.find(name) !== undefined;
+    const { problem, usesOldSelf } = checkReferences(parsed.expr, node, isObjectRoot, isFunction);
+    if (problem) throw new CelCompileError(problem);
+    countTurns(parsed.expr);
+    const evaluate = attempt(() => plan(this.env, parsed));
+    return {
+      usesOldSelf,
+      run: (self, oldSelf, budget) => {
+        this.budget = budget;
+        try {
+          const result = evaluate(oldSelf === undefined ? { self } : { self, oldSelf });
+          if (budget.isSpent) return { ok: false, reason: "cost limit exceeded" };
+          return isCelError(result) ? { ok: false, reason: asKubernetes(result.message) } : { ok: true, value: result };
+        } catch (error) {
+          return { ok: false, reason: asKubernetes(messageOf(error)) };
+        }
+      },
+    };
+  }
+
+  private pattern(source: string): RE2JS {
+    const known = this.patterns.get(source);
+    if (known) return known;
+    if (this.patterns.size >= REMEMBERED_PATTERNS) this.patterns.clear();
+    const compiled = RE2JS.compile(source);
+    this.patterns.set(source, compiled);
+    return compiled;
+  }
 }
 
 function attempt<T>(step: () => T): T {

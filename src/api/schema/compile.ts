@@ -16,7 +16,7 @@ const BLOCKS_RULES: readonly FieldErrorKind[] = ["NotSupported", "Required", "To
 export function compileSchema(openAPIV3Schema: JsonObject): CompiledSchema {
   const root = parseSchema(openAPIV3Schema);
   checkStructural(root);
-  const rules = compileRules(root, true);
+  const rules = compileRules(root);
   return {
     prune: (value) => pruneObject(root, value),
     applyDefaults: (value) => {

@@ -1,6 +1,6 @@
 import type { CelInput } from "@bufbuild/cel";
 import { isJsonObject, type Json } from "../../runtime/index.ts";
-import { CelBudget, CelCompileError, type CelProgram, compileExpression } from "./cel.ts";
+import { CelBudget, CelCompileError, CelCompiler, type CelProgram } from "./cel.ts";
 import { toCelValue } from "./cel-values.ts";
 import { fieldNames, jsonEqual, ownField } from "./json.ts";
 import type { RuleSource, SchemaNode } from "./node.ts";
@@ -27,24 +27,28 @@ interface CompiledRule {
 }
 
 /** Throws SchemaError where a rule does not compile. */
-export function compileRules(node: SchemaNode, isObjectRoot: boolean): RuleTree | undefined {
+export function compileRules(root: SchemaNode): RuleTree | undefined {
+  return compileTree(root, true, new CelCompiler());
+}
+
+function compileTree(node: SchemaNode, isObjectRoot: boolean, compiler: CelCompiler): RuleTree | undefined {
   const properties = new Map<string, RuleTree>();
   node.properties.forEach((property, name) => {
-    const tree = compileRules(property, false);
+    const tree = compileTree(property, false, compiler);
     if (tree) properties.set(name, tree);
   });
   const additional =
-    node.additional && node.additional !== "anything" ? compileRules(node.additional, false) : undefined;
-  const items = node.items ? compileRules(node.items, false) : undefined;
-  const rules = node.rules.map((source) => compileRule(source, node, isObjectRoot));
+    node.additional && node.additional !== "anything" ? compileTree(node.additional, false, compiler) : undefined;
+  const items = node.items ? compileTree(node.items, false, compiler) : undefined;
+  const rules = node.rules.map((source) => compileRule(source, node, isObjectRoot, compiler));
   if (rules.length === 0 && properties.size === 0 && !additional && !items) return undefined;
   return { node, isObjectRoot, rules, properties, additional, items };
 }
 
-function compileRule(source: RuleSource, node: SchemaNode, isObjectRoot: boolean): CompiledRule {
+function compileRule(source: RuleSource, node: SchemaNode, isObjectRoot: boolean, compiler: CelCompiler): CompiledRule {
   const compile = (keyword: string, expression: string) => {
     try {
-      return compileExpression(expression, node, isObjectRoot);
+      return compiler.compile(expression, node, isObjectRoot);
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error;
       throw new SchemaError(`${source.path}.${keyword}`, `compilation failed: ${error.message}`);
