@@ -1,4 +1,4 @@
-import { type HttpStream, isJsonObject, type JsonObject } from "../runtime/index.ts";
+import type { HttpStream, JsonObject } from "../runtime/index.ts";
 import type { Core } from "./core.ts";
 import { apiVersionOf } from "./registry.ts";
 import { fieldMatcher, labelMatcher, type Matcher, selectedName } from "./selectors.ts";

@@ -1,40 +1,482 @@
-import type { HttpResponse, HttpStream, Transport } from "../runtime/index.ts";
-import { Registry } from "./registry.ts";
-import type { ApiServerOptions, Commit, RegistryView, Route, ServerRequest, ServerSnapshot, User } from "./types.ts";
+import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
+import { Admission } from "./admission.ts";
+import { builtInKinds } from "./builtin/kinds.ts";
+import { Collector } from "./collector.ts";
+import type { Core, WriteContext } from "./core.ts";
+import { CustomResources } from "./crd.ts";
+import { type DeleteOptions, deleteObject } from "./deletion.ts";
+import { answerDiscovery } from "./discovery.ts";
+import { openAPIDocuments } from "./openapi.ts";
+import { type PatchRequest, patchObject } from "./patches.ts";
+import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from "./path.ts";
+import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./reads.ts";
+import { apiVersionOf, Registry } from "./registry.ts";
+import { type RequestOptions, readDeleteOptions, readOptions } from "./request.ts";
+import { patchScale, putScale, scaleOf } from "./scale.ts";
+import {
+  badRequest,
+  errorResponse,
+  jsonResponse,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  StatusError,
+  successStatus,
+} from "./status.ts";
+import { Store, StoredObject } from "./store.ts";
+import { wantsTable } from "./table.ts";
+import type {
+  ApiServerOptions,
+  Authorizer,
+  Commit,
+  DocumentHandler,
+  RegistryView,
+  ResourceDefinition,
+  Route,
+  ServerLimits,
+  ServerRequest,
+  ServerSnapshot,
+  User,
+} from "./types.ts";
+import { WatchHub } from "./watch.ts";
+import { createObject, keyOf, putObject } from "./writes.ts";
+
+const DEFAULT_LIMITS: ServerLimits = {
+  bodyBytes: LIMITS.requestBodyBytes,
+  jsonDepth: LIMITS.jsonDepth,
+  // Selectors of a few hundred names fit; more is an attack.
+  urlCharacters: 64 * 1024,
+  // Enough for a client to come back after a minute of heavy writing; each entry holds one old version of an object.
+  historyEvents: 20_000,
+  // A reader this far behind reads the whole list again faster.
+  watchQueueEvents: 20_000,
+  bookmarkEveryEvents: 500,
+};
+
+/** In-process callers without a user are the fleet itself. */
+const SUPERUSER: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
+
+const FIRST_NAMESPACES = ["default", "kube-system"];
+
+/** One request, as far as it has been understood. */
+interface Call {
+  readonly request: ServerRequest;
+  readonly target: RequestTarget;
+  readonly path: ResourcePath;
+  readonly definition: ResourceDefinition;
+  readonly options: RequestOptions;
+}
 
 export class ApiServer {
   readonly registry: RegistryView;
+  readonly name: string;
+  readonly #core: Core;
+  readonly #hub = new WatchHub();
+  readonly #collector: Collector;
+  readonly #authorizer: Authorizer | undefined;
+  readonly #documents: DocumentHandler[] = [answerDiscovery, openAPIDocuments()];
+  #routes: Route[] = [];
+  #commitListeners: ((commit: Commit) => void)[] = [];
 
-  constructor(_options: ApiServerOptions) {
-    this.registry = new Registry([]);
+  constructor(options: ApiServerOptions) {
+    const log = options.log ?? silentLog;
+    this.name = options.name ?? "apiserver";
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const custom = new CustomResources(() => options.clock.now());
+    const registry = new Registry([...builtInKinds(), custom.definition()]);
+    // Version 0 means "any" to clients, so an empty server is at 1.
+    const store = new Store({ version: options.storage?.resourceVersion ?? 1, historyEvents: limits.historyEvents });
+    const admission = new Admission(store);
+    this.#core = {
+      store,
+      registry,
+      clock: options.clock,
+      random: options.random,
+      log: options.name === undefined ? log : log.with({ server: options.name }),
+      limits,
+      trackUpdates: options.trackUpdates ?? true,
+      admit: (write, object, old) => admission.admit(write, object, old),
+    };
+    this.registry = registry;
+    this.#authorizer = options.authorizer;
+    if (options.storage) load(store, options.storage);
+    this.#collector = new Collector(this.#core);
+    custom.attach(this.#core, this.#hub, this.#collector);
+    store.listen((event) => {
+      this.#hub.publish(event);
+      const { type, key, old, current, version } = event;
+      const commit = { type, key, object: current.object, old: old?.object, resourceVersion: version };
+      for (const listener of this.#commitListeners) listener(commit);
+    });
+    if (!options.storage) this.#createFirstNamespaces();
+  }
+
+  /** The version of the newest change. */
+  get resourceVersion(): number {
+    return this.#core.store.version;
   }
 
   /** Answers one request. Never rejects: what goes wrong is a Status. */
-  async handle(_request: ServerRequest): Promise<HttpResponse> {
-    throw new Error("not built yet");
+  async handle(request: ServerRequest): Promise<HttpResponse> {
+    try {
+      const target = parseTarget(request, this.#core.limits.urlCharacters);
+      const route = this.#routeOf(target.path);
+      if (route) {
+        this.#authorizePath(request, target);
+        return await route.handle(request);
+      }
+      return this.#answer(request, target);
+    } catch (error) {
+      return errorResponse(this.#statusOf(error));
+    } finally {
+      this.#collector.drain();
+    }
   }
 
   /** Answers a watch; for anything else, handle()'s answer as one chunk. */
-  async stream(_request: ServerRequest): Promise<HttpStream> {
-    throw new Error("not built yet");
+  async stream(request: ServerRequest): Promise<HttpStream> {
+    try {
+      const target = parseTarget(request, this.#core.limits.urlCharacters);
+      const route = this.#routeOf(target.path);
+      if (route?.stream) {
+        this.#authorizePath(request, target);
+        return await route.stream(request);
+      }
+      const watch = target.query.get("watch");
+      if (!route && request.method === "GET" && (watch === "true" || watch === "1")) {
+        const call = this.#understand(request, target);
+        return watchCollection(this.#core, this.#hub, this.#readOf(call), request.signal);
+      }
+    } catch (error) {
+      return oneChunk(errorResponse(this.#statusOf(error)));
+    }
+    return oneChunk(await this.handle(request));
   }
 
   /** For clients in this process. Without a user they are system:masters. */
-  transport(_user?: User): Transport {
-    return { request: (request) => this.handle(request), stream: (request) => this.stream(request) };
+  transport(user?: User): Transport {
+    const withUser = <T extends ServerRequest>(request: T): ServerRequest => (user ? { ...request, user } : request);
+    return {
+      request: async (request) => {
+        request.signal?.throwIfAborted();
+        return this.handle(withUser(request));
+      },
+      stream: async (request) => {
+        request.signal?.throwIfAborted();
+        return this.stream(withUser(request));
+      },
+    };
   }
 
   snapshot(): ServerSnapshot {
-    throw new Error("not built yet");
+    const { store } = this.#core;
+    const objects = store
+      .kinds()
+      .flatMap((resource) => [...store.objects(resource, "")].map(({ object }) => ({ resource, object })));
+    return { format: "lockstep-apiserver/1", resourceVersion: store.version, objects };
   }
 
   /** Calls back after every stored change, in order, before the request that made it is answered. Returns how to stop. */
-  onCommit(_listener: (commit: Commit) => void): () => void {
-    throw new Error("not built yet");
+  onCommit(listener: (commit: Commit) => void): () => void {
+    this.#commitListeners = [...this.#commitListeners, listener];
+    return () => {
+      this.#commitListeners = this.#commitListeners.filter((each) => each !== listener);
+    };
   }
 
   /** Lets `route` answer for its prefix. Returns how to remove it. */
-  addRoute(_route: Route): () => void {
-    throw new Error("not built yet");
+  addRoute(route: Route): () => void {
+    this.#routes = [...this.#routes, route].sort((left, right) => right.prefix.length - left.prefix.length);
+    return () => {
+      this.#routes = this.#routes.filter((each) => each !== route);
+    };
   }
+
+  /** Ends every watch, as a server that stops does. */
+  closeWatches(): void {
+    this.#hub.closeAll();
+  }
+
+  #routeOf(path: string): Route | undefined {
+    return this.#routes.find(({ prefix }) => path.startsWith(prefix) || `${path}/` === prefix);
+  }
+
+  #answer(request: ServerRequest, target: RequestTarget): HttpResponse {
+    const path = resourcePath(target.segments);
+    if (!path) {
+      this.#authorizePath(request, target);
+      const { headers } = request;
+      if (request.method === "GET") {
+        for (const document of this.#documents) {
+          const answer = document({ path: target.path, query: target.query, headers }, this.registry);
+          if (answer) return answer;
+        }
+      }
+      throw noSuchResource();
+    }
+    const call = this.#understand(request, target, path);
+    const answer = this.#perform(call);
+    const { warnings } = call.options;
+    if (call.definition.deprecationWarning !== undefined) warnings.push(call.definition.deprecationWarning);
+    return warnings.length === 0
+      ? answer
+      : { ...answer, headers: { ...answer.headers, warning: warningHeader(warnings) } };
+  }
+
+  #understand(request: ServerRequest, target: RequestTarget, known?: ResourcePath): Call {
+    const path = known ?? resourcePath(target.segments);
+    if (!path) throw noSuchResource();
+    const definition = this.#core.registry.find(path.group, path.version, path.plural);
+    if (!definition) throw noSuchResource();
+    const { subresources } = definition;
+    if (
+      path.subresource === "status"
+        ? !subresources.status
+        : path.subresource === "scale"
+          ? !subresources.scale
+          : path.subresource !== ""
+    ) {
+      throw noSuchResource();
+    }
+    if (path.namespace !== "" && !definition.namespaced) throw noSuchResource();
+    const options = readOptions(request, target);
+    this.#authorize(request, target, path);
+    if (request.body !== undefined && Buffer.byteLength(request.body) > this.#core.limits.bodyBytes) {
+      throw new StatusError(
+        413,
+        "RequestEntityTooLarge",
+        `Request entity too large: limit is ${this.#core.limits.bodyBytes}`,
+      );
+    }
+    return { request, target, path, definition, options };
+  }
+
+  #perform(call: Call): HttpResponse {
+    const { request, path, definition } = call;
+    const isCollection = path.name === "";
+    const needsNamespace = definition.namespaced && path.namespace === "";
+    if (needsNamespace && (request.method !== "GET" || !isCollection)) {
+      throw isCollection && request.method === "POST"
+        ? badRequest("an empty namespace may not be set during creation")
+        : noSuchResource();
+    }
+    switch (request.method) {
+      case "GET":
+        return isCollection ? jsonResponse(200, listCollection(this.#core, this.#readOf(call))) : this.#get(call);
+      case "POST": {
+        if (!isCollection) throw methodNotAllowed();
+        const { stored } = createObject(this.#core, this.#writeOf(call), call.options.body(this.#core.limits));
+        return jsonResponse(201, stored.textFor(definition));
+      }
+      case "PUT": {
+        if (isCollection) throw methodNotAllowed();
+        const body = call.options.body(this.#core.limits);
+        if (path.subresource === "scale") return this.#scale(call, putScale(this.#core, this.#writeOf(call), body));
+        const { stored, created } = putObject(this.#core, this.#writeOf(call), body);
+        return jsonResponse(created ? 201 : 200, stored.textFor(definition));
+      }
+      case "PATCH":
+        return this.#patch(call);
+      case "DELETE":
+        if (path.subresource !== "") throw methodNotAllowed();
+        return isCollection ? this.#deleteCollection(call) : this.#delete(call);
+    }
+  }
+
+  #get(call: Call): HttpResponse {
+    const stored = this.#find(call);
+    if (call.path.subresource === "scale") return this.#scale(call, stored);
+    return jsonResponse(200, objectText(this.#core, this.#readOf(call), stored));
+  }
+
+  #find({ path, definition }: Call): StoredObject {
+    const key = { resource: definition.resource, namespace: path.namespace, name: path.name };
+    const stored = this.#core.store.get(key);
+    if (!stored) throw notFound(definition, path.name);
+    return stored;
+  }
+
+  #scale(call: Call, stored: StoredObject): HttpResponse {
+    return jsonResponse(200, JSON.stringify(scaleOf(call.definition, stored)));
+  }
+
+  #patch(call: Call): HttpResponse {
+    if (call.path.name === "") throw methodNotAllowed();
+    const patch: PatchRequest = call.options.patch();
+    const write = this.#writeOf(call);
+    if (call.path.subresource === "scale") return this.#scale(call, patchScale(this.#core, write, patch));
+    const { stored, created } = patchObject(this.#core, write, patch);
+    return jsonResponse(created ? 201 : 200, stored.textFor(call.definition));
+  }
+
+  #delete(call: Call): HttpResponse {
+    const { definition, path } = call;
+    const options = readDeleteOptions(call.request, call.target, this.#core.limits);
+    const key = keyOf(this.#writeOf(call), path.name);
+    const { removed, stored } = deleteObject(this.#core, definition, key, options);
+    if (!removed) return jsonResponse(200, stored.textFor(definition));
+    return jsonResponse(200, JSON.stringify(successStatus(definition, path.name, stored.object.metadata.uid)));
+  }
+
+  #deleteCollection(call: Call): HttpResponse {
+    const { definition, path } = call;
+    if (!definition.verbs.includes("deletecollection")) throw methodNotAllowed();
+    const options: DeleteOptions = readDeleteOptions(call.request, call.target, this.#core.limits);
+    const { matches, name } = selection(this.#readOf(call));
+    const { store } = this.#core;
+    const chosen = [...store.objects(definition.resource, path.namespace)].filter(
+      ({ key, object }) => (name === undefined || key.name === name) && (!matches || matches(object)),
+    );
+    // Objects of one collection can own each other; what a cascade took is not missed.
+    for (const { key } of chosen) if (store.get(key)) deleteObject(this.#core, definition, key, options);
+    const head = JSON.stringify({
+      kind: definition.listKind,
+      apiVersion: apiVersionOf(definition),
+      metadata: { resourceVersion: String(store.version) },
+    });
+    const texts = chosen.map((stored) => stored.textFor(definition));
+    return jsonResponse(200, `${head.slice(0, -1)},"items":[${texts.join(",")}]}`);
+  }
+
+  #readOf({ definition, path, target, request }: Call): CollectionRead {
+    return {
+      definition,
+      namespace: path.namespace,
+      name: path.name,
+      query: target.query,
+      asTable: wantsTable(request.headers.accept),
+    };
+  }
+
+  #writeOf({ definition, path, options, request }: Call): WriteContext {
+    const { subresource } = path;
+    return {
+      definition,
+      namespace: path.namespace,
+      name: path.name,
+      subresource: subresource === "status" || subresource === "scale" ? subresource : "",
+      dryRun: options.dryRun,
+      fieldManager: options.fieldManager,
+      fieldValidation: options.fieldValidation,
+      user: request.user ?? SUPERUSER,
+      warnings: options.warnings,
+    };
+  }
+
+  #authorizePath(request: ServerRequest, target: RequestTarget): void {
+    const nothing = { group: "", version: "", plural: "", subresource: "", namespace: "", name: "" };
+    this.#authorize(request, target, nothing);
+  }
+
+  #authorize(request: ServerRequest, target: RequestTarget, path: ResourcePath): void {
+    if (!this.#authorizer) return;
+    const user = request.user ?? SUPERUSER;
+    const { group, version, plural, subresource, namespace, name } = path;
+    const verb = verbOf(request, target, path);
+    const attributes = {
+      user,
+      verb,
+      path: target.path,
+      group,
+      version,
+      resource: plural,
+      subresource,
+      namespace,
+      name,
+    };
+    const reason = this.#authorizer(attributes);
+    if (reason === undefined) return;
+    const what =
+      plural === ""
+        ? `path ${JSON.stringify(target.path)}`
+        : `resource ${JSON.stringify(plural + (subresource && `/${subresource}`))} in API group ${JSON.stringify(group)}`;
+    const where =
+      plural === ""
+        ? ""
+        : namespace === ""
+          ? " at the cluster scope"
+          : ` in the namespace ${JSON.stringify(namespace)}`;
+    const subject =
+      plural === ""
+        ? "forbidden"
+        : `${plural}${group && `.${group}`}${name && ` ${JSON.stringify(name)}`} is forbidden`;
+    throw new StatusError(
+      403,
+      "Forbidden",
+      `${subject}: User ${JSON.stringify(user.name)} cannot ${verb} ${what}${where}${reason && `: ${reason}`}`,
+      { ...(name && { name }), ...(group && { group }), kind: plural },
+    );
+  }
+
+  /** What is not a StatusError is a fault of this server: it is logged whole and answered without details. */
+  #statusOf(error: unknown): StatusError {
+    if (error instanceof StatusError) return error;
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#core.log.error("a request failed unexpectedly", { detail });
+    return new StatusError(500, "InternalError", "Internal error occurred: see the server's log");
+  }
+
+  #createFirstNamespaces(): void {
+    for (const name of FIRST_NAMESPACES) {
+      const definition = this.#core.registry.find("", "v1", "namespaces");
+      if (!definition) continue;
+      const write: WriteContext = {
+        definition,
+        namespace: "",
+        name: "",
+        subresource: "",
+        dryRun: false,
+        fieldManager: "apiserver",
+        fieldValidation: "Strict",
+        user: SUPERUSER,
+        warnings: [],
+      };
+      createObject(this.#core, write, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    }
+  }
+}
+
+function load(store: Store, snapshot: ServerSnapshot): void {
+  if (snapshot.format !== "lockstep-apiserver/1") {
+    throw new TypeError(
+      `a snapshot of format ${JSON.stringify(snapshot.format)} cannot be restored; this is lockstep-apiserver/1`,
+    );
+  }
+  for (const { resource, object } of snapshot.objects) {
+    const key = { resource, namespace: object.metadata.namespace ?? "", name: object.metadata.name };
+    store.load(new StoredObject(key, object, Number(object.metadata.resourceVersion ?? 0)));
+  }
+}
+
+function verbOf(request: ServerRequest, target: RequestTarget, path: ResourcePath): string {
+  const isCollection = path.name === "";
+  switch (request.method) {
+    case "GET":
+      if (path.plural === "") return "get";
+      if (target.query.get("watch") === "true" || target.query.get("watch") === "1") return "watch";
+      return isCollection ? "list" : "get";
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return isCollection ? "deletecollection" : "delete";
+  }
+}
+
+function warningHeader(warnings: readonly string[]): string {
+  return warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
+}
+
+function oneChunk(response: HttpResponse): HttpStream {
+  const { status, headers, body } = response;
+  return {
+    status,
+    headers,
+    chunks: (async function* () {
+      yield body;
+    })(),
+  };
 }
