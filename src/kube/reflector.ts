@@ -29,6 +29,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly pageObjects?: number | undefined;
   /** A watch that brings nothing for this long, not even a bookmark, is taken for dead and opened anew. */
   readonly idleTimeoutMs?: number | undefined;
+  /** Called when the list or watch stops working, works again, or has worked for the first time. */
+  readonly healthChanged?: (() => void) | undefined;
 }
 
 export interface ReflectorHealth {
@@ -163,7 +165,8 @@ export class Reflector<T extends KubeObject> {
     this.#cache.finishList(version, listed, reset);
     this.#lists++;
     this.#expiredPages = 0;
-    this.#failure = undefined;
+    this.#setFailure(undefined);
+    if (this.#lists === 1) this.#options.healthChanged?.();
     this.#log.debug("listed", { objects: listed.size, version });
   }
 
@@ -268,8 +271,14 @@ export class Reflector<T extends KubeObject> {
 
   #heard(): void {
     this.#lastHeardMs = this.#clock.monotonicMs();
-    this.#failure = undefined;
+    this.#setFailure(undefined);
     this.#breather.rested();
+  }
+
+  #setFailure(failure: string | undefined): void {
+    const turned = (failure === undefined) !== (this.#failure === undefined);
+    this.#failure = failure;
+    if (turned) this.#options.healthChanged?.();
   }
 
   #handleLine(line: string): void {
@@ -320,7 +329,7 @@ export class Reflector<T extends KubeObject> {
     // The same failure, again and again, is worth one line until something changes.
     if (this.#failure === reason) this.#log.debug(message, { reason });
     else this.#log.warn(message, { reason });
-    this.#failure = reason;
+    this.#setFailure(reason);
   }
 
   async #pause(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {

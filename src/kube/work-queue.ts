@@ -1,0 +1,230 @@
+import { type Clock, type Log, type Random, retryDelayMs, silentLog } from "../runtime/index.ts";
+import { Delays } from "./delays.ts";
+
+/** When to look at the key again although nothing changed; undefined: when something does. */
+export interface WorkResult {
+  readonly requeueAfterMs?: number | undefined;
+}
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log | undefined;
+  /** Handles one key. Throwing means: again, after a delay that doubles each time. */
+  readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult | undefined>;
+  readonly concurrency?: number | undefined;
+  readonly retryBaseMs?: number | undefined;
+  readonly retryMaxMs?: number | undefined;
+  readonly hooks?: WorkQueueHooks | undefined;
+}
+
+/** Called with plain numbers, for whatever metrics there are. */
+export interface WorkQueueHooks {
+  /** The key left the queue: how long it waited, and how many still wait. */
+  started?(key: string, waitedMs: number, depth: number): void;
+  finished?(key: string, tookMs: number, failed: boolean): void;
+}
+
+export interface WorkQueueStats {
+  readonly depth: number;
+  readonly running: number;
+  readonly delayed: number;
+  readonly retrying: number;
+  readonly finished: number;
+  readonly failed: number;
+}
+
+const DEFAULT_CONCURRENCY = 4;
+/** From a hiccup of a tenth of a second to an outage, which is then asked about once every two minutes. */
+const RETRY_BASE_MS = 100;
+const RETRY_MAX_MS = 120_000;
+
+/**
+ * Keys to be worked on. A key waits at most once however often it is added; it is never worked on twice at a time;
+ * added while it is being worked on, it runs once more afterwards. First come, first served, so that no key starves.
+ */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #concurrency: number;
+  /** Insertion order is the order of work; the value is since when the key waits. */
+  readonly #waiting = new Map<string, number>();
+  readonly #running = new Set<string>();
+  /** Added while running. */
+  readonly #again = new Map<string, number>();
+  readonly #delays = new Delays<string>();
+  readonly #retries = new Delays<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #workAbort = new AbortController();
+  #alarm: { atMs: number; abort: AbortController } | undefined;
+  #state: "idle" | "running" | "stopped" = "idle";
+  #finished = 0;
+  #failed = 0;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#log = options.log ?? silentLog;
+    this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+  }
+
+  get stats(): WorkQueueStats {
+    return {
+      depth: this.#waiting.size,
+      running: this.#running.size,
+      delayed: this.#delays.size,
+      retrying: this.#retries.size,
+      finished: this.#finished,
+      failed: this.#failed,
+    };
+  }
+
+  /** Begins to work; what was added before waits until then. */
+  start(): void {
+    if (this.#state !== "idle") return;
+    this.#state = "running";
+    this.#wake();
+  }
+
+  /** Due at once. Ignored after shutdown. */
+  add(key: string): void {
+    if (this.#state === "stopped") return;
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#running.has(key)) {
+      if (!this.#again.has(key)) this.#again.set(key, nowMs);
+    } else if (!this.#waiting.has(key)) this.#waiting.set(key, nowMs);
+    this.#dispatch();
+  }
+
+  /** Due after a while. Of several times for one key the earliest wins; `add` in the meantime does not cancel it. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#state === "stopped") return;
+    if (delayMs > 0) {
+      this.#delays.add(key, this.#clock.monotonicMs() + delayMs);
+      this.#wake();
+    } else this.add(key);
+  }
+
+  /** Forgets a key that has gone: its delays, its failures. Work under way finishes. */
+  forget(key: string): void {
+    this.#waiting.delete(key);
+    this.#again.delete(key);
+    this.#delays.remove(key);
+    this.#retries.remove(key);
+    this.#failures.delete(key);
+  }
+
+  /**
+   * Takes no more work and resolves when the work under way is done. With `graceMs`, work that takes longer has its
+   * signal aborted then; what it is writing at that moment is still finished by the client.
+   */
+  async shutdown(graceMs?: number): Promise<void> {
+    this.#state = "stopped";
+    this.#waiting.clear();
+    this.#again.clear();
+    this.#delays.clear();
+    this.#retries.clear();
+    this.#alarm?.abort.abort();
+    if (this.#running.size === 0) return;
+    const timer = new AbortController();
+    if (graceMs !== undefined) {
+      this.#clock.sleep(graceMs, timer.signal).then(
+        () => this.#workAbort.abort(new Error(`shutdown: the work did not end within ${graceMs} ms`)),
+        () => {},
+      );
+    }
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    timer.abort();
+  }
+
+  #dispatch(): void {
+    while (this.#state === "running" && this.#running.size < this.#concurrency) {
+      const next = this.#waiting.entries().next();
+      if (next.done) return;
+      const [key, sinceMs] = next.value;
+      this.#waiting.delete(key);
+      void this.#run(key, sinceMs);
+    }
+  }
+
+  async #run(key: string, sinceMs: number): Promise<void> {
+    const startedMs = this.#clock.monotonicMs();
+    this.#running.add(key);
+    this.#options.hooks?.started?.(key, startedMs - sinceMs, this.#waiting.size);
+    let failed = false;
+    try {
+      // A promise in between, so that work which throws or adds keys synchronously cannot re-enter the dispatch.
+      await Promise.resolve();
+      const result = await this.#options.work(key, this.#workAbort.signal);
+      this.#succeeded(key, result);
+    } catch (error) {
+      failed = true;
+      this.#retryLater(key, error);
+    }
+    this.#running.delete(key);
+    this.#options.hooks?.finished?.(key, this.#clock.monotonicMs() - startedMs, failed);
+    const againSinceMs = this.#again.get(key);
+    this.#again.delete(key);
+    if (againSinceMs !== undefined && this.#state === "running") this.#waiting.set(key, againSinceMs);
+    this.#dispatch();
+    if (this.#running.size === 0) for (const done of this.#idleWaiters.splice(0)) done();
+  }
+
+  #succeeded(key: string, result: WorkResult | undefined): void {
+    this.#finished++;
+    this.#failures.delete(key);
+    this.#retries.remove(key);
+    if (result?.requeueAfterMs !== undefined) this.addAfter(key, result.requeueAfterMs);
+  }
+
+  #retryLater(key: string, error: unknown): void {
+    this.#failed++;
+    const failures = this.#failures.get(key) ?? 0;
+    const { retryBaseMs = RETRY_BASE_MS, retryMaxMs = RETRY_MAX_MS, random } = this.#options;
+    const delayMs = retryDelayMs(failures, retryBaseMs, retryMaxMs, random);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#log.warn("work failed; it is tried again", {
+      key,
+      failures: failures + 1,
+      delayMs: Math.round(delayMs),
+      reason,
+    });
+    if (this.#state === "stopped") return;
+    this.#failures.set(key, failures + 1);
+    // A retry replaces the one before: the delay grows, also when events made the key run in between.
+    this.#retries.remove(key);
+    this.#retries.add(key, this.#clock.monotonicMs() + delayMs);
+    this.#wake();
+  }
+
+  /** Sees to it that the next delayed key is woken in time: one sleep at most, however many keys wait. */
+  #wake(): void {
+    if (this.#state !== "running") return;
+    this.#dispatch();
+    const nextMs = Math.min(
+      this.#delays.nextMs ?? Number.POSITIVE_INFINITY,
+      this.#retries.nextMs ?? Number.POSITIVE_INFINITY,
+    );
+    if (nextMs === Number.POSITIVE_INFINITY || (this.#alarm && this.#alarm.atMs <= nextMs)) return;
+    this.#alarm?.abort.abort();
+    const alarm = { atMs: nextMs, abort: new AbortController() };
+    this.#alarm = alarm;
+    this.#clock.sleep(Math.ceil(nextMs - this.#clock.monotonicMs()), alarm.abort.signal).then(
+      () => {
+        if (this.#alarm === alarm) this.#alarm = undefined;
+        this.#addDue();
+      },
+      () => {},
+    );
+  }
+
+  #addDue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const delays of [this.#delays, this.#retries]) {
+      for (let key = delays.take(nowMs); key !== undefined; key = delays.take(nowMs)) this.add(key);
+    }
+    this.#wake();
+  }
+}
