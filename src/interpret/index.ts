@@ -3,7 +3,12 @@
  * leads, what it depends on, how to revise its replicas and what to retain. Answers come from the user's Lua
  * customizations, webhooks of two protocols, bundled Lua, native code, in this order. Imports runtime, contract.
  */
-export { BUNDLED } from "./bundled/index.ts";
+export { BUNDLED } from "./bundled/generated.ts";
+export { parseStatusItems } from "./cases/case.ts";
+export { toYaml, yamlDiff } from "./cases/diff.ts";
+export { type Arguments, type Evaluation, evaluate } from "./cases/evaluate.ts";
+export { type CaseResult, loadCustomizations, runSuite, type SourceFile } from "./cases/suite.ts";
+export { FileProblem, readYamlObjects, type YamlObject } from "./cases/yaml.ts";
 export {
   CUSTOMIZATION_API_VERSION,
   CUSTOMIZATION_KIND,

@@ -1,7 +1,7 @@
 /** The interpreter: one question about one object, answered without waiting; webhooks are asked in the background. */
 import { createHash } from "node:crypto";
 import { type Clock, type JsonObject, type Log, type Random, retryDelayMs } from "../runtime/index.ts";
-import { BUNDLED } from "./bundled/index.ts";
+import { BUNDLED } from "./bundled/generated.ts";
 import { LruMap } from "./cache.ts";
 import { describeObject, valueAt } from "./fields.ts";
 import { Layers, type Source } from "./layers.ts";

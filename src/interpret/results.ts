@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { describe, FieldTypeError, integerAt, objectAt, objectsAt, textAt, textMapAt, valueAt } from "./fields.ts";
+import { Quantity, QuantityError } from "./lua/quantity.ts";
 import type { Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
 
 /** Thrown when a script or webhook answered with something the operation has no place for. */
@@ -15,8 +16,6 @@ export class BadAnswer extends Error {
 export class NothingToRead extends Error {
   override readonly name = "NothingToRead";
 }
-
-const QUANTITY = /^[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
 /** Karmada's API takes 32 bits; a count outside of them is a script's mistake, not a wish. */
 const MAX_REPLICAS = 2 ** 31 - 1;
@@ -88,8 +87,12 @@ export function parseRequirements(value: Json | undefined, field: string): Repli
 function quantities(request: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(request).map(([resource, value]): [string, string] => {
-      const text = typeof value === "number" ? String(value) : value;
-      if (typeof text === "string" && QUANTITY.test(text)) return [resource, text];
+      try {
+        if (typeof value === "number" || typeof value === "string")
+          return [resource, String(Quantity.parse(String(value)))];
+      } catch (error) {
+        if (!(error instanceof QuantityError)) throw error;
+      }
       throw new FieldTypeError(`resourceRequest.${resource}`, "a quantity such as 500m or 1Gi", value);
     }),
   );

@@ -1,6 +1,6 @@
 /** Packing: what the hub's API server and controllers put into the object and a member cluster must not get. */
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { booleanAt, gvkOf, objectsAt, textAt, textMapAt, withoutValue, withValue } from "../fields.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import { booleanAt, gvkOf, objectsAt, textAt, withoutValue, withValue } from "../fields.ts";
 import type { Handler } from "../operations.ts";
 
 const POPULATED: readonly (readonly string[])[] = [

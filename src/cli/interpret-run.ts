@@ -1,0 +1,207 @@
+/** What `lockstep interpret` does, apart from reading the command line. */
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { parse } from "yaml";
+import {
+  type Arguments,
+  type CaseResult,
+  evaluate,
+  FileProblem,
+  Interpreter,
+  loadCustomizations,
+  OPERATIONS,
+  parseOperation,
+  parseStatusItems,
+  readYamlObjects,
+  runSuite,
+  type SourceFile,
+  toYaml,
+  yamlDiff,
+} from "../interpret/index.ts";
+import { type JsonObject, silentLog, systemClock, systemRandom, TransportError } from "../runtime/index.ts";
+
+export interface Terminal {
+  out(line: string): void;
+  error(line: string): void;
+}
+
+export interface InterpretArguments {
+  filename: string;
+  operation?: string;
+  desired?: string;
+  observed?: string;
+  statusItems?: string;
+  replicas?: string;
+  output?: string;
+}
+
+/** Customizations alone: no bundled ones, no network. */
+function offlineInterpreter(): Interpreter {
+  return new Interpreter({
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    bundled: [],
+    transports: () => {
+      throw new TransportError("webhooks are not called offline", { neverSent: true });
+    },
+  });
+}
+
+/** Returns the exit code. */
+export function evaluateCommand(options: InterpretArguments, terminal: Terminal): number {
+  return withProblems(terminal, () => {
+    const format = options.output ?? "text";
+    if (format !== "text" && format !== "json")
+      throw new FileProblem("--output", undefined, `must be text or json, found ${format}`);
+    const interpreter = offlineInterpreter();
+    const objects = loadCustomizations(interpreter, readSource(options.filename));
+    if (options.operation === undefined) {
+      for (const { severity, field, reason } of interpreter.reports().flatMap(({ problems }) => problems)) {
+        terminal.out(`${options.filename}: ${severity}: ${field}: ${reason}`);
+      }
+      terminal.out(
+        `${options.filename}: ${objects.length} ${objects.length === 1 ? "customization compiles" : "customizations compile"}`,
+      );
+      return 0;
+    }
+    const operation = parseOperation(options.operation);
+    if (operation === undefined) {
+      const known = OPERATIONS.filter((name) => name !== "Prune").join(", ");
+      throw new FileProblem("--operation", undefined, `"${options.operation}" is not known; use one of ${known}`);
+    }
+    const evaluation = evaluate(interpreter, operation, readArguments(options));
+    if (!evaluation.ok) {
+      const line = evaluation.failure?.line;
+      terminal.error(
+        `${options.filename}: ${operation}: ${evaluation.reason}${line === undefined ? "" : " (line of the script)"}`,
+      );
+      return 1;
+    }
+    if (format === "json") terminal.out(JSON.stringify({ operation, ...evaluation.results }, null, 2));
+    else for (const line of shown(evaluation.results, evaluation.before)) terminal.out(line);
+    return 0;
+  });
+}
+
+/** A changed object as a diff against what was given; all else as YAML. */
+function shown(results: JsonObject, before: JsonObject | undefined): string[] {
+  if (before === undefined) return [toYaml(results).trimEnd()];
+  return Object.entries(results).flatMap(([name, after]) => {
+    const diff = yamlDiff(before, after);
+    return diff.length === 0 ? [`${name}: no change`] : [`${name}: - before, + after`, ...diff];
+  });
+}
+
+function readArguments({ desired, observed, statusItems, replicas }: InterpretArguments): Arguments {
+  if (replicas !== undefined && !/^\d{1,9}$/.test(replicas)) {
+    throw new FileProblem("--replicas", undefined, `must be a whole number, found "${replicas}"`);
+  }
+  return {
+    ...(desired !== undefined && { desired: readObject(desired) }),
+    ...(observed !== undefined && { observed: readObject(observed) }),
+    ...(statusItems !== undefined && {
+      statusItems: parseStatusItems(parse(readSource(statusItems).text) ?? [], statusItems),
+    }),
+    ...(replicas !== undefined && { replicas: Number(replicas) }),
+  };
+}
+
+function readObject(file: string): JsonObject {
+  const { path, text } = readSource(file);
+  const [object, second] = readYamlObjects(path, text);
+  if (object === undefined) throw new FileProblem(file, undefined, "is empty; it must hold one object");
+  if (second !== undefined) throw new FileProblem(file, second.lineOf([]), "holds a second object; give one");
+  return object.value;
+}
+
+function readSource(path: string): SourceFile {
+  try {
+    return { path, text: readFileSync(path, "utf8") };
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new FileProblem(path, undefined, `cannot be read (${reason}); check the path`);
+  }
+}
+
+/** Returns the exit code: 0 only when every case passed and there was at least one. */
+export function testCommand(folder: string, terminal: Terminal): number {
+  return withProblems(terminal, () => {
+    const suites = findSuites(folder);
+    if (suites.length === 0) {
+      throw new FileProblem(
+        folder,
+        undefined,
+        "holds no customizations.yaml with test files in testdata/ or beside it",
+      );
+    }
+    let passed = 0;
+    let failed = 0;
+    for (const { customizations, tests } of suites) {
+      for (const result of runFiles(customizations, tests)) {
+        if (result.failure === undefined) passed++;
+        else {
+          failed++;
+          terminal.out(`FAILED ${result.title}`);
+          terminal.out(`  ${result.file}:${result.line}`);
+          for (const line of result.failure) terminal.out(`  ${line}`);
+        }
+      }
+    }
+    terminal.out(`${passed} passed, ${failed} failed`);
+    return failed === 0 && passed > 0 ? 0 : 1;
+  });
+}
+
+/** A file that cannot be read is one failure and does not keep the others from running. */
+function runFiles(customizations: string, tests: readonly string[]): CaseResult[] {
+  try {
+    return runSuite(offlineInterpreter, readSource(customizations), tests.map(readSource));
+  } catch (error) {
+    if (!(error instanceof FileProblem)) throw error;
+    return [{ title: customizations, file: error.file, line: error.line ?? 1, failure: [error.message] }];
+  }
+}
+
+interface SuiteFiles {
+  customizations: string;
+  tests: string[];
+}
+
+/** Test files are those under testdata/, as in Karmada's repository, and `*-test.yaml` beside the customizations. */
+function findSuites(folder: string): SuiteFiles[] {
+  const files = listFiles(folder).sort();
+  return files
+    .filter((file) => basename(file) === "customizations.yaml" && !dirname(file).split("/").includes("testdata"))
+    .map((customizations) => {
+      const own = dirname(customizations);
+      const tests = files.filter(
+        (file) =>
+          (file.startsWith(join(own, "testdata/")) && /\.ya?ml$/.test(file)) ||
+          (dirname(file) === own && /[-_]tests?\.ya?ml$/.test(file)),
+      );
+      return { customizations, tests };
+    })
+    .filter(({ tests }) => tests.length > 0);
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new FileProblem(folder, undefined, `cannot be read (${reason}); give a folder`);
+  }
+}
+
+function withProblems(terminal: Terminal, run: () => number): number {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof FileProblem)) throw error;
+    terminal.error(error.message);
+    return 1;
+  }
+}

@@ -1,2 +1,0 @@
-import type { JsonObject } from "../../runtime/index.ts";
-export const BUNDLED: readonly JsonObject[] = [];

@@ -1,0 +1,99 @@
+/** A customizations.yaml with its test files: every case, against the customizations of that file. */
+import { CUSTOMIZATION_KIND } from "../customization.ts";
+import type { Interpreter } from "../interpreter.ts";
+import type { Problem } from "../problem.ts";
+import { BadAnswer } from "../results.ts";
+import { parseTestCase, type TestCase } from "./case.ts";
+import { differences } from "./compare.ts";
+import { evaluate } from "./evaluate.ts";
+import { FileProblem, readYamlObjects, type YamlObject } from "./yaml.ts";
+
+export interface SourceFile {
+  path: string;
+  text: string;
+}
+
+export interface CaseResult {
+  /** `customization/operation: name`. */
+  title: string;
+  file: string;
+  line: number;
+  /** Why it failed, line by line; undefined: passed. */
+  failure?: string[];
+}
+
+/** A fresh interpreter without bundled customizations, for one file of customizations. */
+export type NewInterpreter = () => Interpreter;
+
+/** Reads customizations and gives them to the interpreter. Throws FileProblem for anything that would not be in force. */
+export function loadCustomizations(interpreter: Interpreter, { path, text }: SourceFile): YamlObject[] {
+  const objects = readYamlObjects(path, text);
+  if (objects.length === 0) throw new FileProblem(path, undefined, "is empty; it must hold customizations");
+  for (const { value, lineOf } of objects) {
+    if (value.kind !== CUSTOMIZATION_KIND) {
+      throw new FileProblem(path, lineOf(["kind"]), `kind must be ${CUSTOMIZATION_KIND}, found ${String(value.kind)}`);
+    }
+  }
+  interpreter.setCustomizations(objects.map(({ value }) => value));
+  const names = objects.map(({ value }) => nameOf(value));
+  for (const { name, problems } of interpreter.reports()) {
+    const error = problems.find(({ severity }) => severity === "error");
+    const object = objects[names.indexOf(name)] ?? objects[0];
+    if (error !== undefined && object !== undefined) throw located(object, error);
+  }
+  return objects;
+}
+
+function located(object: YamlObject, { field, line, reason }: Problem): FileProblem {
+  const path = field.split(".");
+  const inScript = line === undefined ? undefined : object.lineInText(path, line);
+  const note = line !== undefined && inScript === undefined ? `line ${line} of the script: ` : "";
+  return new FileProblem(object.file, inScript ?? object.lineOf(path), `${field}: ${note}${reason}`);
+}
+
+function nameOf(value: YamlObject["value"]): string {
+  const { metadata } = value;
+  return typeof metadata === "object" && metadata !== null && !Array.isArray(metadata)
+    ? String(metadata.name ?? "")
+    : "";
+}
+
+/**
+ * As in Karmada, every case runs once for every customization of the file whose kind and version its object has; a case
+ * that no customization is for fails.
+ */
+export function runSuite(
+  newInterpreter: NewInterpreter,
+  customizations: SourceFile,
+  tests: readonly SourceFile[],
+): CaseResult[] {
+  const interpreter = newInterpreter();
+  const objects = loadCustomizations(interpreter, customizations);
+  const names = objects.map(({ value }) => nameOf(value)).join(", ");
+  return tests.flatMap(({ path, text }) =>
+    readYamlObjects(path, text).map((document) => {
+      const testCase = parseTestCase(document);
+      const failure = failureOf(interpreter, testCase);
+      const title = `${names}/${testCase.operation}: ${testCase.name}`;
+      return { title, file: testCase.file, line: testCase.line, ...(failure.length > 0 && { failure }) };
+    }),
+  );
+}
+
+function failureOf(interpreter: Interpreter, { operation, given, output }: TestCase): string[] {
+  const evaluation = evaluate(interpreter, operation, given);
+  if (!evaluation.ok) return [evaluation.reason];
+  return Object.entries(output).flatMap(([name, expected]) => {
+    const found = evaluation.results[name];
+    if (found === undefined) {
+      return [`output.${name}: ${operation} has no such result; it has ${Object.keys(evaluation.results).join(", ")}`];
+    }
+    try {
+      const diff = differences(name, expected ?? null, found);
+      return diff.length === 0 ? [] : [`${name}: - expected, + found`, ...diff];
+    } catch (error) {
+      if (error instanceof BadAnswer) return [`output.${error.message}`];
+      throw error;
+    }
+  });
+}

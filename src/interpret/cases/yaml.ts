@@ -1,0 +1,91 @@
+/** YAML files as Kubernetes reads them, with the lines their fields are on. */
+import { type Document, isNode, isScalar, LineCounter, parseAllDocuments, Scalar, type Tags } from "yaml";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+
+/** Thrown when a file is not what it should be. `line` is the file's, from 1. */
+export class FileProblem extends Error {
+  override readonly name = "FileProblem";
+  readonly file: string;
+  readonly line: number | undefined;
+
+  constructor(file: string, line: number | undefined, reason: string) {
+    super(`${file}${line === undefined ? "" : `:${line}`}: ${reason}`);
+    this.file = file;
+    this.line = line;
+  }
+}
+
+export type FieldPath = readonly (string | number)[];
+
+export interface YamlObject {
+  file: string;
+  value: JsonObject;
+  /** The line of the field, or of the nearest one above it that is there. */
+  lineOf(path: FieldPath): number;
+  /** The file's line of a line inside a text field; undefined where the file folds or quotes the text. */
+  lineInText(path: FieldPath, line: number): number | undefined;
+}
+
+/** Every object of the file; those of a List one by one, empty documents left out. */
+export function readYamlObjects(file: string, text: string): YamlObject[] {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, {
+    version: "1.1",
+    customTags: withoutTimes,
+    lineCounter: lines,
+    merge: true,
+  });
+  return [...documents].flatMap((document): YamlObject[] => {
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const reason = error.message.split("\n")[0]?.replace(/ at line.*$/, "") ?? "";
+      throw new FileProblem(file, error.linePos?.[0].line, `is not YAML: ${reason}`);
+    }
+    const value: Json = document.toJS();
+    if (value === null || value === undefined) return [];
+    const at = (path: FieldPath) => lineOf(document, lines, path);
+    if (!isJsonObject(value)) throw new FileProblem(file, at([]), "must be an object");
+    if (value.kind !== "List") return [yamlObject(file, value, document, lines, [])];
+    if (!Array.isArray(value.items)) throw new FileProblem(file, at([]), "a List must have items");
+    return value.items.map((item, index) => {
+      if (!isJsonObject(item)) throw new FileProblem(file, at(["items", index]), "must be an object");
+      return yamlObject(file, item, document, lines, ["items", index]);
+    });
+  });
+}
+
+/** Kubernetes knows yes, no and octal numbers as YAML 1.1 has them, but neither dates nor numbers to the base of 60. */
+function withoutTimes(tags: Tags): Tags {
+  return tags.filter((tag) => {
+    if (typeof tag === "string") return tag !== "timestamp" && tag !== "intTime" && tag !== "floatTime";
+    return tag.tag !== "tag:yaml.org,2002:timestamp" && !("format" in tag && tag.format === "TIME");
+  });
+}
+
+function yamlObject(
+  file: string,
+  value: JsonObject,
+  document: Document,
+  lines: LineCounter,
+  root: FieldPath,
+): YamlObject {
+  return {
+    file,
+    value,
+    lineOf: (path) => lineOf(document, lines, [...root, ...path]),
+    lineInText(path, line) {
+      const node = document.getIn([...root, ...path], true);
+      if (!isScalar(node) || node.type !== Scalar.BLOCK_LITERAL || !node.range) return undefined;
+      // The text begins on the line after its `|`.
+      return lines.linePos(node.range[0]).line + line;
+    },
+  };
+}
+
+function lineOf(document: Document, lines: LineCounter, path: FieldPath): number {
+  for (let length = path.length; length >= 0; length--) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return 1;
+}

@@ -1,0 +1,260 @@
+import jsonpatch from "fast-json-patch";
+import { isJsonObject, type Json, type JsonObject, LIMITS } from "../runtime/index.ts";
+
+export interface DependencyReference {
+  apiVersion: string;
+  kind: string;
+  namespace?: string;
+  name?: string;
+  labelSelector?: JsonObject;
+}
+
+export interface StatusItem {
+  clusterName: string;
+  status?: Json;
+  applied?: boolean;
+  appliedMessage?: string;
+  health?: string;
+}
+
+type Answer<T> = T | Promise<T>;
+
+/**
+ * What one kind's webhook answers, under the proposal's names. Handlers that change the object return the changed one
+ * (a copy or the given one, which is theirs): the patch is computed.
+ */
+export interface KindHandlers {
+  ExploreReplica?(input: { object: JsonObject }): Answer<{ replicas: number; requirements?: JsonObject }>;
+  ExploreReplicaRevising?(input: { object: JsonObject; replicas: number }): Answer<JsonObject>;
+  ExploreStatus?(input: { object: JsonObject }): Answer<Json>;
+  ExplorePacking?(input: { object: JsonObject }): Answer<JsonObject>;
+  /** `observed` is undefined when the caller keeps to the letter of the proposal, which does not send it. */
+  ExploreRetaining?(input: { desired: JsonObject; observed: JsonObject | undefined }): Answer<JsonObject>;
+  ExploreStatusAggregating?(input: { object: JsonObject; items: StatusItem[] }): Answer<JsonObject>;
+  ExploreHealthy?(input: { object: JsonObject }): Answer<boolean>;
+  ExploreDependencies?(input: { object: JsonObject }): Answer<DependencyReference[]>;
+  /** Only ResourceInterpreterContext has it. */
+  InterpretComponent?(input: { object: JsonObject }): Answer<JsonObject[]>;
+}
+
+export interface WebhookAnswer {
+  status: number;
+  headers: { "content-type": "application/json" };
+  body: string;
+}
+
+export interface InterpreterWebhook {
+  /** Answers one request's body, of either protocol. Never rejects. */
+  handle(body: string): Promise<WebhookAnswer>;
+}
+
+type Operation = keyof KindHandlers;
+type Protocol = "explore" | "interpreter";
+
+const API_VERSION = "config.karmada.io/v1alpha1";
+const PROTOCOLS: Readonly<Record<string, Protocol>> = {
+  ExploreReview: "explore",
+  ResourceInterpreterContext: "interpreter",
+};
+
+/** Both protocols' names of the operations. */
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ["ExploreReplica", "ExploreReplica"],
+  ["InterpretReplica", "ExploreReplica"],
+  ["ExploreReplicaRevising", "ExploreReplicaRevising"],
+  ["ReviseReplica", "ExploreReplicaRevising"],
+  ["ExploreStatus", "ExploreStatus"],
+  ["InterpretStatus", "ExploreStatus"],
+  ["ExplorePacking", "ExplorePacking"],
+  ["Prune", "ExplorePacking"],
+  ["ExploreRetaining", "ExploreRetaining"],
+  ["Retain", "ExploreRetaining"],
+  ["ExploreStatusAggregating", "ExploreStatusAggregating"],
+  ["AggregateStatus", "ExploreStatusAggregating"],
+  ["ExploreHealthy", "ExploreHealthy"],
+  ["InterpretHealth", "ExploreHealthy"],
+  ["ExploreDependencies", "ExploreDependencies"],
+  ["InterpretDependency", "ExploreDependencies"],
+  ["InterpretComponent", "InterpretComponent"],
+]);
+
+/** Thrown inside for requests that cannot be answered; the caller sees its message. */
+class BadRequest extends Error {
+  override readonly name = "BadRequest";
+  readonly status: 400 | 404;
+
+  constructor(status: 400 | 404, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A webhook for the kinds given as `group/version/Kind`, `version/Kind` in the core group; version `*` stands for any. */
+export function createInterpreterWebhook(kinds: Readonly<Record<string, KindHandlers>>): InterpreterWebhook {
+  return {
+    async handle(body) {
+      let request: Request | undefined;
+      try {
+        request = parseRequest(body);
+        const handlers = handlersFor(kinds, request);
+        return answer(200, request, { successful: true, ...(await respond(handlers, request)) });
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        const code = error instanceof BadRequest ? error.status : 500;
+        // Karmada's protocol has a place for failures; the proposal's has only the HTTP status.
+        if (request?.protocol === "interpreter") {
+          return answer(200, request, { successful: false, status: { message, code } });
+        }
+        return plain(code, { message });
+      }
+    },
+  };
+}
+
+interface Request {
+  protocol: Protocol;
+  kind: string;
+  uid: string;
+  group: string;
+  version: string;
+  objectKind: string;
+  operation: Operation;
+  operationName: string;
+  object: JsonObject;
+  observed: JsonObject | undefined;
+  replicas: number | undefined;
+  items: StatusItem[];
+}
+
+function parseRequest(body: string): Request {
+  let review: Json;
+  try {
+    review = JSON.parse(body);
+  } catch {
+    throw new BadRequest(400, "the body is not JSON");
+  }
+  if (!isJsonObject(review)) throw new BadRequest(400, "the body must be a JSON object");
+  const kind = String(review.kind);
+  const protocol = Object.hasOwn(PROTOCOLS, kind) ? PROTOCOLS[kind] : undefined;
+  if (review.apiVersion !== API_VERSION || protocol === undefined) {
+    throw new BadRequest(400, `must be an ExploreReview or ResourceInterpreterContext of ${API_VERSION}`);
+  }
+  const { request } = review;
+  if (!isJsonObject(request)) throw new BadRequest(400, "request must be an object");
+  const { uid, object } = request;
+  if (typeof uid !== "string" || uid === "") throw new BadRequest(400, "request.uid must be a text");
+  if (!isJsonObject(object)) throw new BadRequest(400, "request.object must be an object");
+  const operationName = String(request.operation);
+  const operation = OPERATIONS.get(operationName);
+  if (operation === undefined) throw new BadRequest(400, `request.operation ${operationName} is not known`);
+  const gvk = isJsonObject(request.kind) ? request.kind : {};
+  return {
+    protocol,
+    kind,
+    uid,
+    group: String(gvk.group ?? ""),
+    version: String(gvk.version ?? ""),
+    objectKind: String(gvk.kind ?? ""),
+    operation,
+    operationName,
+    object,
+    observed: isJsonObject(request.observedObject) ? request.observedObject : undefined,
+    replicas: typeof request.replicas === "number" ? request.replicas : undefined,
+    items: parseItems(request.aggregatedStatus),
+  };
+}
+
+function parseItems(value: Json | undefined): StatusItem[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item): StatusItem[] => {
+    if (!isJsonObject(item)) return [];
+    const { clusterName, status, applied, appliedMessage, health } = item;
+    return [
+      {
+        clusterName: String(clusterName ?? ""),
+        ...(status !== undefined && { status }),
+        ...(typeof applied === "boolean" && { applied }),
+        ...(typeof appliedMessage === "string" && { appliedMessage }),
+        ...(typeof health === "string" && { health }),
+      },
+    ];
+  });
+}
+
+function handlersFor(kinds: Readonly<Record<string, KindHandlers>>, request: Request): KindHandlers {
+  const { group, version, objectKind } = request;
+  const prefix = group === "" ? "" : `${group}/`;
+  for (const key of [`${prefix}${version}/${objectKind}`, `${prefix}*/${objectKind}`]) {
+    if (Object.hasOwn(kinds, key)) return kinds[key] ?? {};
+  }
+  throw new BadRequest(404, `${prefix}${version} ${objectKind} is not interpreted here`);
+}
+
+async function respond(handlers: KindHandlers, request: Request): Promise<JsonObject> {
+  const { object, protocol, operation } = request;
+  const missing = () =>
+    new BadRequest(404, `${request.operationName} of ${request.objectKind} is not interpreted here`);
+  const patch = async (changed: Answer<JsonObject>) => patchFrom(JSON.parse(original), await changed);
+  // Handlers may change what they are given; the patch starts from what was sent.
+  const original = JSON.stringify(object);
+  switch (operation) {
+    case "ExploreReplica": {
+      if (!handlers.ExploreReplica) throw missing();
+      const { replicas, requirements } = await handlers.ExploreReplica({ object });
+      return { replicas, ...(requirements !== undefined && { replicaRequirements: requirements }) };
+    }
+    case "ExploreReplicaRevising":
+      if (!handlers.ExploreReplicaRevising) throw missing();
+      if (request.replicas === undefined) throw new BadRequest(400, "request.replicas must be a number");
+      return patch(handlers.ExploreReplicaRevising({ object, replicas: request.replicas }));
+    case "ExploreStatus": {
+      if (!handlers.ExploreStatus) throw missing();
+      const status = await handlers.ExploreStatus({ object });
+      return protocol === "explore" ? { status } : { rawStatus: status };
+    }
+    case "ExplorePacking":
+      if (!handlers.ExplorePacking) throw missing();
+      return patch(handlers.ExplorePacking({ object }));
+    case "ExploreRetaining":
+      if (!handlers.ExploreRetaining) throw missing();
+      return patch(handlers.ExploreRetaining({ desired: object, observed: request.observed }));
+    case "ExploreStatusAggregating":
+      if (!handlers.ExploreStatusAggregating) throw missing();
+      return patch(handlers.ExploreStatusAggregating({ object, items: request.items }));
+    case "ExploreHealthy":
+      if (!handlers.ExploreHealthy) throw missing();
+      return { healthy: await handlers.ExploreHealthy({ object }) };
+    case "ExploreDependencies": {
+      if (!handlers.ExploreDependencies) throw missing();
+      const dependencies = await handlers.ExploreDependencies({ object });
+      return { dependencies: dependencies.map((dependency): JsonObject => ({ ...dependency })) };
+    }
+    case "InterpretComponent":
+      if (!handlers.InterpretComponent) throw missing();
+      return { components: await handlers.InterpretComponent({ object }) };
+  }
+}
+
+/** No difference, no patch. */
+function patchFrom(before: JsonObject, after: JsonObject): JsonObject {
+  const operations = jsonpatch.compare(before, after);
+  if (operations.length === 0) return {};
+  return { patch: Buffer.from(JSON.stringify(operations)).toString("base64"), patchType: "JSONPatch" };
+}
+
+function answer(status: number, request: Request, response: JsonObject): WebhookAnswer {
+  const { successful, ...rest } = response;
+  const fields = request.protocol === "interpreter" ? { successful, ...rest } : rest;
+  return plain(status, {
+    apiVersion: API_VERSION,
+    kind: request.kind,
+    response: { uid: request.uid, ...fields },
+  });
+}
+
+function plain(status: number, body: JsonObject): WebhookAnswer {
+  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+/** A listener must not read more than this into memory: objects are far smaller. */
+export const MAX_REQUEST_BYTES = LIMITS.requestBodyBytes;
