@@ -28,8 +28,8 @@ export function escapeFieldName(name: string): string | undefined {
 export const VISIBLE_METADATA: readonly string[] = ["name", "generateName"];
 
 /**
- * The value as rules see it: integers as CEL ints (a bare JavaScript number is a CEL double), declared fields alone,
- * nulls where the schema allows them.
+ * The value as rules see it: integers as CEL ints (a bare JavaScript number is a CEL double), and declared fields alone.
+ * A field that is null is absent; an entry of a map or list that is null is null.
  */
 export function toCelValue(node: SchemaNode, value: Json, isObjectRoot = false): CelInput {
   if (typeof value === "number") return numberValue(node, value);
@@ -44,10 +44,12 @@ export function toCelValue(node: SchemaNode, value: Json, isObjectRoot = false):
     const field = ownField(value, name);
     if (field === undefined) continue;
     const property = node.properties.get(name);
-    const key = property ? escapeFieldName(name) : name;
-    const schema = property ?? (node.additional === "anything" ? undefined : node.additional);
-    if (schema && key !== undefined && !(field === null && !schema.nullable))
-      entries.set(key, toCelValue(schema, field));
+    if (property) {
+      const key = escapeFieldName(name);
+      if (key !== undefined && field !== null) entries.set(key, toCelValue(property, field));
+    } else if (node.additional && node.additional !== "anything") {
+      entries.set(name, toCelValue(node.additional, field));
+    }
   }
   return mapValue(entries);
 }
@@ -72,7 +74,7 @@ function addMeta(entries: Map<string, CelInput>, object: JsonObject): void {
   entries.set("metadata", mapValue(visible));
 }
 
-/** The library takes a field that is null for absent in `has()` and `in`; Kubernetes does not. */
+/** The library takes an entry that is null for absent; Kubernetes does not. */
 function mapValue(entries: Map<string, CelInput>): CelInput {
   const map = celMap(entries);
   if ([...entries.values()].includes(null)) {

@@ -64,7 +64,8 @@ function isDuration(text: string): boolean {
 
 function isIPv4(text: string): boolean {
   const parts = text.split(".");
-  return parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
+  // Leading zeros are taken, as Kubernetes still does for the sake of old objects.
+  return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
 }
 
 // Long enough for an IPv6 address with an embedded IPv4 one.

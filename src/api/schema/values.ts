@@ -72,9 +72,9 @@ function checkNumber(node: SchemaNode, value: number, path: string): FieldError[
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = node.limits;
   const errors: FieldError[] = [];
   const fail = (detail: string) => errors.push(wording.invalid(path, value, `${inBody(path)} should be ${detail}`));
-  if (node.type === "integer" && Number.isInteger(value)) {
+  if (node.type === "integer") {
     const beyondInt32 = format === "int32" && (value > INT32_MAX || value < -INT32_MAX - 1);
-    if (beyondInt32 || Math.abs(value) >= INT64_MAX) {
+    if (beyondInt32 || Math.abs(value) >= INT64_MAX || !Number.isInteger(value)) {
       const kind =
         format === "int32" || format === "int64" ? `integer with format ${format}` : "integer (default format)";
       errors.push(wording.invalid("", "", `Checked value must be of type ${kind} in ${path}`));
