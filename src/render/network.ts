@@ -6,12 +6,15 @@ import { MANAGED_BY } from "./topology-files.ts";
 
 /** What of the instances' network names Lockstep ships itself. */
 export interface NetworkSettings {
-  /** A headless Service that names every instance, also before it is ready: a quorum cannot form otherwise. */
   headlessService: boolean;
   /** Makes the Service known to the other clusters. */
   serviceExport: boolean;
   /** Both versions are in use; the older one is understood everywhere. */
   serviceExportVersion?: "v1alpha1" | "v1beta1";
+  /** Absent: true, because a quorum cannot form of instances that are found only once they are ready. */
+  publishNotReadyAddresses?: boolean;
+  /** Absent: the ports of the pod template's containers. */
+  ports?: ReadonlyArray<{ name: string; port: number }>;
   /** The instances' labels, for kinds whose own spec does not say. */
   selector?: Readonly<Record<string, string>>;
 }
@@ -24,14 +27,14 @@ export function headlessService(app: AppIdentity, workload: JsonObject, network:
         `${kindAndName(workload)} has no spec.selector.matchLabels; give the selector, or ship the Service yourself`,
     );
   }
-  const ports = servicePorts(workload);
+  const ports = network.ports?.map(({ name, port }) => ({ name, port, protocol: "TCP" })) ?? servicePorts(workload);
   return {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name: app.service, namespace: app.namespace, labels: { ...MANAGED_BY } },
     spec: {
       clusterIP: "None",
-      publishNotReadyAddresses: true,
+      publishNotReadyAddresses: network.publishNotReadyAddresses ?? true,
       selector: { ...selector },
       ...(ports.length > 0 ? { ports } : {}),
     },

@@ -27,6 +27,8 @@ export interface RenderInput {
   revision: { id: RevisionId; content: RevisionContent };
   /** The view of `grant.topologyVersion`. */
   topology: TopologyView;
+  /** The planner's `initialCluster(ledger, grant)`. */
+  initialCluster: string;
   /** What the instances below the partition still run: its dependencies stay until nobody uses them. */
   baseRevision?: RevisionContent;
   replicas?: ReplicaSource;
@@ -72,7 +74,8 @@ export function renderMember(input: RenderInput): RenderResult {
   }
 }
 
-function renderWorkload({ app, cluster, grant, revision, topology, replicas, retention }: RenderInput) {
+function renderWorkload(input: RenderInput) {
+  const { app, cluster, grant, revision, topology, initialCluster, replicas, retention } = input;
   const { content } = revision;
   const stamped = stampPodTemplate(content.template, {
     ...(content.restart === undefined ? {} : { [RESTART_ANNOTATION]: content.restart }),
@@ -81,15 +84,22 @@ function renderWorkload({ app, cluster, grant, revision, topology, replicas, ret
   const source = replicas ?? { kind: "native" };
   const { object, grantPaths } = grantWorkload(stamped, grant, source, retention);
   const overridden = override(object, cluster, content, grantPaths);
-  return { object: finished(stampContract(overridden.object, app, grant, topology)), applied: overridden.applied };
+  return {
+    object: finished(stampContract(overridden.object, app, grant, topology, initialCluster)),
+    applied: overridden.applied,
+  };
 }
 
 function supportingManifests(input: RenderInput, workload: JsonObject): MemberManifest[] {
-  const { app, cluster, grant, revision, topology, baseRevision, network } = input;
+  const { app, cluster, grant, revision, topology, initialCluster, baseRevision, network } = input;
   const dependencies = dependenciesOf(cluster, revision.content);
   const named = new Set(dependencies.map(({ key }) => key));
   const leftovers = baseRevision ? dependenciesOf(cluster, baseRevision).filter(({ key }) => !named.has(key)) : [];
-  const all = [...leftovers, ...dependencies, manifest("topology", topologyConfigMap(app, grant, topology))];
+  const all = [
+    ...leftovers,
+    ...dependencies,
+    manifest("topology", topologyConfigMap(app, grant, topology, initialCluster)),
+  ];
   if (network?.headlessService && !all.some(({ object }) => isOwnService(object, app))) {
     all.push(manifest("service", headlessService(app, workload, network)));
   }

@@ -9,25 +9,28 @@ export function topologyConfigMapName(workloadName: string): string {
   return `${workloadName}-topology`;
 }
 
-/**
- * `name=address` of every instance of the view, in the global order: the existing members, those about to leave (they
- * still vote) and the one that joins. In a static deployment everybody joins, and so everybody is listed.
- */
-export function initialCluster(view: TopologyView): string {
-  return peers(view).join(",");
-}
-
-function peers(view: TopologyView): string[] {
-  return view.clusters.flatMap(({ instances, addresses }) =>
-    instances.flatMap((instance, index) => {
-      const address = addresses[index];
-      return address === undefined ? [] : [`${instance}=${address}`];
-    }),
+/** The contract's JSON; the keys in its own order, whatever order the view was built in. */
+export function topologyText(view: TopologyView): string {
+  return JSON.stringify(
+    view.clusters.map(({ cluster, replicas, ordinals, instances, addresses, states }) => ({
+      cluster,
+      replicas,
+      ordinals,
+      instances,
+      addresses,
+      states,
+    })),
   );
 }
 
 /** The topology as files, for pods: a StatefulSet's annotations do not reach them. */
-export function topologyConfigMap(app: AppIdentity, grant: Grant, view: TopologyView): JsonObject {
+export function topologyConfigMap(
+  app: AppIdentity,
+  grant: Grant,
+  view: TopologyView,
+  initialCluster: string,
+): JsonObject {
+  const addresses = view.clusters.flatMap((cluster) => cluster.addresses);
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -40,13 +43,11 @@ export function topologyConfigMap(app: AppIdentity, grant: Grant, view: Topology
     data: {
       cluster: grant.cluster,
       "cluster-token": app.clusterToken,
-      "initial-cluster": initialCluster(view),
+      "initial-cluster": initialCluster,
       "initial-cluster-state": grant.initialClusterState,
-      peers: peers(view)
-        .map((peer) => `${peer}\n`)
-        .join(""),
+      peers: addresses.map((address) => `${address}\n`).join(""),
       "topology-version": String(view.version),
-      "topology.json": JSON.stringify(view.clusters),
+      "topology.json": topologyText(view),
     },
   };
 }

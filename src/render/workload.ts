@@ -3,7 +3,7 @@ import type { AppIdentity, Grant, TopologyView, VolumeRetention } from "../plan/
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { RenderInputError } from "./errors.ts";
 import { copy, ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
-import { initialCluster } from "./topology-files.ts";
+import { topologyText } from "./topology-files.ts";
 
 /**
  * Who writes the count into the workload. `native`: this room, for the kinds it knows and for `spec.replicas`.
@@ -131,12 +131,18 @@ export function stampPodTemplate(object: JsonObject, stamps: Readonly<Record<str
  * Adds the member contract, last of all and over anything of the same name, so that spec and annotations travel in
  * one write. Keys come out sorted: the same grant is the same text.
  */
-export function stampContract(object: JsonObject, app: AppIdentity, grant: Grant, view: TopologyView): JsonObject {
+export function stampContract(
+  object: JsonObject,
+  app: AppIdentity,
+  grant: Grant,
+  view: TopologyView,
+  initialCluster: string,
+): JsonObject {
   const result = copy(object);
   const metadata = ensureObject(result, "metadata");
   metadata.annotations = sortedMap({
     ...withoutContract(stringMapAt(result, "metadata", "annotations")),
-    ...contractAnnotations(app, grant, view),
+    ...contractAnnotations(app, grant, view, initialCluster),
   });
   metadata.labels = sortedMap({
     ...stringMapAt(result, "metadata", "labels"),
@@ -145,17 +151,22 @@ export function stampContract(object: JsonObject, app: AppIdentity, grant: Grant
   return result;
 }
 
-function contractAnnotations(app: AppIdentity, grant: Grant, view: TopologyView): Record<string, string> {
+function contractAnnotations(
+  app: AppIdentity,
+  grant: Grant,
+  view: TopologyView,
+  initialCluster: string,
+): Record<string, string> {
   const processor = String(grant.processor);
   const annotations: Record<string, string> = {
     [ANNOTATIONS.cluster]: grant.cluster,
-    [ANNOTATIONS.topology]: JSON.stringify(view.clusters),
+    [ANNOTATIONS.topology]: topologyText(view),
     [ANNOTATIONS.topologyVersion]: String(view.version),
     [ANNOTATIONS.processor]: processor,
     [ANNOTATIONS.revision]: grant.revision,
     [ANNOTATIONS.epoch]: String(grant.epoch),
     [ANNOTATIONS.partition]: String(grant.partition),
-    [ANNOTATIONS.initialCluster]: initialCluster(view),
+    [ANNOTATIONS.initialCluster]: initialCluster,
     [ANNOTATIONS.initialClusterState]: grant.initialClusterState,
     [ANNOTATIONS.clusterToken]: app.clusterToken,
     [SEED_ANNOTATIONS.replicas]: JSON.stringify(seedReplicas(view.clusters, grant.cluster)),

@@ -1,0 +1,418 @@
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { ANNOTATIONS, SEED_ANNOTATIONS } from "../contract/index.ts";
+import type { JsonObject } from "../runtime/index.ts";
+import { stringMapAt, valueAt } from "./json.ts";
+import { type MemberManifest, type RenderResult, renderMember } from "./render.ts";
+import { snapshotRevision } from "./revision.ts";
+import {
+  APP,
+  type Case,
+  CONFIG_MAP,
+  cluster,
+  initialClusterOf,
+  renderInput,
+  STATEFULSET,
+  topology,
+  yaml,
+} from "./testing/fixtures.ts";
+
+function rendered(change: Case = {}): RenderResult & { ok: true } {
+  const result = renderMember(renderInput(change));
+  if (!result.ok) throw result.error;
+  return result;
+}
+
+function failure(change: Case): string {
+  const result = renderMember(renderInput(change));
+  if (result.ok) throw new Error("it should have been refused");
+  return result.error.message;
+}
+
+function byRole(manifests: readonly MemberManifest[], role: string): JsonObject {
+  const found = manifests.find((each) => each.role === role);
+  if (!found) throw new Error(`no ${role}`);
+  return found.object;
+}
+
+const annotationsOf = (object: JsonObject) => stringMapAt(object, "metadata", "annotations");
+
+const policy = (rule: string) =>
+  yaml(`{kind: OverridePolicy, metadata: {name: p, namespace: shop}, spec: {overrideRules: [${rule}]}}`);
+
+describe("a StatefulSet's member", () => {
+  it("gets exactly this", () => {
+    const view = topology([1, 2]);
+    const { workload } = rendered({
+      topology: view,
+      initialCluster: initialClusterOf(view),
+      grant: { cluster: "member2", replicas: 2, start: 100, partition: 1, revision: "db-2", transferLeaderTo: "db-0" },
+    });
+    expect(stringify(workload, { lineWidth: 0 })).toBe(`apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  annotations:
+    corssclusterstatefulset.karmada.io/processer: "true"
+    corssclusterstatefulset.karmada.io/replicas: '[{"member1":"1","self":false},{"member2":"2","self":true}]'
+    crossclusterstatefulset.karmada.io/cluster: member2
+    crossclusterstatefulset.karmada.io/cluster-token: token-1
+    crossclusterstatefulset.karmada.io/epoch: "7"
+    crossclusterstatefulset.karmada.io/initial-cluster: db-0=db-0.member1.db.shop.svc.clusterset.local,db-100=db-100.member2.db.shop.svc.clusterset.local,db-101=db-101.member2.db.shop.svc.clusterset.local
+    crossclusterstatefulset.karmada.io/initial-cluster-state: existing
+    crossclusterstatefulset.karmada.io/partition: "1"
+    crossclusterstatefulset.karmada.io/processor: "true"
+    crossclusterstatefulset.karmada.io/revision: db-2
+    crossclusterstatefulset.karmada.io/topology: '[{"cluster":"member1","replicas":1,"ordinals":[0],"instances":["db-0"],"addresses":["db-0.member1.db.shop.svc.clusterset.local"],"states":["member"]},{"cluster":"member2","replicas":2,"ordinals":[100,101],"instances":["db-100","db-101"],"addresses":["db-100.member2.db.shop.svc.clusterset.local","db-101.member2.db.shop.svc.clusterset.local"],"states":["member","member"]}]'
+    crossclusterstatefulset.karmada.io/topology-version: "4"
+    crossclusterstatefulset.karmada.io/transfer-leader-to: db-0
+  labels:
+    app: db
+    crossclusterstatefulset.karmada.io/epoch: "7"
+  name: db
+  namespace: shop
+spec:
+  ordinals:
+    start: 100
+  replicas: 2
+  selector:
+    matchLabels:
+      app: db
+  serviceName: db
+  template:
+    metadata:
+      labels:
+        app: db
+    spec:
+      containers:
+        - args:
+            - --quorum
+            - --verbose
+          command:
+            - db
+          image: registry.example/team/db:1.0
+          name: db
+          ports:
+            - containerPort: 2379
+              name: client
+            - containerPort: 2380
+  updateStrategy:
+    rollingUpdate:
+      partition: 1
+    type: RollingUpdate
+`);
+  });
+
+  it("writes no ordinals for the first block, so that an adopted StatefulSet's generation stays", () => {
+    expect(valueAt(rendered().workload, "spec", "ordinals")).toBeUndefined();
+  });
+
+  it("leaves restarting to a person when the grant is OnDelete", () => {
+    expect(valueAt(rendered({ grant: { onDelete: true } }).workload, "spec", "updateStrategy")).toEqual({
+      type: "OnDelete",
+    });
+  });
+
+  it("keeps or deletes volumes as the CrossClusterStatefulset says, and is silent where both are the default", () => {
+    const at = (retention: Case["retention"]) =>
+      valueAt(rendered({ retention }).workload, "spec", "persistentVolumeClaimRetentionPolicy");
+    expect(at({ whenScaled: "Delete", whenDeleted: "Retain" })).toEqual({
+      whenScaled: "Delete",
+      whenDeleted: "Retain",
+    });
+    expect(at({ whenScaled: "Retain", whenDeleted: "Retain" })).toBeUndefined();
+  });
+
+  it("restarts its pods for a restart and for a dependency's new content, by a mark on the pod template", () => {
+    const marks = (change: Case) => valueAt(rendered(change).workload, "spec", "template", "metadata", "annotations");
+    const config = (level: string) => [yaml(CONFIG_MAP.replace("info", level))];
+    expect(marks({})).toBeUndefined();
+    expect(marks({ restart: "r1" })).toEqual({ "crossclusterstatefulset.karmada.io/restarted-at": "r1" });
+    expect(marks({ dependencies: config("info") })).toEqual(marks({ dependencies: config("info") }));
+    expect(marks({ dependencies: config("info") })).not.toEqual(marks({ dependencies: config("debug") }));
+  });
+});
+
+describe("an operator written to the proposal", () => {
+  // The proposal's own text. Its second entry repeats member1 where the sentence under it says member2.
+  const PROPOSAL = `# member1
+Name:         xline
+Namespace:    xline
+API Version:  apps.my.io/v1alpha1
+Kind:         XlineCluster
+Annotations:
+    corssclusterstatefulset.karmada.io/replicas: [
+      {"member1":"1","self":true},
+      {"member1":"2","self":false}
+      ]
+...
+---
+# member2
+Name:         xline
+Namespace:    xline
+API Version:  apps.my.io/v1alpha1
+Kind:         XlineCluster
+Annotations:
+    corssclusterstatefulset.karmada.io/replicas: [
+      {"member1":"1","self":false},
+      {"member1":"2","self":true}
+      ]
+...
+`;
+  const app = { name: "xline", namespace: "xline", service: "xline", clusterToken: "t" };
+  const view = topology([1, 2], app);
+  const template = yaml(
+    "{apiVersion: apps.my.io/v1alpha1, kind: XlineCluster, metadata: {name: xline, namespace: xline}, spec: {replicas: 3, version: '1'}}",
+  );
+  const member = (name: string, replicas: number, processor = true) =>
+    rendered({ app, template, topology: view, grant: { cluster: name, replicas, processor } }).workload;
+
+  it("finds its keys and shapes, word for word but for the slip", () => {
+    const shown = PROPOSAL.split("---").map((part) => /\/replicas: (\[[^\]]*\])/.exec(part)?.[1] ?? "");
+    const [first, second] = shown.map((text) =>
+      text.replaceAll('"member1":"2"', '"member2":"2"').replaceAll(/\s/g, ""),
+    );
+    expect(annotationsOf(member("member1", 1))["corssclusterstatefulset.karmada.io/replicas"]).toBe(first);
+    expect(annotationsOf(member("member2", 2))["corssclusterstatefulset.karmada.io/replicas"]).toBe(second);
+  });
+
+  it("is told whether to act, by the proposal's key and by the contract's", () => {
+    for (const processor of [true, false]) {
+      const annotations = annotationsOf(member("member1", 1, processor));
+      expect(annotations[SEED_ANNOTATIONS.processer]).toBe(String(processor));
+      expect(annotations[ANNOTATIONS.processor]).toBe(String(processor));
+    }
+  });
+
+  it("gets its own count, and the rest of its spec as it is", () => {
+    expect(member("member2", 2).spec).toEqual({ replicas: 2, version: "1" });
+  });
+});
+
+describe("where the count goes", () => {
+  const custom = (spec: string) =>
+    yaml(`{apiVersion: a.io/v1, kind: Thing, metadata: {name: db, namespace: shop}, spec: ${spec}}`);
+
+  it("is spec.parallelism for a Job", () => {
+    const job = yaml(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: db, namespace: shop}, spec: {parallelism: 9}}",
+    );
+    expect(rendered({ template: job }).workload.spec).toEqual({ parallelism: 2 });
+  });
+
+  it("is where ReviseReplica puts it", () => {
+    const revise = (object: JsonObject, replicas: number): JsonObject => ({
+      ...object,
+      spec: { pool: { size: replicas } },
+    });
+    expect(rendered({ template: custom("{}"), replicas: { kind: "revise", revise } }).workload.spec).toEqual({
+      pool: { size: 2 },
+    });
+  });
+
+  it("may already have been written by a webhook", () => {
+    const template = custom("{size: 5}");
+    const object = custom("{size: 2}");
+    expect(rendered({ template, replicas: { kind: "revised", object } }).workload.spec).toEqual({ size: 2 });
+  });
+
+  it("is refused when nobody knows, with what helps", () => {
+    expect(failure({ template: custom("{size: 5}") })).toMatch(/Thing shop\/db: spec\.replicas.*add a ReviseReplica/);
+  });
+});
+
+describe("overrides", () => {
+  it("are applied to the workload and to its dependencies, for the clusters they name", () => {
+    const policies = [
+      policy(
+        "{targetCluster: {clusterNames: [member1]}, overriders: {imageOverrider: [{component: Registry, operator: replace, value: east.local}], labelsOverrider: [{operator: add, value: {region: east}}]}}",
+      ),
+    ];
+    const dependencies = [yaml(CONFIG_MAP)];
+    const east = rendered({ policies, dependencies });
+    const west = rendered({ policies, dependencies, grant: { cluster: "member2" } });
+    expect(JSON.stringify(east.workload)).toContain("east.local/team/db:1.0");
+    expect(east.applied).toEqual([{ policy: "OverridePolicy shop/p", rule: "spec.overrideRules[0]" }]);
+    expect(stringMapAt(byRole(east.manifests, "dependency"), "metadata", "labels")).toEqual({ region: "east" });
+    expect(JSON.stringify(west.workload)).toContain("registry.example/team/db:1.0");
+    expect(west.applied).toEqual([]);
+  });
+
+  it("do not reach the objects that Lockstep makes itself", () => {
+    const policies = [policy("{overriders: {labelsOverrider: [{operator: add, value: {a: b}}]}}")];
+    expect(stringMapAt(byRole(rendered({ policies }).manifests, "topology"), "metadata", "labels")).not.toHaveProperty(
+      "a",
+    );
+  });
+
+  it.each([
+    ["/spec/replicas", "{path: /spec/replicas, operator: replace, value: 3}"],
+    ["/spec/replicas", "{path: /spec, operator: replace, value: {}}"],
+    ["/spec/ordinals/start", "{path: /spec/ordinals, operator: add, value: {start: 5}}"],
+    ["/spec/updateStrategy/type", "{path: /spec/updateStrategy/type, operator: replace, value: OnDelete}"],
+    [
+      "/spec/updateStrategy/rollingUpdate/partition",
+      "{path: /spec/updateStrategy/rollingUpdate/partition, operator: replace, value: 1}",
+    ],
+    ["/metadata/name", "{path: /metadata/name, operator: replace, value: other}"],
+  ])("may not change %s", (path, operation) => {
+    const message = failure({ policies: [policy(`{overriders: {plaintext: [${operation}]}}`)] });
+    expect(message).toMatch(/^OverridePolicy shop\/p, spec\.overrideRules\[0\]: /);
+    expect(message).toContain(`it changes ${path} of StatefulSet shop/db for cluster member1`);
+  });
+
+  it("may not change a count that ReviseReplica wrote", () => {
+    const template = yaml(
+      "{apiVersion: a.io/v1, kind: Thing, metadata: {name: db, namespace: shop}, spec: {pool: {size: 2}}}",
+    );
+    const revise = (object: JsonObject, replicas: number): JsonObject => ({
+      ...object,
+      spec: { pool: { size: replicas } },
+    });
+    const policies = [policy("{overriders: {plaintext: [{path: /spec/pool/size, operator: replace, value: 9}]}}")];
+    expect(failure({ template, policies, replicas: { kind: "revise", revise } })).toContain(
+      "it changes /spec/pool/size",
+    );
+  });
+
+  it("may repeat what the grant says", () => {
+    const policies = [policy("{overriders: {plaintext: [{path: /spec/replicas, operator: replace, value: 2}]}}")];
+    expect(rendered({ policies }).applied).toHaveLength(1);
+  });
+
+  it("cannot take the contract off or put words into its mouth", () => {
+    const policies = [
+      policy(`{overriders: {plaintext: [{path: /metadata/annotations, operator: add, value: {mine: kept,
+        ${ANNOTATIONS.transferLeaderTo}: db-9, ${ANNOTATIONS.processor}: 'maybe'}}]}}`),
+    ];
+    const annotations = annotationsOf(rendered({ policies }).workload);
+    expect(annotations).toMatchObject({ mine: "kept", [ANNOTATIONS.processor]: "true", [ANNOTATIONS.epoch]: "7" });
+    expect(annotations).not.toHaveProperty([ANNOTATIONS.transferLeaderTo]);
+  });
+
+  it("that fail leave nothing to be written", () => {
+    const policies = [policy("{overriders: {plaintext: [{path: /nothing/here, operator: remove}]}}")];
+    expect(failure({ policies })).toMatch(/plaintext\[0\] at \/nothing\/here/);
+  });
+});
+
+describe("what goes with the workload", () => {
+  const network = { headlessService: true, serviceExport: true };
+  const secret = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db-tls, namespace: shop}, data: {k: aGVsbG8=}}");
+
+  it("comes before it: dependencies, topology, Service, ServiceExport", () => {
+    const { manifests } = rendered({ dependencies: [secret, yaml(CONFIG_MAP)], network });
+    expect(manifests.map(({ key }) => key)).toEqual([
+      "v1/ConfigMap shop/db-config",
+      "v1/Secret shop/db-tls",
+      "v1/ConfigMap shop/db-topology",
+      "v1/Service shop/db",
+      "multicluster.x-k8s.io/v1alpha1/ServiceExport shop/db",
+      "apps/v1/StatefulSet shop/db",
+    ]);
+  });
+
+  it("is the topology as files", () => {
+    const { manifests, workload } = rendered();
+    const object = byRole(manifests, "topology");
+    expect(annotationsOf(object)).toMatchObject({ [ANNOTATIONS.topologyVersion]: "4" });
+    expect(object.data).toEqual({
+      cluster: "member1",
+      "cluster-token": "token-1",
+      "initial-cluster": annotationsOf(workload)[ANNOTATIONS.initialCluster],
+      "initial-cluster-state": "existing",
+      peers: [
+        "db-0.member1.db.shop.svc.clusterset.local",
+        "db-1.member1.db.shop.svc.clusterset.local",
+        "db-100.member2.db.shop.svc.clusterset.local",
+        "db-101.member2.db.shop.svc.clusterset.local",
+        "",
+      ].join("\n"),
+      "topology-version": "4",
+      "topology.json": annotationsOf(workload)[ANNOTATIONS.topology],
+    });
+  });
+
+  it("is a headless Service that names instances before they are ready", () => {
+    expect(byRole(rendered({ network }).manifests, "service").spec).toEqual({
+      clusterIP: "None",
+      publishNotReadyAddresses: true,
+      selector: { app: "db" },
+      ports: [
+        { name: "client", port: 2379, protocol: "TCP" },
+        { name: "tcp-2380", port: 2380, protocol: "TCP" },
+      ],
+    });
+  });
+
+  it("takes ports, readiness, selector and the ServiceExport's version as they are asked for", () => {
+    const { manifests } = rendered({
+      network: {
+        ...network,
+        ports: [{ name: "peer", port: 1 }],
+        publishNotReadyAddresses: false,
+        selector: { x: "y" },
+        serviceExportVersion: "v1beta1",
+      },
+    });
+    expect(byRole(manifests, "service").spec).toEqual({
+      clusterIP: "None",
+      publishNotReadyAddresses: false,
+      selector: { x: "y" },
+      ports: [{ name: "peer", port: 1, protocol: "TCP" }],
+    });
+    expect(byRole(manifests, "serviceExport").apiVersion).toBe("multicluster.x-k8s.io/v1beta1");
+  });
+
+  it("leaves the user's own Service of that name in place", () => {
+    const own = yaml("{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {clusterIP: None}}");
+    const { manifests } = rendered({ dependencies: [own], network });
+    expect(manifests.filter(({ object }) => object.kind === "Service").map(({ role }) => role)).toEqual(["dependency"]);
+  });
+
+  it("refuses a Service whose instances' labels nobody knows", () => {
+    const template = yaml(
+      "{apiVersion: a.io/v1, kind: Thing, metadata: {name: db, namespace: shop}, spec: {replicas: 1}}",
+    );
+    expect(failure({ template, network })).toMatch(/Service shop\/db: the labels of its instances are not known/);
+  });
+
+  it("keeps the dependencies of the instances below the partition, in the new content where both name one", () => {
+    const named = (name: string, text: string) =>
+      yaml(`{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, namespace: shop}, data: {k: ${text}}}`);
+    const baseRevision = snapshotRevision({
+      template: yaml(STATEFULSET),
+      dependencies: [named("both", "old"), named("old-only", "old")],
+    });
+    const { manifests } = rendered({ dependencies: [named("both", "new")], baseRevision });
+    const config = manifests
+      .filter(({ role }) => role === "dependency")
+      .map(({ object }) => [valueAt(object, "metadata", "name"), valueAt(object, "data", "k")]);
+    expect(config).toEqual([
+      ["old-only", "old"],
+      ["both", "new"],
+    ]);
+  });
+});
+
+describe("what does not fit together", () => {
+  it.each<[string, Case]>([
+    ["another cluster", { cluster: cluster("member9") }],
+    ["another topology version", { grant: { topologyVersion: 3 } }],
+    ["another application", { app: { ...APP, name: "other" } }],
+    ["another namespace", { app: { ...APP, namespace: "other" } }],
+    ["another revision", {}],
+  ])("is refused: %s", (what, change) => {
+    const input = renderInput(change);
+    const given = what === "another revision" ? { ...input, revision: { ...input.revision, id: "db-0" } } : input;
+    const result = renderMember(given);
+    expect(result).toMatchObject({ ok: false, error: { name: "RenderInputError" } });
+  });
+
+  it("is refused: a dependency with the name of the topology's ConfigMap", () => {
+    const input = renderInput();
+    const clash = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: db-topology, namespace: shop}}");
+    const content = { ...input.revision.content, dependencies: [clash] };
+    const result = renderMember({ ...input, revision: { ...input.revision, content } });
+    expect(result).toMatchObject({ ok: false, error: { name: "RenderInputError" } });
+  });
+});
