@@ -1,0 +1,76 @@
+import type { Expression } from "../ast.ts";
+import type { Evaluate } from "../frame.ts";
+import { arithmetic, lessOrEqual, lessThan, modulo } from "../operators.ts";
+import type { Context } from "./context.ts";
+import { compileExpression } from "./expressions.ts";
+
+type Arithmetic = Extract<Expression, { kind: "arithmetic" }>;
+type Comparison = Extract<Expression, { kind: "comparison" }>;
+
+/** Numbers are handled on the spot; everything else, strings and errors, by `arithmetic`. */
+export function compileArithmetic(context: Context, expression: Arithmetic): Evaluate {
+  const left = compileExpression(context, expression.left);
+  const right = compileExpression(context, expression.right);
+  const { line, operator } = expression;
+  switch (operator) {
+    case "+":
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        return typeof a === "number" && typeof b === "number" ? a + b : arithmetic("+", a, b, line);
+      };
+    case "-":
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        return typeof a === "number" && typeof b === "number" ? a - b : arithmetic("-", a, b, line);
+      };
+    case "*":
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        return typeof a === "number" && typeof b === "number" ? a * b : arithmetic("*", a, b, line);
+      };
+    case "/":
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        return typeof a === "number" && typeof b === "number" ? a / b : arithmetic("/", a, b, line);
+      };
+    case "%":
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        return typeof a === "number" && typeof b === "number" ? modulo(a, b) : arithmetic("%", a, b, line);
+      };
+    case "^":
+      return (frame) => arithmetic("^", left(frame), right(frame), line);
+  }
+}
+
+export function compileComparison(context: Context, expression: Comparison): Evaluate {
+  const left = compileExpression(context, expression.left);
+  const right = compileExpression(context, expression.right);
+  const { line } = expression;
+  switch (expression.operator) {
+    case "==":
+      return (frame) => left(frame) === right(frame);
+    case "~=":
+      return (frame) => left(frame) !== right(frame);
+    case "<":
+      return (frame) => lessThan(left(frame), right(frame), line);
+    case "<=":
+      return (frame) => lessOrEqual(left(frame), right(frame), line);
+    // gopher-lua evaluates the operands in their order and then compares them the other way around.
+    case ">":
+      return (frame) => {
+        const a = left(frame);
+        return lessThan(right(frame), a, line);
+      };
+    case ">=":
+      return (frame) => {
+        const a = left(frame);
+        return lessOrEqual(right(frame), a, line);
+      };
+  }
+}

@@ -1,0 +1,353 @@
+import type { Meter } from "../meter.ts";
+
+/** Thrown for a pattern that means nothing. Never leaves the engine. */
+export class BadPattern {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+type CharacterClass = (byte: number) => boolean;
+
+/** What the matcher runs. Positions of the program are pc, positions of the text are sp. */
+type Instruction =
+  | { op: "byte"; matches: CharacterClass }
+  | { op: "split"; first: number; second: number }
+  | { op: "jump"; to: number }
+  | { op: "save"; slot: number }
+  | { op: "position"; slot: number }
+  | { op: "balance"; open: number; close: number }
+  | { op: "back"; slot: number }
+  | { op: "end" }
+  | { op: "match" };
+
+export interface Pattern {
+  readonly program: Instruction[];
+  /** Begins with ^: matches at the start position only. */
+  readonly anchored: boolean;
+}
+
+/** Captures nested in one another; the parser recurses this deep. */
+const MAX_NESTED_CAPTURES = 100;
+
+const CODE = { zero: 48, nine: 57 };
+
+/** Parses a pattern the way gopher-lua does, with its leniency: what means nothing stands for itself. */
+export function parsePattern(pattern: string): Pattern {
+  return new PatternParser(pattern).parse();
+}
+
+class PatternParser {
+  private readonly pattern: string;
+  private readonly program: Instruction[] = [{ op: "save", slot: 0 }];
+  private at = 0;
+  private slots = 2;
+  private depth = 0;
+
+  constructor(pattern: string) {
+    this.pattern = pattern;
+  }
+
+  parse(): Pattern {
+    const anchored = this.pattern.startsWith("^");
+    if (anchored) this.at++;
+    const mustEnd = this.sequence(true);
+    if (mustEnd) this.program.push({ op: "save", slot: 1 }, { op: "end" });
+    else this.program.push({ op: "save", slot: 1 }, { op: "match" });
+    return { program: this.program, anchored };
+  }
+
+  /** Reads up to the end or the closing parenthesis; tells whether it ended in $. */
+  private sequence(isTop: boolean): boolean {
+    while (this.at < this.pattern.length) {
+      const character = this.pattern.charAt(this.at);
+      if (character === ")") {
+        if (isTop) throw new BadPattern(`invalid ')' at ${this.at - 1}`);
+        return false;
+      }
+      if (character === "(") this.capture();
+      else if (character === "$" && isTop && this.at === this.pattern.length - 1) return true;
+      else if (character === "%" && /[0-9b]/.test(this.pattern.charAt(this.at + 1))) this.special();
+      else this.single();
+    }
+    return false;
+  }
+
+  private capture(): void {
+    this.at++;
+    const slot = this.slots;
+    this.slots += 2;
+    if (this.pattern.charAt(this.at) === ")") {
+      this.at++;
+      this.program.push({ op: "position", slot });
+      return;
+    }
+    if (++this.depth > MAX_NESTED_CAPTURES) throw new BadPattern("pattern too complex");
+    this.program.push({ op: "save", slot });
+    this.sequence(false);
+    if (this.pattern.charAt(this.at) !== ")") throw new BadPattern("unfinished capture at EOS");
+    this.at++;
+    this.program.push({ op: "save", slot: slot + 1 });
+    this.depth--;
+  }
+
+  private special(): void {
+    const letter = this.pattern.charAt(this.at + 1);
+    this.at += 2;
+    if (letter === "0") throw new BadPattern(`invalid capture index at ${this.at - 2}`);
+    if (letter !== "b") {
+      this.program.push({ op: "back", slot: 2 * Number(letter) });
+      return;
+    }
+    // Without its two characters %bxy never matches: NaN equals no byte.
+    this.program.push({
+      op: "balance",
+      open: this.pattern.charCodeAt(this.at),
+      close: this.pattern.charCodeAt(this.at + 1),
+    });
+    this.at = Math.min(this.at + 2, this.pattern.length);
+  }
+
+  private single(): void {
+    const isLiteral = /[*+?-]/.test(this.pattern.charAt(this.at));
+    const matches = isLiteral ? literal(this.pattern.charCodeAt(this.at++)) : this.characterClass();
+    const here = this.program.length;
+    const quantifier = this.pattern.charAt(this.at);
+    const repeats = !isLiteral || this.program.at(-1)?.op === "byte";
+    switch (repeats ? quantifier : "") {
+      case "*":
+        this.program.push({ op: "split", first: here + 1, second: here + 3 });
+        this.program.push({ op: "byte", matches }, { op: "jump", to: here });
+        break;
+      case "+":
+        this.program.push({ op: "byte", matches }, { op: "split", first: here, second: here + 2 });
+        break;
+      case "-":
+        this.program.push({ op: "split", first: here + 3, second: here + 1 });
+        this.program.push({ op: "byte", matches }, { op: "jump", to: here });
+        break;
+      case "?":
+        this.program.push({ op: "split", first: here + 1, second: here + 2 }, { op: "byte", matches });
+        break;
+      default:
+        this.program.push({ op: "byte", matches });
+        return;
+    }
+    this.at++;
+  }
+
+  private characterClass(): CharacterClass {
+    const character = this.pattern.charAt(this.at);
+    if (character === ".") {
+      this.at++;
+      return () => true;
+    }
+    if (character === "[") {
+      this.at++;
+      return this.set();
+    }
+    return this.plainClass().matches;
+  }
+
+  /** A character or a class such as %a; only a character can begin or end a range. */
+  private plainClass(): { matches: CharacterClass; code: number | undefined } {
+    const code = this.pattern.charCodeAt(this.at++);
+    if (code !== 0x25) return { matches: literal(code), code };
+    const letter = this.pattern.charAt(this.at++);
+    return { matches: named(letter), code: undefined };
+  }
+
+  private set(): CharacterClass {
+    const negated = this.pattern.charAt(this.at) === "^";
+    if (negated) this.at++;
+    const items: { matches: CharacterClass; code: number | undefined }[] = [];
+    let range = false;
+    for (;;) {
+      if (this.at >= this.pattern.length) throw new BadPattern("unexpected EOS at EOS");
+      const character = this.pattern.charAt(this.at);
+      if (items.length > 0 && character === "]") {
+        this.at++;
+        break;
+      }
+      if (items.length > 0 && character === "-") {
+        this.at++;
+        range = true;
+        continue;
+      }
+      items.push(this.plainClass());
+      if (!range) continue;
+      range = false;
+      const to = items.pop()?.code;
+      const from = items.pop()?.code;
+      const matches = from === undefined || to === undefined ? () => false : between(from, to);
+      items.push({ matches, code: undefined });
+    }
+    if (range) items.push({ matches: literal(0x2d), code: 0x2d });
+    return (byte) => items.some((item) => item.matches(byte)) !== negated;
+  }
+}
+
+function literal(code: number): CharacterClass {
+  return (byte) => byte === code;
+}
+
+function between(from: number, to: number): CharacterClass {
+  return (byte) => byte >= from && byte <= to;
+}
+
+const isUpper = between(65, 90);
+const isLower = between(97, 122);
+const isDigit = between(CODE.zero, CODE.nine);
+const isAlpha: CharacterClass = (byte) => isUpper(byte) || isLower(byte);
+
+const NAMED: Record<string, CharacterClass> = {
+  a: isAlpha,
+  c: (byte) => byte <= 0x1f || byte === 0x7f,
+  d: isDigit,
+  l: isLower,
+  p: (byte) => byte > 0x20 && byte < 0x7f && !isAlpha(byte) && !isDigit(byte),
+  s: (byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d),
+  u: isUpper,
+  w: (byte) => isAlpha(byte) || isDigit(byte),
+  x: (byte) => isDigit(byte) || (byte >= 65 && byte <= 70) || (byte >= 97 && byte <= 102),
+  z: (byte) => byte === 0,
+};
+
+function named(letter: string): CharacterClass {
+  const lower = letter.toLowerCase();
+  const matches = NAMED[lower];
+  if (matches === undefined) return literal(letter === "" ? -1 : letter.charCodeAt(0));
+  return letter === lower ? matches : (byte) => !matches(byte);
+}
+
+/** Pairs of positions: the whole match, then each capture. A position capture is stored as a pair of `~position`. */
+export type Captures = number[];
+
+/** Where backtracking goes on, three numbers each: pc and sp of another way, or -1 with a slot and its old value. */
+const RESTORE = -1;
+const STACK_ENTRY_BYTES = 24;
+
+/** Matches at exactly one position. The stack is explicit: no text makes it recurse. */
+export function matchAt(meter: Meter, { program }: Pattern, text: string, start: number): Captures | undefined {
+  const captures: number[] = [];
+  const stack: number[] = [];
+  let highWater = 0;
+  let pc = 0;
+  let sp = start;
+  for (;;) {
+    meter.burn(1);
+    const instruction = program[pc];
+    if (instruction === undefined) return undefined;
+    let ok = true;
+    switch (instruction.op) {
+      case "byte":
+        ok = sp < text.length && instruction.matches(text.charCodeAt(sp));
+        sp++;
+        pc++;
+        break;
+      case "split":
+        stack.push(instruction.second, sp, 0);
+        pc = instruction.first;
+        break;
+      case "jump":
+        pc = instruction.to;
+        break;
+      case "save":
+        while (captures.length <= instruction.slot) captures.push(0);
+        stack.push(RESTORE, instruction.slot, captures[instruction.slot] ?? 0);
+        captures[instruction.slot] = sp;
+        pc++;
+        break;
+      case "position":
+        while (captures.length <= instruction.slot + 1) captures.push(0);
+        captures[instruction.slot] = ~sp;
+        captures[instruction.slot + 1] = ~sp;
+        pc++;
+        break;
+      case "balance": {
+        const end = balanced(text, sp, instruction.open, instruction.close);
+        meter.burn(Math.max(end - sp, 0));
+        ok = end >= 0;
+        sp = end;
+        pc++;
+        break;
+      }
+      case "back": {
+        if (instruction.slot >= captures.length - 1) throw new BadPattern("invalid capture index");
+        const from = captures[instruction.slot] ?? 0;
+        const earlier = text.slice(Math.max(from, 0), captures[instruction.slot + 1]);
+        meter.burn(earlier.length);
+        ok = text.startsWith(earlier, sp);
+        sp += earlier.length;
+        pc++;
+        break;
+      }
+      case "end":
+        if (sp >= text.length) return captures;
+        ok = false;
+        break;
+      case "match":
+        return captures;
+    }
+    if (stack.length > highWater) {
+      meter.allocate(STACK_ENTRY_BYTES);
+      highWater = stack.length;
+    }
+    if (ok) continue;
+    for (;;) {
+      const value = stack.pop();
+      const position = stack.pop();
+      const way = stack.pop();
+      if (way === undefined || position === undefined || value === undefined) return undefined;
+      if (way === RESTORE) captures[position] = value;
+      else {
+        pc = way;
+        sp = position;
+        break;
+      }
+    }
+  }
+}
+
+/** The position after the closing character that balances the opening one at `start`; -1 if there is none. */
+function balanced(text: string, start: number, open: number, close: number): number {
+  if (text.charCodeAt(start) !== open) return -1;
+  let level = 1;
+  for (let at = start + 1; at < text.length; at++) {
+    const byte = text.charCodeAt(at);
+    if (byte === close) {
+      level--;
+      if (level === 0) return at + 1;
+    } else if (byte === open) level++;
+  }
+  return -1;
+}
+
+/** The first match at or after a position. */
+export function findFrom(meter: Meter, pattern: Pattern, text: string, start: number): Captures | undefined {
+  for (let at = start; at <= text.length; at++) {
+    const captures = matchAt(meter, pattern, text, at);
+    if (captures !== undefined || pattern.anchored) return captures;
+  }
+  return undefined;
+}
+
+/** Patterns repeat from call to call; parsing each once pays. */
+export class PatternCache {
+  private readonly parsed = new Map<string, Pattern>();
+
+  get(pattern: string): Pattern {
+    const known = this.parsed.get(pattern);
+    if (known !== undefined) return known;
+    const parsed = parsePattern(pattern);
+    // A script has few patterns, unless it makes them up as it goes; then none is worth keeping.
+    if (this.parsed.size >= MAX_CACHED_PATTERNS) this.parsed.clear();
+    if (pattern.length <= MAX_CACHED_PATTERN_BYTES) this.parsed.set(pattern, parsed);
+    return parsed;
+  }
+}
+
+const MAX_CACHED_PATTERNS = 50;
+const MAX_CACHED_PATTERN_BYTES = 200;

@@ -1,0 +1,89 @@
+import { STRING_BYTES } from "../meter.ts";
+import { numberToString } from "../numbers.ts";
+import { lessThan } from "../operators.ts";
+import type { LuaTable } from "../table.ts";
+import { type LuaFunction, type LuaValue, NOTHING, typeName } from "../values.ts";
+import type { Vm } from "../vm.ts";
+import type { Arguments, Builtin } from "./arguments.ts";
+
+export function tableLibrary(vm: Vm): Record<string, Builtin> {
+  return {
+    concat: (args, check) => concat(vm, args, check),
+    getn: (args, check) => check.table(args, 1).length(),
+    insert: (args, check) => {
+      const table = check.table(args, 1);
+      if (args.length === 1) check.raise("wrong number of arguments");
+      if (args.length === 2) table.append(args[1]);
+      else table.insert(check.integer(args, 2), args[2]);
+      return NOTHING;
+    },
+    maxn: (args, check) => check.table(args, 1).length(),
+    remove: (args, check) => check.table(args, 1).remove(args.length === 1 ? -1 : check.integer(args, 2)),
+    sort: (args, check) => {
+      const table = check.table(args, 1);
+      sort(vm, table, args.length === 1 ? undefined : check.function(args, 2));
+      return NOTHING;
+    },
+  };
+}
+
+function concat(vm: Vm, args: LuaValue[], check: Arguments): string {
+  const table = check.table(args, 1);
+  const separator = check.stringOr(args, 2, "");
+  const length = table.length();
+  const from = check.integerOr(args, 3, 1);
+  const to = Math.min(check.integerOr(args, 4, length), length);
+  if (args.length === 3 && (from > length || from < 1)) return "";
+  const { meter } = vm;
+  meter.allocate(STRING_BYTES);
+  let text = "";
+  for (let i = Math.max(Math.min(from, length), 1); i <= to; i++) {
+    const value = table.getInt(i);
+    const piece = typeof value === "number" ? numberToString(value) : value;
+    if (typeof piece !== "string") {
+      return check.raise(`invalid value (${typeName(value)}) at index ${i} in table for concat`);
+    }
+    const size = piece.length + separator.length;
+    meter.allocate(size);
+    meter.burn(1 + (size >>> 6));
+    text += i === to ? piece : piece + separator;
+  }
+  return text;
+}
+
+/** A merge sort: equal elements keep their order, and an order that contradicts itself does no harm. */
+function sort(vm: Vm, table: LuaTable, order: LuaFunction | undefined): void {
+  table.length();
+  const { meter } = vm;
+  const isLess = (a: LuaValue, b: LuaValue): boolean => {
+    meter.burn(2);
+    if (order === undefined) return lessThan(a, b, meter.line);
+    const answer = vm.callOne(order, [a, b]);
+    return answer !== undefined && answer !== false;
+  };
+  meter.allocate(table.array.length * 16);
+  let from = table.array.slice();
+  for (let width = 1; width < from.length; width *= 2) {
+    const to: LuaValue[] = [];
+    for (let start = 0; start < from.length; start += 2 * width) merge(from, start, width, isLess, to);
+    from = to;
+  }
+  // The order function may have changed the table meanwhile.
+  for (let i = 0; i < from.length && i < table.array.length; i++) table.array[i] = from[i];
+}
+
+function merge(
+  from: LuaValue[],
+  start: number,
+  width: number,
+  isLess: (a: LuaValue, b: LuaValue) => boolean,
+  to: LuaValue[],
+): void {
+  const middle = Math.min(start + width, from.length);
+  const end = Math.min(start + 2 * width, from.length);
+  let left = start;
+  let right = middle;
+  while (left < middle && right < end) to.push(isLess(from[right], from[left]) ? from[right++] : from[left++]);
+  while (left < middle) to.push(from[left++]);
+  while (right < end) to.push(from[right++]);
+}

@@ -1,0 +1,573 @@
+import type {
+  ArithmeticOperator,
+  Block,
+  Call,
+  ComparisonOperator,
+  Expression,
+  FunctionNode,
+  Statement,
+  TableField,
+  Target,
+  Variable,
+} from "./ast.ts";
+import { LuaSyntaxError } from "./errors.ts";
+import { Lexer, type Token } from "./lexer.ts";
+import { FunctionScope } from "./scope.ts";
+
+/** Blocks, functions, tables and parentheses inside one another. The parser and the compiled code recurse this deep. */
+const MAX_NESTING = 200;
+/** Links of a chain such as a + b + c or a.b.c: each nests the links before it. */
+const MAX_CHAIN = 200;
+
+const UNARY_PRIORITY = 8;
+
+/** Binding strength to the left and to the right; a stronger left side makes the operator right associative. */
+const PRIORITIES: Record<string, readonly [left: number, right: number]> = {
+  or: [1, 1],
+  and: [2, 2],
+  "<": [3, 3],
+  ">": [3, 3],
+  "<=": [3, 3],
+  ">=": [3, 3],
+  "~=": [3, 3],
+  "==": [3, 3],
+  "..": [5, 4],
+  "+": [6, 6],
+  "-": [6, 6],
+  "*": [7, 7],
+  "/": [7, 7],
+  "%": [7, 7],
+  "^": [10, 9],
+};
+
+const BLOCK_ENDS = new Set(["<eof>", "end", "else", "elseif", "until"]);
+
+/** Parses a script given as bytes. Throws LuaSyntaxError. */
+export function parse(source: string, script: string): FunctionNode {
+  return new Parser(source, script).chunk();
+}
+
+class Parser {
+  private readonly lexer: Lexer;
+  private readonly script: string;
+  private token: Token;
+  private following: Token | undefined;
+  private previousLine = 1;
+  private nesting = 0;
+  private scope = new FunctionScope(undefined, true);
+
+  constructor(source: string, script: string) {
+    this.script = script;
+    this.lexer = new Lexer(source, script);
+    this.token = this.lexer.next();
+  }
+
+  chunk(): FunctionNode {
+    const body = this.block();
+    if (!this.at("<eof>")) throw this.unexpected();
+    checkJumps(body, this.script);
+    return this.scope.finish({
+      name: "main chunk",
+      line: 1,
+      parameters: [],
+      isVararg: true,
+      argTable: undefined,
+      upvalues: this.scope.upvalues,
+      slots: 0,
+      hasBoxes: false,
+      body,
+    });
+  }
+
+  private block(): Block {
+    this.enter();
+    const statements: Statement[] = [];
+    while (!(this.token.kind === "symbol" && BLOCK_ENDS.has(this.token.text))) {
+      if (this.accept(";")) continue;
+      const statement = this.statement();
+      statements.push(statement);
+      this.accept(";");
+      if (statement.kind === "return") break;
+    }
+    this.leave();
+    return statements;
+  }
+
+  private scopedBlock(): Block {
+    this.scope.openBlock();
+    const body = this.block();
+    this.scope.closeBlock();
+    return body;
+  }
+
+  private statement(): Statement {
+    const { line } = this.token;
+    if (this.token.kind !== "symbol") return this.expressionStatement();
+    switch (this.token.text) {
+      case "if":
+        return this.ifStatement();
+      case "while": {
+        this.advance();
+        const condition = this.expression();
+        return { kind: "while", condition, body: this.bodyAfterDo(), line };
+      }
+      case "do": {
+        this.advance();
+        const body = this.scopedBlock();
+        this.close("end", "do", line);
+        return { kind: "do", body, line };
+      }
+      case "for":
+        return this.forStatement();
+      case "repeat":
+        return this.repeatStatement();
+      case "function":
+        return this.functionStatement();
+      case "local":
+        return this.localStatement();
+      case "return":
+        return this.returnStatement();
+      case "break":
+        this.advance();
+        return { kind: "break", line };
+      case "goto":
+        this.advance();
+        return { kind: "goto", label: this.name(), line };
+      case "::": {
+        this.advance();
+        const label = this.name();
+        this.expect("::");
+        return { kind: "label", label, line };
+      }
+      default:
+        return this.expressionStatement();
+    }
+  }
+
+  private ifStatement(): Statement {
+    const { line } = this.token;
+    const clauses: { condition: Expression; body: Block }[] = [];
+    do {
+      this.advance();
+      const condition = this.expression();
+      this.expect("then");
+      clauses.push({ condition, body: this.scopedBlock() });
+    } while (this.at("elseif"));
+    const otherwise = this.accept("else") ? this.scopedBlock() : undefined;
+    this.close("end", "if", line);
+    return { kind: "if", clauses, otherwise, line };
+  }
+
+  private repeatStatement(): Statement {
+    const { line } = this.token;
+    this.advance();
+    this.scope.openBlock();
+    const body = this.block();
+    this.close("until", "repeat", line);
+    // The condition sees the body's variables.
+    const condition = this.expression();
+    this.scope.closeBlock();
+    return { kind: "repeat", body, condition, line };
+  }
+
+  private forStatement(): Statement {
+    const { line } = this.token;
+    this.advance();
+    const names = [this.name()];
+    if (this.accept("=")) {
+      const start = this.expression();
+      this.expect(",");
+      const limit = this.expression();
+      const step = this.accept(",") ? this.expression() : undefined;
+      const { variables, body } = this.loopBody(names, line);
+      const [variable] = variables;
+      if (variable === undefined) throw this.unexpected();
+      return { kind: "numericFor", variable, start, limit, step, body, line };
+    }
+    while (this.accept(",")) names.push(this.name());
+    this.expect("in");
+    const iterators = this.expressions();
+    return { kind: "genericFor", ...this.loopBody(names, line), iterators, line };
+  }
+
+  private loopBody(names: string[], line: number): { variables: Variable[]; body: Block } {
+    this.expect("do");
+    this.scope.openBlock();
+    const variables = names.map((name) => this.scope.declare(name));
+    const body = this.scopedBlock();
+    this.scope.closeBlock();
+    this.close("end", "for", line);
+    return { variables, body };
+  }
+
+  private bodyAfterDo(): Block {
+    const { line } = this.token;
+    this.expect("do");
+    const body = this.scopedBlock();
+    this.close("end", "do", line);
+    return body;
+  }
+
+  private functionStatement(): Statement {
+    const { line } = this.token;
+    this.advance();
+    let name = this.name();
+    let target: Target = this.scope.resolve(name, line);
+    let isMethod = false;
+    while (!isMethod && (this.at(".") || this.at(":"))) {
+      isMethod = this.at(":");
+      this.advance();
+      name = this.name();
+      target = { kind: "index", base: target, key: { kind: "constant", value: name, line }, line };
+    }
+    const value = this.functionBody(name, line, isMethod);
+    return { kind: "assign", targets: [target], values: [{ kind: "function", value, line }], line };
+  }
+
+  private localStatement(): Statement {
+    const { line } = this.token;
+    this.advance();
+    if (this.accept("function")) {
+      const name = this.name();
+      const variable = this.scope.declare(name);
+      return { kind: "localFunction", variable, value: this.functionBody(name, line, false), line };
+    }
+    const names = [this.name()];
+    while (this.accept(",")) names.push(this.name());
+    const values = this.accept("=") ? this.expressions() : [];
+    return { kind: "local", variables: names.map((name) => this.scope.declare(name)), values, line };
+  }
+
+  private returnStatement(): Statement {
+    const { line } = this.token;
+    this.advance();
+    const ends = this.at(";") || (this.token.kind === "symbol" && BLOCK_ENDS.has(this.token.text));
+    const values = ends ? [] : this.expressions();
+    this.accept(";");
+    if (!(this.token.kind === "symbol" && BLOCK_ENDS.has(this.token.text))) throw this.unexpected();
+    return { kind: "return", values, line };
+  }
+
+  private expressionStatement(): Statement {
+    const { line } = this.token;
+    const first = this.suffixed();
+    if (this.at("=") || this.at(",")) {
+      const targets = [this.targetOf(first)];
+      while (this.accept(",")) targets.push(this.targetOf(this.suffixed()));
+      this.expect("=");
+      return { kind: "assign", targets, values: this.expressions(), line };
+    }
+    if (first.kind !== "functionCall" && first.kind !== "methodCall") throw this.unexpected();
+    return { kind: "call", call: first, line };
+  }
+
+  private targetOf(expression: Expression): Target {
+    switch (expression.kind) {
+      case "variable":
+      case "upvalue":
+      case "global":
+      case "index":
+        return expression;
+      default:
+        throw this.error("cannot assign to this expression");
+    }
+  }
+
+  private expressions(): Expression[] {
+    const list = [this.expression()];
+    while (this.accept(",")) list.push(this.expression());
+    return list;
+  }
+
+  private expression(priority = 0): Expression {
+    this.enter();
+    let left = this.unary();
+    for (let links = 0; ; links++) {
+      if (links > MAX_CHAIN) throw this.error("the expression is too long");
+      const { line } = this.token;
+      const operator = this.token.kind === "symbol" ? this.token.text : "";
+      const [leftPriority, rightPriority] = PRIORITIES[operator] ?? [0, 0];
+      if (leftPriority <= priority) break;
+      this.advance();
+      left = combine(operator, left, this.expression(rightPriority), line);
+    }
+    this.leave();
+    return left;
+  }
+
+  private unary(): Expression {
+    const { line } = this.token;
+    const kind = this.at("not") ? "not" : this.at("-") ? "negate" : this.at("#") ? "length" : undefined;
+    if (kind === undefined) return this.simple();
+    this.advance();
+    const operand = this.expression(UNARY_PRIORITY);
+    if (kind === "negate" && operand.kind === "constant" && typeof operand.value === "number") {
+      return { kind: "constant", value: -operand.value, line };
+    }
+    return { kind, operand, line };
+  }
+
+  private simple(): Expression {
+    const { token } = this;
+    const { line } = token;
+    if (token.kind === "number") return this.constant(token.value);
+    if (token.kind === "string") return this.constant(token.text);
+    if (token.kind === "name") return this.suffixed();
+    switch (token.text) {
+      case "nil":
+        return this.constant(undefined);
+      case "true":
+        return this.constant(true);
+      case "false":
+        return this.constant(false);
+      case "...":
+        if (!this.scope.isVararg) throw this.error("cannot use '...' outside a vararg function");
+        this.scope.usesVarargs = true;
+        this.advance();
+        return { kind: "vararg", line };
+      case "{":
+        return this.table();
+      case "function":
+        this.advance();
+        return { kind: "function", value: this.functionBody("?", line, false), line };
+      default:
+        return this.suffixed();
+    }
+  }
+
+  private constant(value: undefined | boolean | number | string): Expression {
+    const { line } = this.token;
+    this.advance();
+    return { kind: "constant", value, line };
+  }
+
+  /** A name or an expression in parentheses, and what follows it: fields, indices and calls. */
+  private suffixed(): Expression {
+    let base = this.primary();
+    for (let links = 0; ; links++) {
+      if (links > MAX_CHAIN) throw this.error("the expression is too long");
+      const { line } = this.token;
+      if (this.accept(".")) {
+        base = { kind: "index", base, key: { kind: "constant", value: this.name(), line }, line };
+      } else if (this.accept("[")) {
+        const key = this.expression();
+        this.expect("]");
+        base = { kind: "index", base, key, line };
+      } else if (this.accept(":")) {
+        const method = this.name();
+        base = { kind: "methodCall", object: base, method, args: this.args(), line };
+      } else if (this.at("(") || this.at("{") || this.token.kind === "string") {
+        base = { kind: "functionCall", callee: base, args: this.args(), line };
+      } else return base;
+    }
+  }
+
+  private primary(): Expression {
+    const { token } = this;
+    if (token.kind === "name") {
+      this.advance();
+      return this.scope.resolve(token.text, token.line);
+    }
+    if (!this.accept("(")) throw this.unexpected();
+    const value = this.expression();
+    this.close(")", "(", token.line);
+    return { kind: "parentheses", value, line: token.line };
+  }
+
+  private args(): Expression[] {
+    const { token } = this;
+    if (token.kind === "string") return [this.constant(token.text)];
+    if (this.at("{")) return [this.table()];
+    if (this.at("(") && token.line !== this.previousLine && this.previousWasParenthesis) {
+      throw this.error("ambiguous syntax (function call x new statement)");
+    }
+    this.expect("(");
+    if (this.accept(")")) return [];
+    const args = this.expressions();
+    this.close(")", "(", token.line);
+    return args;
+  }
+
+  private table(): Expression {
+    const { line } = this.token;
+    this.enter();
+    this.expect("{");
+    const fields: TableField[] = [];
+    while (!this.at("}")) {
+      fields.push(this.field());
+      if (!this.accept(",") && !this.accept(";")) break;
+    }
+    this.close("}", "{", line);
+    this.leave();
+    return { kind: "table", fields, line };
+  }
+
+  private field(): TableField {
+    const { line } = this.token;
+    if (this.accept("[")) {
+      const key = this.expression();
+      this.expect("]");
+      this.expect("=");
+      return { kind: "entry", key, value: this.expression() };
+    }
+    if (this.token.kind === "name" && this.peek().text === "=" && this.peek().kind === "symbol") {
+      const key: Expression = { kind: "constant", value: this.name(), line };
+      this.expect("=");
+      return { kind: "entry", key, value: this.expression() };
+    }
+    return { kind: "item", value: this.expression() };
+  }
+
+  private functionBody(name: string, line: number, isMethod: boolean): FunctionNode {
+    this.enter();
+    const outer = this.scope;
+    this.expect("(");
+    const names: string[] = isMethod ? ["self"] : [];
+    let isVararg = false;
+    while (!this.at(")")) {
+      if (this.accept("...")) {
+        isVararg = true;
+        break;
+      }
+      names.push(this.name());
+      if (!this.accept(",")) break;
+    }
+    this.expect(")");
+    this.scope = new FunctionScope(outer, isVararg);
+    const parameters = names.map((each) => this.scope.declare(each));
+    const argTable = isVararg ? this.scope.declare("arg") : undefined;
+    const body = this.block();
+    this.close("end", "function", line);
+    checkJumps(body, this.script);
+    const { upvalues } = this.scope;
+    const node = { name, line, parameters, isVararg, argTable, upvalues, slots: 0, hasBoxes: false, body };
+    const finished = this.scope.finish(node);
+    this.scope = outer;
+    this.leave();
+    return finished;
+  }
+
+  private name(): string {
+    if (this.token.kind !== "name") throw this.unexpected("a name");
+    const { text } = this.token;
+    this.advance();
+    return text;
+  }
+
+  private at(symbol: string): boolean {
+    return this.token.kind === "symbol" && this.token.text === symbol;
+  }
+
+  private accept(symbol: string): boolean {
+    if (!this.at(symbol)) return false;
+    this.advance();
+    return true;
+  }
+
+  private expect(symbol: string): void {
+    if (!this.accept(symbol)) throw this.unexpected(`'${symbol}'`);
+  }
+
+  private close(symbol: string, opened: string, line: number): void {
+    if (this.accept(symbol)) return;
+    throw this.unexpected(
+      line === this.token.line ? `'${symbol}'` : `'${symbol}' to close '${opened}' at line ${line}`,
+    );
+  }
+
+  private previousWasParenthesis = false;
+
+  private advance(): void {
+    this.previousLine = this.token.line;
+    this.previousWasParenthesis = this.at(")");
+    this.token = this.following ?? this.lexer.next();
+    this.following = undefined;
+  }
+
+  private peek(): Token {
+    this.following ??= this.lexer.next();
+    return this.following;
+  }
+
+  private enter(): void {
+    if (++this.nesting > MAX_NESTING) throw this.error("the script nests too deeply");
+  }
+
+  private leave(): void {
+    this.nesting--;
+  }
+
+  private unexpected(expected?: string): LuaSyntaxError {
+    const wanted = expected === undefined ? "" : `, expected ${expected}`;
+    return this.error(`syntax error near '${this.token.text}'${wanted}`);
+  }
+
+  private error(reason: string): LuaSyntaxError {
+    return new LuaSyntaxError(this.script, this.token.line, reason);
+  }
+}
+
+function combine(operator: string, left: Expression, right: Expression, line: number): Expression {
+  switch (operator) {
+    case "and":
+    case "or":
+      return { kind: operator, left, right, line };
+    case "..":
+      // One flat list: the whole chain is put together at once.
+      return { kind: "concat", parts: right.kind === "concat" ? [left, ...right.parts] : [left, right], line };
+    case "==":
+    case "~=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return { kind: "comparison", operator: operator satisfies ComparisonOperator, left, right, line };
+    case "+":
+    case "-":
+    case "*":
+    case "/":
+    case "%":
+    case "^":
+      return { kind: "arithmetic", operator: operator satisfies ArithmeticOperator, left, right, line };
+    default:
+      throw new TypeError(`no such operator: ${operator}`);
+  }
+}
+
+/** A goto may reach labels of the blocks around it, and break needs a loop, both inside one function. */
+function checkJumps(block: Block, script: string, labels: readonly string[] = [], inLoop = false): void {
+  const visible = [...labels];
+  for (const statement of block) {
+    if (statement.kind !== "label") continue;
+    if (visible.includes(statement.label)) {
+      throw new LuaSyntaxError(script, statement.line, `label '${statement.label}' already defined`);
+    }
+    visible.push(statement.label);
+  }
+  for (const statement of block) {
+    const { line } = statement;
+    switch (statement.kind) {
+      case "goto":
+        if (!visible.includes(statement.label)) {
+          throw new LuaSyntaxError(script, line, `no visible label '${statement.label}' for goto`);
+        }
+        break;
+      case "break":
+        if (!inLoop) throw new LuaSyntaxError(script, line, "no loop to break");
+        break;
+      case "do":
+        checkJumps(statement.body, script, visible, inLoop);
+        break;
+      case "if":
+        for (const clause of statement.clauses) checkJumps(clause.body, script, visible, inLoop);
+        if (statement.otherwise !== undefined) checkJumps(statement.otherwise, script, visible, inLoop);
+        break;
+      case "while":
+      case "repeat":
+      case "numericFor":
+      case "genericFor":
+        checkJumps(statement.body, script, visible, true);
+        break;
+    }
+  }
+}
