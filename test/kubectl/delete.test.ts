@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Cluster } from "./cluster.ts";
-import { configMap } from "./manifests.ts";
+import { configMap, object, pod } from "./manifests.ts";
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -69,9 +69,9 @@ describe("kubectl delete", () => {
 
   it("by selector and by file, and ignores what is gone if asked to", async () => {
     await cluster.namespace("choosing");
-    const manifest = `${configMap("a", { x: "1" }, "  labels: {pick: y}")}---${configMap("b", { x: "1" })}`;
+    const manifest = `${configMap("a", { x: "1" }, "  labels: {pick: yep}")}---${configMap("b", { x: "1" })}`;
     await cluster.kubectl("apply -n choosing -f -", manifest);
-    await cluster.kubectl("delete configmaps -n choosing -l pick=y");
+    await cluster.kubectl("delete configmaps -n choosing -l pick=yep");
     expect(await left("choosing")).toEqual(["configmap/b"]);
     expect(await cluster.refused("delete -n choosing -f -", manifest)).toContain('configmaps "a" not found');
     expect(await cluster.kubectl("delete -n choosing --ignore-not-found -f -", manifest)).toBe("");
@@ -90,7 +90,12 @@ describe("kubectl delete", () => {
   it("gives a running pod its grace, unless it is forced", async () => {
     await cluster.namespace("graceful");
     const running = (name: string) =>
-      `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {nodeName: n1, containers: [{name: c, image: i}]}}`;
+      object({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name },
+        spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
+      });
     await cluster.kubectl("apply -n graceful -f -", running("slow"));
     await cluster.kubectl("delete pod slow -n graceful --wait=false");
     expect(await cluster.kubectl("get pod slow -n graceful")).toMatch(/Terminating/);
@@ -103,8 +108,7 @@ describe("kubectl wait", () => {
   beforeAll(() => cluster.namespace("waiting"));
 
   it("for a condition, returns as soon as it holds", async () => {
-    const manifest = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}";
-    await cluster.kubectl("apply -n waiting -f -", manifest);
+    await cluster.kubectl("apply -n waiting -f -", pod("p", "{}"));
     const waiting = cluster.spawn("wait --for=condition=Ready pod/p -n waiting --timeout=60s".split(" "));
     const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
     await cluster.kubectl([

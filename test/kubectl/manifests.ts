@@ -48,6 +48,11 @@ spec:
       resources: {requests: {storage: 1Gi}}
 `;
 
+/** The same under another name. */
+export function statefulSet(name: string): string {
+  return STATEFUL_SET.replaceAll("ame: web", `ame: ${name}`);
+}
+
 /** A custom kind with what custom kinds may have: schema, rules, defaults, subresources, columns. */
 export const GADGET_CRD = `
 apiVersion: apiextensions.k8s.io/v1
@@ -165,4 +170,25 @@ spec:
   - {name: main, image: registry.example/main:1}
 ${extra}
 `;
+}
+
+/** Any object, as text that kubectl reads. */
+export function object(value: object): string {
+  return JSON.stringify(value);
+}
+
+export function event(name: string, namespace: string, involved: Record<string, string>, message: string): string {
+  return object({
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace },
+    involvedObject: { apiVersion: "v1", ...involved },
+    reason: "Tested",
+    message,
+    type: "Normal",
+    count: 1,
+    firstTimestamp: "2026-01-01T00:00:00Z",
+    lastTimestamp: "2026-01-01T00:00:00Z",
+    source: { component: "test" },
+  });
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Cluster } from "./cluster.ts";
-import { configMap, GADGET_CRD, gadget, STATEFUL_SET } from "./manifests.ts";
+import { configMap, GADGET_CRD, gadget, object, STATEFUL_SET, statefulSet } from "./manifests.ts";
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ describe("kubectl create, replace and edit", () => {
   });
 
   it("completes a generated name", async () => {
-    const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: gen-}}";
+    const manifest = object({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "gen-" } });
     expect(await cluster.kubectl("create -n creating -f -", manifest)).toMatch(
       /^configmap\/gen-[a-z0-9]{5} created\n$/,
     );
@@ -54,7 +54,10 @@ describe("kubectl apply", () => {
   it("creates, then finds nothing to change", async () => {
     expect(await apply(STATEFUL_SET)).toBe("service/web created\nstatefulset.apps/web created\n");
     const before = await cluster.json("get sts web -n applying");
-    expect(await apply(STATEFUL_SET)).toBe("service/web unchanged\nstatefulset.apps/web unchanged\n");
+    // kubectl itself cannot tell whether claim templates are the same once the server has filled in their defaults.
+    expect(await apply(STATEFUL_SET)).toMatch(
+      /^service\/web unchanged\nstatefulset.apps\/web (unchanged|configured)\n$/,
+    );
     const after = await cluster.json("get sts web -n applying");
     expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   });
@@ -67,10 +70,8 @@ describe("kubectl apply", () => {
   });
 
   it("merges lists by their keys: one variable changed, a container removed, nothing else moved", async () => {
-    await apply(
-      STATEFUL_SET.replaceAll("name: web", "name: lists").replaceAll("serviceName: web", "serviceName: lists"),
-    );
-    const changed = STATEFUL_SET.replaceAll("name: web", "name: lists")
+    await apply(statefulSet("lists"));
+    const changed = statefulSet("lists")
       .replace("{name: MODE, value: fast}", "{name: MODE, value: slow}")
       .replace("      - name: sidecar\n        image: registry.example/sidecar:1\n", "");
     expect(await apply(changed)).toContain("statefulset.apps/lists configured");
@@ -86,9 +87,8 @@ describe("kubectl apply", () => {
   });
 
   it("removes a whole volume source when another takes its place", async () => {
-    const name = (text: string) => text.replaceAll("name: web", "name: volumes");
-    await apply(name(STATEFUL_SET));
-    await apply(name(STATEFUL_SET).replace("configMap: {name: volumes}", "emptyDir: {}"));
+    await apply(statefulSet("volumes"));
+    await apply(statefulSet("volumes").replace("configMap: {name: volumes}", "emptyDir: {}"));
     const volumes = await cluster.kubectl("get sts volumes -n applying -o jsonpath={.spec.template.spec.volumes}");
     expect(JSON.parse(volumes)).toEqual([{ name: "config", emptyDir: {} }]);
   });
@@ -156,7 +156,13 @@ describe("kubectl apply --server-side", () => {
 
   it("merges a StatefulSet's containers by name", async () => {
     await apply("one", STATEFUL_SET);
-    const image = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {template: {spec: {containers: [{name: sidecar, image: "registry.example/sidecar:2"}]}}}}`;
+    const containers = [{ name: "sidecar", image: "registry.example/sidecar:2" }];
+    const image = object({
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: { name: "web" },
+      spec: { template: { spec: { containers } } },
+    });
     expect((await apply("two", image, "--force-conflicts")).code).toBe(0);
     const out = await cluster.kubectl("get sts web -n ssa -o jsonpath={.spec.template.spec.containers[*].image}");
     expect(out).toBe("registry.example/web:1 registry.example/sidecar:2");
@@ -345,7 +351,7 @@ describe("kubectl scale and rollout", () => {
       JSON.stringify({ status }),
     ]);
     const ended = await rollout.ended;
-    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("5 pods at revision web-2")]);
+    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("5 new pods have been updated")]);
   });
 
   it("sets an image", async () => {
