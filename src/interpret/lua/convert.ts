@@ -28,7 +28,8 @@ export function luaToJson(vm: Vm, value: LuaValue, options: ToJsonOptions): Json
     return options.emptyResult === "object" ? {} : [];
   }
   vm.conversions++;
-  return new Encoder(vm, new EmptyFields(options.references)).encode(value) ?? [];
+  const result = new Encoder(vm, new EmptyFields(options.references)).encode(value);
+  return result === undefined ? [] : result;
 }
 
 class Encoder {

@@ -56,8 +56,8 @@ const INFINITE = /^[+-]?inf(?:inity)?$/i;
 /** strconv.ParseFloat: out of range is an error, as it is there. */
 export function parseFloatText(text: string): number | undefined {
   if (DECIMAL.test(text)) {
-    if (text.includes("_")) return undefined;
-    const value = Number(text);
+    if (/_(?!\d)|(?<!\d)_/.test(text)) return undefined;
+    const value = Number(text.replaceAll("_", ""));
     return Number.isFinite(value) ? value : undefined;
   }
   if (INFINITE.test(text)) return text.startsWith("-") ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

@@ -1,7 +1,6 @@
 import type {
   ArithmeticOperator,
   Block,
-  Call,
   ComparisonOperator,
   Expression,
   FunctionNode,

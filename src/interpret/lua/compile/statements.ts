@@ -231,7 +231,8 @@ function compileIf(
   clauses: { condition: Expression; body: Block }[],
   otherwise: Block | undefined,
 ): Exec {
-  const otherwiseBody = otherwise === undefined ? () => ENDED : context.block(otherwise);
+  const nothing: Exec = () => ENDED;
+  const otherwiseBody = otherwise === undefined ? nothing : context.block(otherwise);
   return clauses.reduceRight<Exec>((rest, clause) => {
     const condition = compileExpression(context, clause.condition);
     const body = context.block(clause.body);

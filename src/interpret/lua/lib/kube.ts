@@ -5,7 +5,7 @@ import { numberToString } from "../numbers.ts";
 import { podDependencies, podRequirements, WrongShape } from "../pods.ts";
 import { Quantity, QuantityError } from "../quantity.ts";
 import { jsonToLua } from "../table.ts";
-import type { LuaValue } from "../values.ts";
+import { LuaThrow, type LuaValue } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
 
@@ -19,13 +19,13 @@ export function kubeLibrary(vm: Vm): Record<string, Builtin> {
       let sum = Quantity.ZERO;
       for (let n = 1; n <= args.length; n++) {
         vm.meter.burn(20);
-        sum = sum.add(quantity(args, n, check));
+        sum = sum.add(quantity(vm, args, n, check));
       }
       return vm.meter.string(sum.toString());
     },
     getResourceQuantity: (args, check) => {
       if (args.length !== 1) check.raise("getResourceQuantity only accepts one argument");
-      const number = quantity(args, 1, check).toNumber();
+      const number = quantity(vm, args, 1, check).toNumber();
       if (number < 0) check.raise("int approximation unexpectedly returned a negative value");
       if (number === Number.POSITIVE_INFINITY) {
         check.raise("int approximation unexpectedly returned an infinite value");
@@ -44,7 +44,7 @@ export function kubeLibrary(vm: Vm): Record<string, Builtin> {
   };
 }
 
-function quantity(args: LuaValue[], n: number, check: Arguments): Quantity {
+function quantity(vm: Vm, args: LuaValue[], n: number, check: Arguments): Quantity {
   const value = args[n - 1];
   if (value === undefined) return Quantity.ZERO;
   if (typeof value !== "string") return check.wrongType(value, n, "string");
@@ -52,7 +52,7 @@ function quantity(args: LuaValue[], n: number, check: Arguments): Quantity {
   try {
     return Quantity.parse(value);
   } catch (error) {
-    if (error instanceof QuantityError) return check.raise(textToBytes(error.message));
+    if (error instanceof QuantityError) throw new LuaThrow(textToBytes(error.message), vm.meter.line);
     throw error;
   }
 }

@@ -64,7 +64,7 @@ class PatternParser {
     while (this.at < this.pattern.length) {
       const character = this.pattern.charAt(this.at);
       if (character === ")") {
-        if (isTop) throw new BadPattern(`invalid ')' at ${this.at - 1}`);
+        if (isTop) throw new BadPattern(`invalid ')' at ${Math.max(this.at - 1, 0)}`);
         return false;
       }
       if (character === "(") this.capture();
@@ -165,7 +165,7 @@ class PatternParser {
     const items: { matches: CharacterClass; code: number | undefined }[] = [];
     let range = false;
     for (;;) {
-      if (this.at >= this.pattern.length) throw new BadPattern("unexpected EOS at EOS");
+      if (this.at >= this.pattern.length) throw new BadPattern(`unexpected EOS at ${this.pattern.length - 1}`);
       const character = this.pattern.charAt(this.at);
       if (items.length > 0 && character === "]") {
         this.at++;

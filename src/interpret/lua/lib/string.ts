@@ -59,7 +59,7 @@ export function stringLibrary(vm: Vm): Record<string, Builtin> {
       const offset = check.integerOr(args, 3, 1);
       const start = Math.max((offset < 0 ? text.length + offset + 1 : offset) - 1, 0);
       const captures = run(vm, pattern, check, (parsed) => findFrom(meter, parsed, text, start));
-      return captures === undefined ? undefined : capturedValues(text, captures);
+      return captures === undefined ? NOTHING : capturedValues(text, captures);
     },
     reverse: (args, check) => meter.string([...paid(args, 1, check)].reverse().join("")),
     sub: (args, check) => {
