@@ -22,6 +22,7 @@ export {
   type RevisionContent,
   type RevisionSource,
   sameRevision,
+  sameWorkload,
   snapshotRevision,
 } from "./revision.ts";
 export { sanitize } from "./sanitize.ts";

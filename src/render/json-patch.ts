@@ -34,6 +34,11 @@ export function valueAtPointer(document: Json, path: string): Json | undefined {
   return current;
 }
 
+/** One key as a segment of a pointer. */
+export function escapePointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 function applyOne(document: Json, operation: PatchOperation): Json {
   const fail = (reason: string) => new PatchError(operation.op, operation.path, reason);
   const segments = parsePointer(operation.path);

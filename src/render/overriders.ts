@@ -2,7 +2,7 @@ import { parse as parseYaml, stringify as stringifyYaml, type Tags } from "yaml"
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { formatImage, parseImage, withTagOrDigest } from "./image-reference.ts";
 import { ensureObject, objectAt, stringAt, valueAt } from "./json.ts";
-import { applyPatch, PatchError, type PatchOperation, valueAtPointer } from "./json-patch.ts";
+import { applyPatch, escapePointer, PatchError, type PatchOperation, valueAtPointer } from "./json-patch.ts";
 
 /** Thrown when one overrider does not apply; `overrides.ts` adds the policy and the rule. */
 export class OverriderError extends Error {
@@ -242,8 +242,4 @@ function text(entry: JsonObject, field: string, place: string): string {
 
 function isNonEmptyList(value: Json | undefined): value is Json[] {
   return Array.isArray(value) && value.length > 0;
-}
-
-function escapePointer(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -183,6 +183,11 @@ Annotations:
     }
   });
 
+  it("is told of a restart, which its spec does not show", () => {
+    const { workload } = rendered({ app, template, topology: view, grant: { replicas: 1 }, restart: "r1" });
+    expect(annotationsOf(workload)["crossclusterstatefulset.karmada.io/restarted-at"]).toBe("r1");
+  });
+
   it("gets its own count, and the rest of its spec as it is", () => {
     expect(member("member2", 2).spec).toEqual({ replicas: 2, version: "1" });
   });
@@ -287,6 +292,16 @@ describe("overrides", () => {
     const annotations = annotationsOf(rendered({ policies }).workload);
     expect(annotations).toMatchObject({ mine: "kept", [ANNOTATIONS.processor]: "true", [ANNOTATIONS.epoch]: "7" });
     expect(annotations).not.toHaveProperty([ANNOTATIONS.transferLeaderTo]);
+  });
+
+  it("cannot make the hub keep the member's own count, or give the object an owner", () => {
+    const label = "resourcetemplate.karmada.io~1retain-replicas";
+    const policies = [
+      policy(`{overriders: {plaintext: [{path: /metadata/labels/${label}, operator: add, value: "true"},
+        {path: /metadata/ownerReferences, operator: add, value: [{name: o}]}]}}`),
+    ];
+    const { workload } = rendered({ policies });
+    expect(JSON.stringify(workload)).not.toMatch(/retain-replicas|ownerReferences/);
   });
 
   it("that fail leave nothing to be written", () => {

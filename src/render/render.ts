@@ -1,23 +1,16 @@
 import type { AppIdentity, Grant, RevisionId, TopologyView } from "../plan/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { LimitError, OverrideTouchesGrantError, type RenderError, RenderInputError } from "./errors.ts";
-import { kindAndName, nameOf, objectAt, sameMeaning, sortKeys, stringAt } from "./json.ts";
+import { kindAndName, nameOf, sameMeaning, sortKeys, stringAt } from "./json.ts";
 import { valueAtPointer } from "./json-patch.ts";
 import { checkLimits } from "./limits.ts";
 import { headlessService, isOwnService, type NetworkSettings, serviceExport } from "./network.ts";
 import { type AppliedOverride, applyOverrides, OverrideError } from "./overrides.ts";
 import type { RevisionContent } from "./revision.ts";
+import { sanitize } from "./sanitize.ts";
 import type { ClusterFacts } from "./selectors.ts";
 import { topologyConfigMap } from "./topology-files.ts";
-import {
-  DEPENDENCIES_ANNOTATION,
-  grantWorkload,
-  RESTART_ANNOTATION,
-  type ReplicaSource,
-  type Retention,
-  stampContract,
-  stampPodTemplate,
-} from "./workload.ts";
+import { grantWorkload, type ReplicaSource, type Retention, stampContract, stampPodTemplate } from "./workload.ts";
 
 export interface RenderInput {
   app: AppIdentity;
@@ -75,19 +68,12 @@ export function renderMember(input: RenderInput): RenderResult {
 }
 
 function renderWorkload(input: RenderInput) {
-  const { app, cluster, grant, revision, topology, initialCluster, replicas, retention } = input;
+  const { cluster, grant, revision, replicas, retention } = input;
   const { content } = revision;
-  const stamped = stampPodTemplate(content.template, {
-    ...(content.restart === undefined ? {} : { [RESTART_ANNOTATION]: content.restart }),
-    ...(content.dependencyDigest === undefined ? {} : { [DEPENDENCIES_ANNOTATION]: content.dependencyDigest }),
-  });
-  const source = replicas ?? { kind: "native" };
-  const { object, grantPaths } = grantWorkload(stamped, grant, source, retention);
-  const overridden = override(object, cluster, content, grantPaths);
-  return {
-    object: finished(stampContract(overridden.object, app, grant, topology, initialCluster)),
-    applied: overridden.applied,
-  };
+  const granted = grantWorkload(content.template, grant, replicas ?? { kind: "native" }, retention);
+  const overridden = override(stampPodTemplate(granted.object, content), cluster, content, granted.grantPaths);
+  const workload = stampContract(overridden.object, { ...input, restart: content.restart });
+  return { object: sortedObject(workload), applied: overridden.applied };
 }
 
 function supportingManifests(input: RenderInput, workload: JsonObject): MemberManifest[] {
@@ -109,37 +95,34 @@ function supportingManifests(input: RenderInput, workload: JsonObject): MemberMa
 
 function dependenciesOf(cluster: ClusterFacts, content: RevisionContent): MemberManifest[] {
   return content.dependencies.map((dependency) =>
-    manifest("dependency", finished(override(dependency, cluster, content, []).object)),
+    manifest("dependency", sortedObject(override(dependency, cluster, content, []).object)),
   );
 }
 
 const IDENTITY_PATHS = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/** Applies the revision's policies, and refuses the rule that changes what is not its to change. */
+/**
+ * Applies the revision's policies, and refuses the rule that changes what is not its to change. Sanitized again, as
+ * Karmada prunes after its overrides: a policy can neither own the object nor ask the hub to retain the member's count.
+ */
 function override(object: JsonObject, cluster: ClusterFacts, content: RevisionContent, grantPaths: readonly string[]) {
   const guarded = [...IDENTITY_PATHS, ...grantPaths].map((path) => ({ path, value: valueAtPointer(object, path) }));
-  return applyOverrides(object, cluster, content.overrides, {
+  const { object: result, applied } = applyOverrides(object, cluster, content.overrides, {
     afterRule: (now, rule) => {
       const touched = guarded.find(({ path, value }) => !sameMeaning(value, valueAtPointer(now, path)));
       if (touched) throw new OverrideTouchesGrantError(rule, touched.path, cluster.name, kindAndName(object));
     },
   });
+  return { object: sanitize(result), applied };
 }
 
 function manifest(role: ManifestRole, object: JsonObject): MemberManifest {
   return { role, key: `${object.apiVersion}/${object.kind} ${nameOf(object)}`, object };
 }
 
-/** Sorted, and without maps that an override left empty. */
-function finished(object: JsonObject): JsonObject {
+function sortedObject(object: JsonObject): JsonObject {
   const result = sortKeys(object);
-  if (!isJsonObject(result)) return object;
-  const metadata = objectAt(result, "metadata");
-  for (const map of ["labels", "annotations"]) {
-    const entries = metadata && objectAt(metadata, map);
-    if (entries && Object.keys(entries).length === 0) delete metadata[map];
-  }
-  return result;
+  return isJsonObject(result) ? result : object;
 }
 
 function checkInput({ app, cluster, grant, revision, topology }: RenderInput): void {

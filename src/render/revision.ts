@@ -78,6 +78,15 @@ export function sameRevision(a: RevisionContent, b: RevisionContent): boolean {
   return revisionText(a) === revisionText(b);
 }
 
+/**
+ * Whether two copies of one workload, of whatever cluster, count and epoch, say the same. This is how an adopted
+ * cluster's manifest is recognised as what the template would render there.
+ */
+export function sameWorkload(a: JsonObject, b: JsonObject, replicas?: ReplicaSource): boolean {
+  const [left, right] = [a, b].map((template) => snapshotRevision({ template, dependencies: [], replicas }));
+  return left !== undefined && right !== undefined && sameRevision(left, right);
+}
+
 export interface NamedRevision {
   /** Such as `xline-6f7d9c8b54`; also fits into a label. */
   id: string;

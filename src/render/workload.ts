@@ -3,6 +3,7 @@ import type { AppIdentity, Grant, TopologyView, VolumeRetention } from "../plan/
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { RenderInputError } from "./errors.ts";
 import { copy, ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
+import { escapePointer } from "./json-patch.ts";
 import { topologyText } from "./topology-files.ts";
 
 /**
@@ -19,13 +20,27 @@ export interface Retention {
   whenDeleted: VolumeRetention;
 }
 
+export interface RevisionStamps {
+  readonly restart?: string;
+  readonly dependencyDigest?: string;
+}
+
+/** What the member contract is made of. */
+export interface ContractSource {
+  readonly app: AppIdentity;
+  readonly grant: Grant;
+  readonly topology: TopologyView;
+  readonly initialCluster: string;
+  readonly restart?: string;
+}
+
 /** The workload as granted, and the paths of it that belong to the grant: no override may change them. */
 export interface GrantedWorkload {
   object: JsonObject;
   grantPaths: string[];
 }
 
-/** Marks on a pod template that make its pods restart for a reason their spec does not show. */
+/** Marks that make pods restart for a reason their spec does not show. */
 export const RESTART_ANNOTATION = `${CONTRACT_PREFIX}restarted-at`;
 export const DEPENDENCIES_ANNOTATION = `${CONTRACT_PREFIX}dependencies`;
 
@@ -118,50 +133,37 @@ function grantStatefulSet(object: JsonObject, grant: Grant, retention: Retention
   ];
 }
 
-/** The marks of restarts and changed dependencies, part of the revision. */
-export function stampPodTemplate(object: JsonObject, stamps: Readonly<Record<string, string>>): JsonObject {
+/** The revision's own marks: on the pod template of Kubernetes' kinds, where they restart pods. */
+export function stampPodTemplate(object: JsonObject, { restart, dependencyDigest }: RevisionStamps): JsonObject {
   const result = copy(object);
-  if (Object.keys(stamps).length === 0) return result;
-  const holder = restartsOnPodTemplate(result) ? ["spec", "template", "metadata"] : ["metadata"];
-  Object.assign(ensureObject(result, ...holder, "annotations"), stamps);
+  if (!restartsOnPodTemplate(result)) return result;
+  const stamp = (key: string, value: string) => {
+    ensureObject(result, "spec", "template", "metadata", "annotations")[key] = value;
+  };
+  if (restart !== undefined) stamp(RESTART_ANNOTATION, restart);
+  if (dependencyDigest !== undefined) stamp(DEPENDENCIES_ANNOTATION, dependencyDigest);
   return result;
 }
 
 /**
  * Adds the member contract, last of all and over anything of the same name, so that spec and annotations travel in
- * one write. Keys come out sorted: the same grant is the same text.
+ * one write.
  */
-export function stampContract(
-  object: JsonObject,
-  app: AppIdentity,
-  grant: Grant,
-  view: TopologyView,
-  initialCluster: string,
-): JsonObject {
+export function stampContract(object: JsonObject, source: ContractSource): JsonObject {
   const result = copy(object);
   const metadata = ensureObject(result, "metadata");
-  metadata.annotations = sortedMap({
-    ...withoutContract(stringMapAt(result, "metadata", "annotations")),
-    ...contractAnnotations(app, grant, view, initialCluster),
-  });
-  metadata.labels = sortedMap({
-    ...stringMapAt(result, "metadata", "labels"),
-    [ANNOTATIONS.epoch]: String(grant.epoch),
-  });
+  metadata.annotations = { ...stringMapAt(result, "metadata", "annotations"), ...contractAnnotations(source) };
+  metadata.labels = { ...stringMapAt(result, "metadata", "labels"), [ANNOTATIONS.epoch]: String(source.grant.epoch) };
   return result;
 }
 
-function contractAnnotations(
-  app: AppIdentity,
-  grant: Grant,
-  view: TopologyView,
-  initialCluster: string,
-): Record<string, string> {
+function contractAnnotations(source: ContractSource): Record<string, string> {
+  const { app, grant, topology, initialCluster, restart } = source;
   const processor = String(grant.processor);
   const annotations: Record<string, string> = {
     [ANNOTATIONS.cluster]: grant.cluster,
-    [ANNOTATIONS.topology]: topologyText(view),
-    [ANNOTATIONS.topologyVersion]: String(view.version),
+    [ANNOTATIONS.topology]: topologyText(topology),
+    [ANNOTATIONS.topologyVersion]: String(topology.version),
     [ANNOTATIONS.processor]: processor,
     [ANNOTATIONS.revision]: grant.revision,
     [ANNOTATIONS.epoch]: String(grant.epoch),
@@ -169,36 +171,22 @@ function contractAnnotations(
     [ANNOTATIONS.initialCluster]: initialCluster,
     [ANNOTATIONS.initialClusterState]: grant.initialClusterState,
     [ANNOTATIONS.clusterToken]: app.clusterToken,
-    [SEED_ANNOTATIONS.replicas]: JSON.stringify(seedReplicas(view.clusters, grant.cluster)),
+    [SEED_ANNOTATIONS.replicas]: JSON.stringify(seedReplicas(topology.clusters, grant.cluster)),
     [SEED_ANNOTATIONS.processer]: processor,
   };
   if (grant.transferLeaderTo !== undefined) annotations[ANNOTATIONS.transferLeaderTo] = grant.transferLeaderTo;
+  if (restart !== undefined) annotations[RESTART_ANNOTATION] = restart;
   return annotations;
-}
-
-const CONTRACT_KEYS = new Set<string>([...Object.values(ANNOTATIONS), ...Object.values(SEED_ANNOTATIONS)]);
-
-/** An override must not be able to ask for a leader transfer that nobody granted. */
-function withoutContract(annotations: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !CONTRACT_KEYS.has(key)));
-}
-
-function sortedMap(map: Record<string, string>): JsonObject {
-  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The pointers of the leaves in which two values differ. */
 function differences(a: Json | undefined, b: Json | undefined, path = ""): string[] {
   if (isJsonObject(a) && isJsonObject(b)) {
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-    return keys.flatMap((key) => differences(valueAt(a, key), valueAt(b, key), `${path}/${escapeKey(key)}`));
+    return keys.flatMap((key) => differences(valueAt(a, key), valueAt(b, key), `${path}/${escapePointer(key)}`));
   }
   if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
     return a.flatMap((entry, index) => differences(entry, b[index], `${path}/${index}`));
   }
   return JSON.stringify(a) === JSON.stringify(b) ? [] : [path];
-}
-
-function escapeKey(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
