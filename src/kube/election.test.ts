@@ -9,6 +9,7 @@ import { Partition } from "./testing/partition.ts";
 import { leases } from "./testing/resources.ts";
 
 class Candidate {
+  readonly base: VirtualClock;
   readonly link: Partition;
   readonly election: Election;
   readonly stop = new AbortController();
@@ -20,12 +21,13 @@ class Candidate {
   done: Promise<void> | undefined;
 
   constructor(
-    readonly base: VirtualClock,
+    base: VirtualClock,
     api: FakeApi,
     identity: string,
     seed: number,
     options: Partial<ElectionOptions> = {},
   ) {
+    this.base = base;
     const clock: Clock = {
       now: () => base.now() + this.wallOffsetMs,
       monotonicMs: () => base.monotonicMs(),

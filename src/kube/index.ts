@@ -38,6 +38,8 @@ export {
   UnreachableError,
   WriteOutcomeUnknownError,
 } from "./errors.ts";
+export type { EventNote, EventRecorderOptions, EventStats } from "./events.ts";
+export { EventRecorder } from "./events.ts";
 export type { IndexFunction } from "./indexes.ts";
 export type { KubeObject, ObjectMeta, ObjectName } from "./object.ts";
 export { deepFreeze, isKubeObject, keyOf, nameOfKey, withoutManagedFields } from "./object.ts";
