@@ -1,14 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 
 /** Thrown when a field of an object from outside is not of the type its kind gives it. */
-export class FieldTypeError extends Error {
-  override readonly name = "FieldTypeError";
-  readonly path: string;
+export class BadObject extends Error {
+  override readonly name = "BadObject";
+}
 
-  constructor(path: string, expected: string, found: Json | undefined) {
-    super(`${path} must be ${expected}, found ${describe(found)}`);
-    this.path = path;
-  }
+export function wrongType(path: string, expected: string, found: Json | undefined): BadObject {
+  return new BadObject(`${path} must be ${expected}, found ${describe(found)}`);
 }
 
 export function describe(value: unknown): string {
@@ -62,26 +60,26 @@ export function valueAt(object: JsonObject, ...path: string[]): Json | undefined
 export function textAt(object: JsonObject, ...path: string[]): string | undefined {
   const value = valueAt(object, ...path);
   if (value === undefined || typeof value === "string") return value;
-  throw new FieldTypeError(path.join("."), "a text", value);
+  throw wrongType(path.join("."), "a text", value);
 }
 
 export function integerAt(object: JsonObject, ...path: string[]): number | undefined {
   const value = valueAt(object, ...path);
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  throw new FieldTypeError(path.join("."), "a whole number", value);
+  throw wrongType(path.join("."), "a whole number", value);
 }
 
 export function booleanAt(object: JsonObject, ...path: string[]): boolean | undefined {
   const value = valueAt(object, ...path);
   if (value === undefined || typeof value === "boolean") return value;
-  throw new FieldTypeError(path.join("."), "true or false", value);
+  throw wrongType(path.join("."), "true or false", value);
 }
 
 export function objectAt(object: JsonObject, ...path: string[]): JsonObject | undefined {
   const value = valueAt(object, ...path);
   if (value === undefined || isJsonObject(value)) return value;
-  throw new FieldTypeError(path.join("."), "an object", value);
+  throw wrongType(path.join("."), "an object", value);
 }
 
 export function textMapAt(object: JsonObject, ...path: string[]): Record<string, string> | undefined {
@@ -89,7 +87,7 @@ export function textMapAt(object: JsonObject, ...path: string[]): Record<string,
   if (map === undefined) return undefined;
   const texts: Record<string, string> = {};
   for (const [key, value] of Object.entries(map)) {
-    if (typeof value !== "string") throw new FieldTypeError([...path, key].join("."), "a text", value);
+    if (typeof value !== "string") throw wrongType([...path, key].join("."), "a text", value);
     define(texts, key, value);
   }
   return texts;
@@ -99,10 +97,10 @@ export function textMapAt(object: JsonObject, ...path: string[]): Record<string,
 export function objectsAt(object: JsonObject, ...path: string[]): JsonObject[] {
   const value = valueAt(object, ...path);
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new FieldTypeError(path.join("."), "a list", value);
+  if (!Array.isArray(value)) throw wrongType(path.join("."), "a list", value);
   return value.map((item, index) => {
     if (isJsonObject(item)) return item;
-    throw new FieldTypeError(`${path.join(".")}[${index}]`, "an object", item);
+    throw wrongType(`${path.join(".")}[${index}]`, "an object", item);
   });
 }
 
@@ -112,7 +110,7 @@ export function withValue(object: JsonObject, path: readonly string[], value: Js
   if (key === undefined) return object;
   const child = Object.hasOwn(object, key) ? object[key] : undefined;
   if (rest.length > 0 && child !== undefined && child !== null && !isJsonObject(child)) {
-    throw new FieldTypeError(key, "an object", child);
+    throw wrongType(key, "an object", child);
   }
   const copy: JsonObject = { ...object };
   define(copy, key, rest.length === 0 ? value : withValue(isJsonObject(child) ? child : {}, rest, value));

@@ -132,9 +132,8 @@ export function luaOperation<O extends Operation>(operation: O): LuaOperationRul
   return rules[operation];
 }
 
-/** No items are nil, not an empty table: that is what Karmada's scripts test for. */
-function statusItemsJson(items: readonly StatusItem[]): Json {
-  if (items.length === 0) return null;
+function statusItemsJson(items: readonly StatusItem[] | undefined): Json {
+  if (items === undefined) return null;
   return items.map(({ clusterName, status, applied, appliedMessage, health }) => ({
     clusterName,
     ...(status !== undefined && status !== null && { status }),

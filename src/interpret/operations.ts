@@ -67,7 +67,8 @@ export interface Inputs {
   Prune: { object: JsonObject };
   /** `object` is the desired one. */
   Retain: { object: JsonObject; observed: JsonObject };
-  AggregateStatus: { object: JsonObject; items: readonly StatusItem[] };
+  /** No items at all, as Karmada has it for an object in no cluster, is nil for a script; an empty list is a table. */
+  AggregateStatus: { object: JsonObject; items?: readonly StatusItem[] };
   InterpretHealth: { object: JsonObject };
   InterpretDependency: { object: JsonObject };
   InterpretComponent: { object: JsonObject };

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../runtime/index.ts";
-import { describeObject, FieldTypeError } from "./fields.ts";
+import { BadObject, describeObject } from "./fields.ts";
 import { LuaLimitError, LuaRuntimeError } from "./lua/index.ts";
 import type { Operation, Results } from "./operations.ts";
 import { BadAnswer, NothingToRead } from "./results.ts";
@@ -62,7 +62,7 @@ export function failureOf(error: unknown, layer: Layer, source: string | undefin
   if (error instanceof LuaLimitError) return failed("ScriptLimit", error.message, error.line);
   if (error instanceof BadAnswer) return failed("BadAnswer", error.message);
   if (error instanceof NothingToRead) return failed("NoInterpreter", error.message);
-  if (error instanceof FieldTypeError) return failed("BadObject", error.message);
+  if (error instanceof BadObject) return failed("BadObject", error.message);
   if (error instanceof WebhookFailure) return failed(error.code, error.message);
   throw error;
 }

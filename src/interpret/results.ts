@@ -3,7 +3,17 @@
  * one ends as a BadAnswer that names the field.
  */
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
-import { describe, FieldTypeError, integerAt, objectAt, objectsAt, textAt, textMapAt, valueAt } from "./fields.ts";
+import {
+  BadObject,
+  describe,
+  integerAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  textMapAt,
+  valueAt,
+  wrongType,
+} from "./fields.ts";
 import { Quantity, QuantityError } from "./lua/quantity.ts";
 import type { Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
 
@@ -93,7 +103,7 @@ function quantities(request: JsonObject): Record<string, string> {
       } catch (error) {
         if (!(error instanceof QuantityError)) throw error;
       }
-      throw new FieldTypeError(`resourceRequest.${resource}`, "a quantity such as 500m or 1Gi", value);
+      throw wrongType(`resourceRequest.${resource}`, "a quantity such as 500m or 1Gi", value);
     }),
   );
 }
@@ -222,7 +232,7 @@ function reading<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof FieldTypeError) throw new BadAnswer(`${field}.${error.message}`);
+    if (error instanceof BadObject) throw new BadAnswer(`${field}.${error.message}`);
     throw error;
   }
 }

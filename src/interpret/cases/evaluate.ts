@@ -48,8 +48,9 @@ export function evaluate(interpreter: Interpreter, operation: Operation, given: 
     case "InterpretStatus":
       return evaluator.run("InterpretStatus", { object }, (status) => ({ status }));
     case "AggregateStatus": {
-      const items = given.statusItems ?? [];
-      return evaluator.run("AggregateStatus", { object, items }, (aggregatedStatus) => ({ aggregatedStatus }), object);
+      const { statusItems: items } = given;
+      const input = { object, ...(items !== undefined && { items }) };
+      return evaluator.run("AggregateStatus", input, (aggregatedStatus) => ({ aggregatedStatus }), object);
     }
     case "InterpretHealth":
       return evaluator.run("InterpretHealth", { object }, (healthy) => ({ healthy }));

@@ -1,6 +1,15 @@
 /** YAML files as Kubernetes reads them, with the lines their fields are on. */
-import { type Document, isNode, isScalar, LineCounter, parseAllDocuments, Scalar, type Tags } from "yaml";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import {
+  type Document,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseAllDocuments,
+  Scalar,
+  type Tags,
+  type YAMLError,
+} from "yaml";
+import { isJsonObject, type Json, type JsonObject, LIMITS } from "../../runtime/index.ts";
 
 /** Thrown when a file is not what it should be. `line` is the file's, from 1. */
 export class FileProblem extends Error {
@@ -28,14 +37,8 @@ export interface YamlObject {
 
 /** Every object of the file; those of a List one by one, empty documents left out. */
 export function readYamlObjects(file: string, text: string): YamlObject[] {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(text, {
-    version: "1.1",
-    customTags: withoutTimes,
-    lineCounter: lines,
-    merge: true,
-  });
-  return [...documents].flatMap((document): YamlObject[] => {
+  const { documents, lines } = parseLeniently(text);
+  return documents.flatMap((document): YamlObject[] => {
     const [error] = document.errors;
     if (error !== undefined) {
       const reason = error.message.split("\n")[0]?.replace(/ at line.*$/, "") ?? "";
@@ -52,6 +55,51 @@ export function readYamlObjects(file: string, text: string): YamlObject[] {
       return yamlObject(file, item, document, lines, ["items", index]);
     });
   });
+}
+
+interface Parsed {
+  documents: Document[];
+  lines: LineCounter;
+}
+
+function parseStrictly(text: string): Parsed {
+  const lines = new LineCounter();
+  const options = { version: "1.1", customTags: withoutTimes, lineCounter: lines, merge: true } as const;
+  return { documents: [...parseAllDocuments(text, options)], lines };
+}
+
+/** So many lines of one file may continue a quoted text without indentation. */
+const MAX_REINDENTED_LINES = 100;
+/** Deeper than the parent of any quoted text. */
+const DEEPER = " ".repeat(LIMITS.jsonDepth);
+
+/**
+ * Go's YAML lets a quoted text go on at the parent's indentation; indenting such a line says the same in strict YAML,
+ * and leaves every line where it was.
+ */
+function parseLeniently(text: string): Parsed {
+  const first = parseStrictly(text);
+  let parsed = first;
+  const rows = text.split("\n");
+  for (let attempt = 0; attempt < MAX_REINDENTED_LINES; attempt++) {
+    const errors = parsed.documents.flatMap((document) => document.errors);
+    if (errors.length === 0) return parsed;
+    const row = continuedRow(errors);
+    if (row === undefined || rows[row] === undefined) return first;
+    rows[row] = `${DEEPER}${rows[row]}`;
+    parsed = parseStrictly(rows.join("\n"));
+  }
+  return first;
+}
+
+/** The row, from 0, that a quoted text went on in: it looks unclosed on the row before, or like a key on its own. */
+function continuedRow(errors: readonly YAMLError[]): number | undefined {
+  for (const { code, linePos } of errors) {
+    const line = linePos?.[0].line;
+    if (code === "MULTILINE_IMPLICIT_KEY") return line === undefined ? undefined : line - 1;
+    if (code === "MISSING_CHAR") return line;
+  }
+  return undefined;
 }
 
 /** Kubernetes knows yes, no and octal numbers as YAML 1.1 has them, but neither dates nor numbers to the base of 60. */

@@ -8,7 +8,7 @@ import { collected } from "./aggregate.ts";
  * status is never touched again. `now` stamps the conditions.
  */
 export function aggregateJob(now: () => number): Handler<"AggregateStatus"> {
-  return ({ object, items }) => {
+  return ({ object, items = [] }) => {
     if (finishedAs(objectsAt(object, "status", "conditions")) !== undefined) return object;
     const members = collected(items).map(({ cluster, status }) => ({
       cluster,

@@ -1,6 +1,6 @@
 /** One status on the hub from the members' statuses: counts are added up, phases take the worst. */
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { FieldTypeError, integerAt, objectAt, objectsAt, textAt, valueAt, withValue } from "../fields.ts";
+import { integerAt, objectAt, objectsAt, textAt, valueAt, withValue, wrongType } from "../fields.ts";
 import type { Handler, StatusItem } from "../operations.ts";
 
 type Aggregate = Handler<"AggregateStatus">;
@@ -9,7 +9,7 @@ type Aggregate = Handler<"AggregateStatus">;
 export function collected(items: readonly StatusItem[]): { cluster: string; status: JsonObject }[] {
   return items.flatMap(({ clusterName, status }) => {
     if (status === undefined || status === null) return [];
-    if (!isJsonObject(status)) throw new FieldTypeError(`${clusterName}: status`, "an object", status);
+    if (!isJsonObject(status)) throw wrongType(`${clusterName}: status`, "an object", status);
     return [{ cluster: clusterName, status }];
   });
 }
@@ -51,7 +51,7 @@ function sameJson(a: Json | undefined, b: Json | undefined): boolean {
 }
 
 function workload(fields: readonly string[]): Aggregate {
-  return ({ object, items }) =>
+  return ({ object, items = [] }) =>
     withStatus(object, {
       observedGeneration: observedGeneration(object, items),
       ...Object.fromEntries(fields.map((field) => [field, sum(items, field)])),
@@ -80,7 +80,7 @@ const addStatefulSets = workload([
 export const aggregateStatefulSet: Aggregate = (input) => {
   const revisions: JsonObject = {};
   for (const field of ["currentRevision", "updateRevision"]) {
-    const names = new Set(collected(input.items).map(({ status }) => textAt(status, field) ?? ""));
+    const names = new Set(collected(input.items ?? []).map(({ status }) => textAt(status, field) ?? ""));
     const [name] = names;
     if (names.size === 1 && name) revisions[field] = name;
   }
@@ -98,13 +98,13 @@ export const aggregateDaemonSet = workload([
   "numberUnavailable",
 ]);
 
-export const aggregateAutoscaler: Aggregate = ({ object, items }) =>
+export const aggregateAutoscaler: Aggregate = ({ object, items = [] }) =>
   withStatus(object, {
     currentReplicas: sum(items, "currentReplicas"),
     desiredReplicas: sum(items, "desiredReplicas"),
   });
 
-export const aggregateDisruptionBudget: Aggregate = ({ object, items }) => {
+export const aggregateDisruptionBudget: Aggregate = ({ object, items = [] }) => {
   const disrupted = collected(items).flatMap(({ cluster, status }) =>
     Object.entries(objectAt(status, "disruptedPods") ?? {}).map(([pod, time]) => [`${cluster}/${pod}`, time]),
   );
@@ -118,7 +118,7 @@ export const aggregateDisruptionBudget: Aggregate = ({ object, items }) => {
 };
 
 /** Active jobs of all clusters, and the latest times. RFC 3339 in UTC sorts as text. */
-export const aggregateCronJob: Aggregate = ({ object, items }) => {
+export const aggregateCronJob: Aggregate = ({ object, items = [] }) => {
   const statuses = collected(items).map(({ status }) => status);
   const latest = (field: string) =>
     statuses
@@ -145,7 +145,7 @@ function phases(items: readonly StatusItem[], notCollected: string): string[] {
   return known.length < items.length ? [...known, notCollected] : known;
 }
 
-export const aggregatePod: Aggregate = ({ object, items }) => {
+export const aggregatePod: Aggregate = ({ object, items = [] }) => {
   if (items.length === 0) return object;
   const containers = (list: "containerStatuses" | "initContainerStatuses") =>
     collected(items).flatMap(({ status }) =>
@@ -168,14 +168,14 @@ export const aggregatePod: Aggregate = ({ object, items }) => {
   });
 };
 
-export const aggregateVolume: Aggregate = ({ object, items }) => {
+export const aggregateVolume: Aggregate = ({ object, items = [] }) => {
   const order = ["Failed", "Pending", "Available", "Bound", "Released"];
   const phase = worstPhase(phases(items, "Pending"), order);
   return phase === undefined ? object : withStatus(object, { phase });
 };
 
 /** Bound only when every cluster says so: one that has not reported yet counts as pending. */
-export const aggregateClaim: Aggregate = ({ object, items }) => {
+export const aggregateClaim: Aggregate = ({ object, items = [] }) => {
   if (items.length === 0) return object;
   const known = phases(items, "Pending");
   const phase = known.includes("Lost") ? "Lost" : (known.findLast((each) => each !== "Bound") ?? "Bound");
@@ -186,7 +186,7 @@ export const aggregateClaim: Aggregate = ({ object, items }) => {
 export const aggregateService: Aggregate = (input) =>
   textAt(input.object, "spec", "type") === "LoadBalancer" ? aggregateIngress(input) : input.object;
 
-export const aggregateIngress: Aggregate = ({ object, items }) => {
+export const aggregateIngress: Aggregate = ({ object, items = [] }) => {
   const merged = new Map<string, { ingress: JsonObject; ports: Map<string, JsonObject> }>();
   for (const { status } of collected(items)) {
     for (const { ports: _ports, ...ingress } of objectsAt(status, "loadBalancer", "ingress")) {

@@ -1,15 +1,6 @@
 /** What a member cluster filled in by itself and an update from the hub must not take away. */
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import {
-  FieldTypeError,
-  integerAt,
-  objectsAt,
-  textAt,
-  textMapAt,
-  valueAt,
-  withoutValue,
-  withValue,
-} from "../fields.ts";
+import { integerAt, objectsAt, textAt, textMapAt, valueAt, withoutValue, withValue, wrongType } from "../fields.ts";
 import type { Handler } from "../operations.ts";
 
 type Retain = Handler<"Retain">;
@@ -20,8 +11,7 @@ const RETAIN_REPLICAS_LABEL = "resourcetemplate.karmada.io/retain-replicas";
 export const retainDeployment: Retain = ({ object, observed }) => {
   if (textMapAt(object, "metadata", "labels")?.[RETAIN_REPLICAS_LABEL] !== "true") return object;
   const replicas = integerAt(observed, "spec", "replicas");
-  if (replicas === undefined)
-    throw new FieldTypeError("spec.replicas", "a whole number in the observed object", undefined);
+  if (replicas === undefined) throw wrongType("spec.replicas", "a whole number in the observed object", undefined);
   return withValue(object, ["spec", "replicas"], replicas);
 };
 

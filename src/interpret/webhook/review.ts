@@ -37,7 +37,8 @@ export function buildReview<O extends Operation>(
     operation: operationName(protocol, operation),
     object,
     ...("replicas" in input && { replicas: input.replicas }),
-    ...("items" in input && { aggregatedStatus: input.items.map((item): JsonObject => ({ ...item })) }),
+    ...("items" in input &&
+      input.items !== undefined && { aggregatedStatus: input.items.map((item): JsonObject => ({ ...item })) }),
     // The proposal's review has no place for it, but nothing can be retained without; unknown fields are ignored.
     ...("observed" in input && { observedObject: input.observed }),
   };
