@@ -3,11 +3,17 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { generateBundled } from "./generate/bundled.ts";
 import { crds, policies } from "./generate/manifests.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
-const GENERATORS: readonly Generator[] = [crds, policies];
+const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations];
 const OWNED = ["deploy/crds", "deploy/policies"];
+
+function bundledCustomizations(): GeneratedFile[] {
+  const { path, content } = generateBundled();
+  return [{ path, text: content }];
+}
 
 /** The generated files that are missing, differ, or should not be there. */
 export async function outdated(root: string, files: GeneratedFile[]): Promise<string[]> {
