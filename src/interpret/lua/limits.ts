@@ -1,3 +1,5 @@
+import { LIMITS } from "../../runtime/index.ts";
+
 /** What one call of a script may use. Every call starts with the full amounts. */
 export interface LuaLimits {
   /** Units of work: about one per evaluated operation, and per byte or element that a library function handles. */
@@ -18,6 +20,5 @@ export const DEFAULT_LUA_LIMITS: LuaLimits = {
   memoryBytes: 64 * 1024 * 1024,
   // gopher-lua's call stack, so that recursion ends where it ends in Karmada.
   callDepth: 256,
-  // Kubernetes objects stay below 50; recursion over a value this deep is safe on the default stack of V8.
-  jsonDepth: 500,
+  jsonDepth: LIMITS.jsonDepth,
 };

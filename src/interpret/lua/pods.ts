@@ -65,7 +65,7 @@ function requestsOf(container: Json): JsonObject {
 function amountsOf(quantities: JsonObject): [string, bigint][] {
   return Object.entries(quantities)
     .filter(([name]) => isCounted(name))
-    .map(([name, value]) => [name, quantityOf(name, value).ceil(exponentOf(name))]);
+    .map(([name, value]) => [name, quantityOf(name, value).roundUp(exponentOf(name))]);
 }
 
 function quantityOf(name: string, value: Json | undefined): Quantity {

@@ -12,8 +12,8 @@ export class QuantityError extends Error {
 
 const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const WRONG_SUFFIX = "unable to parse quantity's suffix";
 const WRONG_NUMBER = "unable to parse numeric part of quantity";
+const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
 const DECIMAL_SUFFIXES = new Map([
   ["n", -9],
@@ -58,14 +58,14 @@ export class Quantity {
     if (text === "" || match === null) throw new QuantityError(text, WRONG_FORMAT);
     const [, sign = "", whole = "", fraction, suffix = ""] = match;
     const { exponent, binaryPower, format } = unitOf(text, suffix);
-    const isBare = suffix === "" && /^[+-]?0*$/.test(text);
-    if (whole === "" && (fraction ?? "") === "" && !isBare) throw new QuantityError(text, WRONG_NUMBER);
     const denominator = fraction ?? "";
-    const digits = BigInt(whole + denominator === "" ? "0" : whole + denominator);
+    // Without any digits it is zero, in Kubernetes too, unless the unit is too large or too small for its short way.
+    const digits = BigInt(`0${whole}${denominator}`);
     const mantissa = (sign === "-" ? -digits : digits) * 2n ** BigInt(binaryPower);
     const scale = exponent - denominator.length;
     if (keepsScale(format, binaryPower, whole, denominator, scale, mantissa))
       return new Quantity(mantissa, scale, format);
+    if (whole === "" && denominator === "") throw new QuantityError(text, WRONG_NUMBER);
     return normalized(mantissa, scale, format);
   }
 
@@ -78,12 +78,13 @@ export class Quantity {
     return new Quantity(this.scaledTo(exponent) + other.scaledTo(exponent), exponent, format);
   }
 
-  /** The value in units of ten to the power of `exponent`, rounded up where it does not come out even. */
-  ceil(exponent: number): bigint {
+  /** The value in units of ten to the power of `exponent`, rounded away from zero where it does not come out even. */
+  roundUp(exponent: number): bigint {
     if (this.exponent >= exponent) return this.scaledTo(exponent);
     const unit = 10n ** BigInt(exponent - this.exponent);
     const quotient = this.mantissa / unit;
-    return this.mantissa % unit > 0n ? quotient + 1n : quotient;
+    const rest = this.mantissa % unit;
+    return rest === 0n ? quotient : rest > 0n ? quotient + 1n : quotient - 1n;
   }
 
   toNumber(): number {
@@ -102,12 +103,12 @@ export class Quantity {
   }
 
   private isAtLeast1024(): boolean {
-    const size = this.ceil(0);
+    const size = this.roundUp(0);
     return size >= 1024n || size <= -1024n;
   }
 
   private binaryText(): string {
-    let amount = this.ceil(0);
+    let amount = this.roundUp(0);
     let power = 0;
     while (power < BINARY_SUFFIXES.length - 1 && amount % 1024n === 0n) {
       amount /= 1024n;
