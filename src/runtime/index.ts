@@ -5,11 +5,13 @@
  */
 export type { Clock } from "./clock.ts";
 export { retryDelayMs, systemClock } from "./clock.ts";
+export type { HttpTransport, HttpTransportOptions, TlsOptions } from "./http-transport.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { isJsonObject } from "./json.ts";
 export { LIMITS } from "./limits.ts";
 export type { Log, LogFields, LogLevel } from "./log.ts";
 export { lineLog, silentLog } from "./log.ts";
+export { openHttpTransport } from "./open-http-transport.ts";
 export type { Random } from "./random.ts";
 export { seededRandom, systemRandom } from "./random.ts";
 export type { Headers, HttpRequest, HttpResponse, HttpStream, Transport } from "./transport.ts";

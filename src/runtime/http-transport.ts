@@ -1,0 +1,210 @@
+import { isIP } from "node:net";
+import { StringDecoder } from "node:string_decoder";
+import { createGunzip } from "node:zlib";
+import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent, request as send } from "undici";
+import { LIMITS } from "./limits.ts";
+import {
+  type Headers,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpStream,
+  type Transport,
+  TransportError,
+} from "./transport.ts";
+
+export interface TlsOptions {
+  /** PEM. Absent: the system's authorities. */
+  readonly ca?: string | Buffer | undefined;
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  /** The name the server's certificate must carry, where it differs from the host of the URL. */
+  readonly servername?: string | undefined;
+  /** Only when somebody asked for it in so many words: anybody on the way can then read and change everything. */
+  readonly insecureSkipVerify?: boolean | undefined;
+}
+
+export interface HttpTransportOptions {
+  /** `https://host:port`, with a path that goes before every request's. */
+  readonly server: string;
+  readonly tls?: TlsOptions | undefined;
+  /** `http:`, `https:` or `socks5:`. */
+  readonly proxyUrl?: string | undefined;
+  /** Connections for requests; streams have their own, since each holds one for as long as it runs. */
+  readonly maxConnections?: number | undefined;
+  readonly maxStreams?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
+}
+
+/** Enough for a busy controller; an API server gives one client's requests turns beyond that anyway. */
+const MAX_CONNECTIONS = 16;
+/** One watch per kind and cluster: a hundred clusters with ten kinds still fit. */
+const MAX_STREAMS = 1_024;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Below the 60 s after which cloud load balancers forget quiet connections. */
+const KEEP_ALIVE_PROBE_MS = 30_000;
+/** Idle connections are closed before a server that closes them itself can race with a request. */
+const IDLE_CONNECTION_MS = 4_000;
+
+/** Requests over HTTP/1.1 and TLS. Certificates are verified unless explicitly turned off. Redirects are not followed. */
+export class HttpTransport implements Transport {
+  readonly #origin: string;
+  readonly #prefix: string;
+  readonly #requests: Dispatcher;
+  readonly #streams: Dispatcher;
+  readonly #maxResponseBytes: number;
+
+  constructor(options: HttpTransportOptions) {
+    const server = new URL(options.server);
+    if (server.protocol !== "https:" && server.protocol !== "http:") {
+      throw new TypeError(`the server '${options.server}' must begin with https:// or http://`);
+    }
+    this.#origin = server.origin;
+    this.#prefix = server.pathname === "/" ? "" : server.pathname.replace(/\/$/, "");
+    this.#maxResponseBytes = options.maxResponseBytes ?? LIMITS.responseBodyBytes;
+    this.#requests = dispatcher(server, options, options.maxConnections ?? MAX_CONNECTIONS);
+    this.#streams = dispatcher(server, options, options.maxStreams ?? MAX_STREAMS);
+  }
+
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    // A long list shrinks to a tenth; the server compresses only what is worth it.
+    const answer = await this.#send(this.#requests, request, { "accept-encoding": "gzip" });
+    const headers = plainHeaders(answer.headers);
+    try {
+      const isGzip = headers["content-encoding"] === "gzip";
+      const body = isGzip ? answer.body.pipe(createGunzip()) : answer.body;
+      if (isGzip) answer.body.on("error", (error) => body.destroy(error));
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        if (bytes > this.#maxResponseBytes) {
+          answer.body.destroy();
+          throw new TransportError(
+            `${request.method} ${request.path}: the response has more than ${this.#maxResponseBytes} bytes`,
+          );
+        }
+        chunks.push(chunk);
+      }
+      return { status: answer.statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
+    } catch (error) {
+      answer.body.on("error", () => {}).destroy();
+      throw transportError(request, error);
+    }
+  }
+
+  async stream(request: HttpRequest): Promise<HttpStream> {
+    const answer = await this.#send(this.#streams, request, {});
+    return {
+      status: answer.statusCode,
+      headers: plainHeaders(answer.headers),
+      chunks: decodedChunks(request, answer.body),
+    };
+  }
+
+  /** Ends every request and connection. */
+  async close(): Promise<void> {
+    await Promise.all([this.#requests.destroy(), this.#streams.destroy()]);
+  }
+
+  async #send(via: Dispatcher, request: HttpRequest, extra: Headers): Promise<Dispatcher.ResponseData> {
+    if (request.signal?.aborted) throw transportError(request, request.signal.reason, true);
+    try {
+      return await send(this.#origin + this.#prefix + request.path, {
+        dispatcher: via,
+        method: request.method,
+        headers: { ...extra, ...request.headers },
+        body: request.body ?? null,
+        signal: request.signal ?? null,
+        // The caller's signal decides how long to wait, on its own clock.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+    } catch (error) {
+      throw transportError(request, error);
+    }
+  }
+}
+
+function dispatcher(server: URL, options: HttpTransportOptions, connections: number): Dispatcher {
+  const tls = options.tls ?? {};
+  // An IP address is no server name; without this, Node would send it as one and some servers refuse that.
+  const servername = tls.servername ?? (isIP(server.hostname.replace(/^\[|\]$/g, "")) ? "" : undefined);
+  const connect = {
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+    ...(tls.cert !== undefined && { cert: tls.cert }),
+    ...(tls.key !== undefined && { key: tls.key }),
+    ...(servername !== undefined && { servername }),
+    // Written out, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind our back.
+    rejectUnauthorized: !tls.insecureSkipVerify,
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
+  };
+  const common = { connections, keepAliveTimeout: IDLE_CONNECTION_MS, pipelining: 1 };
+  const proxy = options.proxyUrl;
+  if (!proxy) return new Agent({ ...common, connect });
+  if (/^socks5h?:/.test(proxy)) {
+    const viaSocks = { ...common, requestTls: connect };
+    return new Socks5ProxyAgent(proxy.replace("socks5h:", "socks5:"), viaSocks);
+  }
+  if (/^https?:/.test(proxy)) return new ProxyAgent({ ...common, uri: proxy, requestTls: connect });
+  throw new TypeError(`the proxy '${proxy}' must begin with http://, https:// or socks5://`);
+}
+
+async function* decodedChunks(
+  request: HttpRequest,
+  body: AsyncIterable<Buffer>,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new StringDecoder("utf8");
+  try {
+    for await (const chunk of body) {
+      const text = decoder.write(chunk);
+      if (text !== "") yield text;
+    }
+    const rest = decoder.end();
+    if (rest !== "") yield rest;
+  } catch (error) {
+    throw transportError(request, error);
+  }
+}
+
+function plainHeaders(headers: Record<string, string | string[] | undefined>): Headers {
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return plain;
+}
+
+/** Errors that can only come while a connection is being made, before anything of a request is written. */
+const CONNECT_PHASE_CODES = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  // Our own verdict on the server's certificate.
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_REVOKED",
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** Only when it is certain. A code alone is not: ETIMEDOUT or EHOSTUNREACH also end connections that carried a request. */
+function isConnectPhase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isConnectPhase);
+  if ("syscall" in error && (error.syscall === "connect" || error.syscall === "getaddrinfo")) return true;
+  if ("code" in error && typeof error.code === "string" && CONNECT_PHASE_CODES.has(error.code)) return true;
+  return false;
+}
+
+function transportError(request: HttpRequest, error: unknown, neverSent = isConnectPhase(error)): TransportError {
+  if (error instanceof TransportError) return error;
+  const why =
+    error instanceof Error ? error.message || String("code" in error ? error.code : error.name) : String(error);
+  // Without the query: selectors are harmless, but nothing else should ever leak from one.
+  return new TransportError(`${request.method} ${request.path.split("?")[0]}: ${why}`, { neverSent, cause: error });
+}
