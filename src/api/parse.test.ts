@@ -119,15 +119,21 @@ const EVERYTHING: JsonObject = {
     },
   },
   restartedAt: "2024-05-01T12:00:00Z",
-  pinnedRevision: "etcd-5d8f",
-  failover: { policy: "Replace", afterSeconds: 60, confirmedLost: [{ name: "member2", at: "2024-05-01T12:00:00Z" }] },
+  undo: { to: "etcd-5d8f", at: "2024-05-01T12:00:00Z" },
+  resumedAt: "2024-05-01T12:00:00Z",
+  failover: {
+    policy: "Replace",
+    afterSeconds: 60,
+    confirmedLost: [{ name: "member2", at: "2024-05-01T12:00:00Z" }],
+    confirmedDrain: ["member3"],
+  },
   deletionPolicy: "Teardown",
   retentionPolicy: { whenScaled: "Delete", whenDeleted: "Delete" },
   identity: {
     mode: "Blocks",
     blockSize: 10,
     clusterIDs: { member1: "east", member2: "west" },
-    addressTemplate: "{instance}.{clusterID}.{service}.{namespace}.svc.clusterset.local:2380",
+    addressTemplate: "{instance}.{cluster}.{service}.{namespace}.svc.clusterset.local:2380",
     reuseVolumes: false,
   },
   network: {
@@ -367,7 +373,7 @@ describe("every bad value is named, with the remedy", () => {
       "unknown placeholder",
       { identity: { addressTemplate: "{pod}.svc" } },
       [
-        'spec.identity.addressTemplate: Invalid value: "{pod}.svc": identity.addressTemplate: only {instance}, {ordinal}, {cluster}, {clusterID}, {service}, {name} and {namespace} can be filled in',
+        'spec.identity.addressTemplate: Invalid value: "{pod}.svc": identity.addressTemplate: only {instance}, {ordinal}, {cluster}, {service} and {namespace} can be filled in',
       ],
     ],
     [

@@ -56,8 +56,9 @@ export function choice<const Values extends readonly [string, ...string[]]>(
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...keywords(description, options) });
 }
 
-export function numberOrPercent(description: string, options: Common & { default: number | string }) {
-  return Type.Unsafe<number | string>({
+/** The rules must make sure that a text is a percentage. */
+export function numberOrPercent(description: string, options: { rules: Rule[]; default: number }) {
+  return Type.Unsafe<number | `${number}%`>({
     "x-kubernetes-int-or-string": true,
     maxLength: LONGEST_PERCENT_CHARS,
     ...keywords(description, options),

@@ -205,15 +205,15 @@ const identity = object(
     ),
     addressTemplate: optional(
       text(
-        "An instance's address, with {instance}, {ordinal}, {cluster}, {clusterID}, {service}, {name} and {namespace} filled in. Absent: the instance's name under the exported headless Service.",
+        "An instance's address, with {instance}, {ordinal}, {cluster} (the cluster's ID), {service} and {namespace} filled in; a port may follow. Absent: {instance}.{cluster}.{service}.{namespace}.svc.clusterset.local.",
         {
           minLength: 1,
           maxLength: 512,
           rules: [
             {
-              rule: "self.matches('^([^{}]|[{](instance|ordinal|cluster|clusterID|service|name|namespace)[}])+$')",
+              rule: "self.matches('^([^{}]|[{](instance|ordinal|cluster|service|namespace)[}])+$')",
               message:
-                "identity.addressTemplate: only {instance}, {ordinal}, {cluster}, {clusterID}, {service}, {name} and {namespace} can be filled in",
+                "identity.addressTemplate: only {instance}, {ordinal}, {cluster}, {service} and {namespace} can be filled in",
             },
           ],
         },
@@ -324,10 +324,18 @@ export const crossClusterStatefulsetSpec = object(
         "Restarts every instance, in the order of an update, each time this changes; `lockstep restart` sets it to now. It is part of the revision.",
       ),
     ),
-    pinnedRevision: optional(
-      text(
-        "Run this revision of the history whatever the selected object says now; `lockstep undo` sets it. Absent: follow the object.",
-        { minLength: 1, maxLength: REVISION_CHARS },
+    undo: optional(
+      object(
+        "Go back to an earlier revision and stay there until the selected object changes; `lockstep undo` sets it. Undoing to the object's own revision takes an earlier undo, or a rejection, back.",
+        {
+          to: text("The revision to run, one of status.history.", { minLength: 1, maxLength: REVISION_CHARS }),
+          at: time("When it was asked for. Each is heard once: the same undo again needs a new time."),
+        },
+      ),
+    ),
+    resumedAt: optional(
+      time(
+        "Ends a halt (a failed step, an adoption with differences) each time this changes; `lockstep resume` sets it to now. Not to be mixed up with updateStrategy.rollingUpdate.paused.",
       ),
     ),
     failover,

@@ -72,7 +72,7 @@ const step = object("The step in progress. Absent: nothing is in progress.", {
 });
 
 const historyEntry = object("One revision that can be gone back to.", {
-  revision: text("Its name, as spec.pinnedRevision takes it.", { minLength: 1, maxLength: REVISION_CHARS }),
+  revision: text("Its name, as spec.undo takes it.", { minLength: 1, maxLength: REVISION_CHARS }),
   number: bigCount("Rises with every revision."),
   createdAt: optional(time("When it was first seen.")),
   cause: sentence("What made it: a change of the template, a restart, an undo."),

@@ -1,5 +1,5 @@
 import { choice, flag, integer, list, numberOrPercent, object, optional, text } from "./build.ts";
-import { DAY_SECONDS, DNS_SUBDOMAIN, HOUR_SECONDS, LABEL_CHARS, WEEK_SECONDS } from "./names.ts";
+import { DAY_SECONDS, DNS_SUBDOMAIN, HOUR_SECONDS, LABEL_CHARS, MAX_CLUSTERS, WEEK_SECONDS } from "./names.ts";
 
 /** How a change of the template reaches the clusters: `spec.updateStrategy`. */
 
@@ -55,7 +55,7 @@ const rollingUpdate = object(
       { minimum: 0, default: 0 },
     ),
     maxUnavailable: numberOrPercent(
-      "How many instances over all clusters the update may make unavailable at a time: a number, or a percentage of all instances (rounded down, at least one). Never more than spec.quorum allows.",
+      "How many instances over all clusters the update may make unavailable at a time: a number, or a percentage of all instances (rounded up). Never more than spec.quorum allows.",
       {
         default: 1,
         rules: [
@@ -166,7 +166,14 @@ export const failover = object(
             maxLength: 40,
           }),
         }),
-        { maxItems: 64, identity: ["name"] },
+        { maxItems: MAX_CLUSTERS, identity: ["name"] },
+      ),
+    ),
+    confirmedDrain: optional(
+      list(
+        "Clusters that have returned after their instances were replaced, and that a person has allowed to be drained. Without it nothing is removed there.",
+        text("Name of a member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
+        { maxItems: MAX_CLUSTERS, identity: "set" },
       ),
     ),
   },
