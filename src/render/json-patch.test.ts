@@ -35,7 +35,7 @@ describe("the patch operations of override policies", () => {
     [{ op: "remove", path: "/list/-3" } as const],
     [{ op: "add", path: "no-slash", value: 1 } as const],
     [{ op: "add", path: "/text/0", value: 1 } as const],
-    [{ op: "add", path: "/__proto__/polluted", value: 1 } as const],
+    [{ op: "add", path: "/__proto__", value: { polluted: 1 } } as const],
     [{ op: "replace", path: "/toString", value: 1 } as const],
   ])("refuses %j where nothing fits it", (operation) => {
     expect(() => applyPatch({ list: [1, 2], text: "t" }, [operation])).toThrow(PatchError);

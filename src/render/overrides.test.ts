@@ -207,6 +207,11 @@ describe("the order of policies", () => {
     expect(applyOverrides(yaml(STATEFULSET), member1, [uses, sets]).applied).toHaveLength(2);
   });
 
+  it("leaves out a policy that names another object", () => {
+    const other = marker("OverridePolicy", "o", "[{apiVersion: apps/v1, kind: StatefulSet, name: other}]");
+    expect(applyOverrides(yaml(STATEFULSET), member1, [other]).applied).toEqual([]);
+  });
+
   it("applies a namespaced policy to its own namespace only", () => {
     const foreign = policy(
       "{labelsOverrider: [{operator: add, value: {a: b}}]}",

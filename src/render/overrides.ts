@@ -73,19 +73,35 @@ export function relevantPolicies(
   isHold: IsHold = () => false,
 ): JsonObject[] {
   const users = policies.filter((policy) => !isHold(policy));
-  // A cluster-wide policy may set the label by which another one then selects, so that labels decide nothing here.
-  return users.filter((policy) => objects.some((object) => couldMatch(policy, object)));
+  const isRelevant = new Set<JsonObject>();
+  for (const object of objects) {
+    const namespace = stringAt(object, "metadata", "namespace");
+    const wide = users.filter((policy) => isClusterWide(policy) && matches(policy, object));
+    // Namespaced policies select by the labels that the cluster-wide ones leave behind, in whichever cluster.
+    const anyLabels = wide.some(mayChangeLabels);
+    const own = users.filter(
+      (policy) => namespace && isNamespaced(policy, namespace) && matches(policy, object, anyLabels),
+    );
+    for (const policy of [...wide, ...own]) isRelevant.add(policy);
+  }
+  return users.filter((policy) => isRelevant.has(policy));
 }
 
-function couldMatch(policy: JsonObject, object: JsonObject): boolean {
-  const namespace = stringAt(object, "metadata", "namespace");
-  if (!isClusterWide(policy) && !(namespace && isNamespaced(policy, namespace))) return false;
+function matches(policy: JsonObject, object: JsonObject, anyLabels = false): boolean {
   const selectors = valueAt(policy, "spec", "resourceSelectors");
-  if (!Array.isArray(selectors)) return true;
-  const withoutLabels = selectors.map((selector) =>
-    isJsonObject(selector) ? { ...selector, labelSelector: undefined } : selector,
-  );
+  if (!anyLabels || !Array.isArray(selectors)) return resourceMatchRank(selectors, object) > MATCH.none;
+  const withoutLabels = selectors.map((each) => (isJsonObject(each) ? { ...each, labelSelector: undefined } : each));
   return resourceMatchRank(withoutLabels, object) > MATCH.none;
+}
+
+function mayChangeLabels(policy: JsonObject): boolean {
+  return rulesOf(policy).some(({ overriders: { labelsOverrider, plaintext } }) => {
+    const paths = (Array.isArray(plaintext) ? plaintext : []).map((each) => (isJsonObject(each) ? each.path : ""));
+    return (
+      (Array.isArray(labelsOverrider) && labelsOverrider.length > 0) ||
+      paths.some((path) => typeof path !== "string" || path === "" || path.startsWith("/metadata"))
+    );
+  });
 }
 
 function applyGroup(

