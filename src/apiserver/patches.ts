@@ -47,7 +47,7 @@ export function readPatch(core: Core, patch: PatchRequest, shape: Shape | undefi
   switch (patch.contentType) {
     case JSON_PATCH:
       return (old) => {
-        const patched = applyJsonPatch(old, document);
+        const patched = applyJsonPatch(old, document, core.limits.bodyBytes);
         // A patch can copy the document into itself.
         guard(patched, core.limits.jsonDepth);
         return patched;

@@ -116,6 +116,11 @@ export class ApiServer {
     return this.#core.store.version;
   }
 
+  /** Watches that are open now. */
+  get openWatches(): number {
+    return this.#hub.size;
+  }
+
   /** Answers one request. Never rejects: what goes wrong is a Status. */
   async handle(request: ServerRequest): Promise<HttpResponse> {
     try {

@@ -92,6 +92,7 @@ export function createObject(core: Core, write: WriteContext, raw: Json, applied
   if (metadata.resourceVersion) throw badRequest("resourceVersion should not be set on objects to be created");
   const isGenerated = metadata.name === "" && (metadata.generateName ?? "") !== "";
   if (isGenerated) metadata.name = freeName(core, write, metadata.generateName ?? "");
+  checkServed(core, definition);
   if (definition.namespaced) {
     metadata.namespace = namespace;
     checkNamespace(core, write, metadata.name);
@@ -192,6 +193,16 @@ function checkIdentity(write: WriteContext, object: KubeObject): void {
   if (metadata.name !== write.name) {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${write.name})`);
   }
+}
+
+/** A kind that is going away takes no new objects, or its end would never come. */
+function checkServed(core: Core, definition: ResourceDefinition): void {
+  if (definition.builtIn) return;
+  const name = `${definition.plural}.${definition.group}`;
+  const crd = core.store.get({ resource: "apiextensions.k8s.io/customresourcedefinitions", namespace: "", name });
+  if (crd?.object.metadata.deletionTimestamp === undefined) return;
+  const why = "create not allowed while custom resource definition is terminating";
+  throw new StatusError(405, "MethodNotAllowed", why, {});
 }
 
 function checkNamespace(core: Core, write: WriteContext, name: string): void {

@@ -8,8 +8,8 @@ const OPERATIONS = 10_000;
 
 const OPERATION_NAMES = ["add", "remove", "replace", "move", "copy", "test"];
 
-/** RFC 6902, on a copy. */
-export function applyJsonPatch(original: Json, patch: Json): Json {
+/** RFC 6902, on a copy. Copies inside the document may not add up to more than `copyBytes`: a few could fill memory. */
+export function applyJsonPatch(original: Json, patch: Json, copyBytes: number): Json {
   if (!Array.isArray(patch)) {
     throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch");
   }
@@ -21,6 +21,7 @@ export function applyJsonPatch(original: Json, patch: Json): Json {
     );
   }
   let document: Json = clone(original);
+  let copied = 0;
   for (const operation of patch) {
     if (!isJsonObject(operation)) throw badRequest("error decoding patch: an operation must be an object");
     const { op, path, from, value } = operation;
@@ -31,6 +32,11 @@ export function applyJsonPatch(original: Json, patch: Json): Json {
       throw badRequest(`the JSON patch operation ${JSON.stringify(op)} lacks a path`);
     }
     try {
+      if (op === "copy" && typeof from === "string") {
+        copied += JSON.stringify(jsonPatch.getValueByPointer(document, from))?.length ?? 0;
+      }
+      if (copied > copyBytes)
+        throw badRequest(`the copies of a JSON patch may not add up to more than ${copyBytes} bytes`);
       const step = { op, path, from, value } as Operation;
       document = jsonPatch.applyOperation(document, step, true, true, true).newDocument as Json;
     } catch (error) {
@@ -41,6 +47,7 @@ export function applyJsonPatch(original: Json, patch: Json): Json {
 }
 
 function failed(op: string, path: string, error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
   const code = error instanceof jsonPatch.JsonPatchError ? error.name : "";
   if (op === "test" && code === "TEST_OPERATION_FAILED") {
     return unprocessable(`testing value ${path} failed: test failed`);

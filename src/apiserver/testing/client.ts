@@ -60,7 +60,12 @@ export class TestServer {
     headers: Record<string, string> = {},
   ): Promise<Answer> {
     const text = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
-    const response = await this.server.handle({ method, path, headers: { "user-agent": "tester/1", ...headers }, ...text });
+    const response = await this.server.handle({
+      method,
+      path,
+      headers: { "user-agent": "tester/1", ...headers },
+      ...text,
+    });
     const parsed: unknown = response.body === "" ? {} : JSON.parse(response.body);
     if (!isJsonObject(parsed)) throw new TypeError("every answer is an object");
     return { status: response.status, headers: response.headers, body: parsed, text: response.body };
