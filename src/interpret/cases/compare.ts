@@ -39,7 +39,7 @@ function requirements(value: Json): Json {
   if (resourceRequest === undefined) return toJson(others);
   const amounts = Object.entries(resourceRequest).map(([name, quantity]) => [
     name,
-    `${Quantity.parse(quantity).ceil(-9)}n`,
+    `${Quantity.parse(quantity).roundUp(-9)}n`,
   ]);
   return toJson({ ...others, resourceRequest: Object.fromEntries(amounts) });
 }
