@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { customResourceDefinitions } from "../api/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
 import { TestServer } from "./testing/client.ts";
-import { listAt, setAt } from "./values.ts";
 import { CRDS, WIDGETS, widget, widgetCrd } from "./testing/objects.ts";
+import { listAt, setAt } from "./values.ts";
 
 const SCHEMA = ["schema", "openAPIV3Schema"];
 
