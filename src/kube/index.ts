@@ -14,6 +14,9 @@ export type {
   WriteOptions,
 } from "./client.ts";
 export { KubeClient } from "./client.ts";
+export type { ClusterConnection, ConnectOptions } from "./config/connect.ts";
+export { connectCluster, contextNames } from "./config/connect.ts";
+export { KubeConfigError } from "./config/load.ts";
 export type { ElectionOptions, Leadership } from "./election.ts";
 export { Election } from "./election.ts";
 export type { FieldCause, RequestContext, StatusInfo } from "./errors.ts";

@@ -106,6 +106,11 @@ export class HttpTransport implements Transport {
     await Promise.all([this.#requests.destroy(), this.#streams.destroy()]);
   }
 
+  /** Takes no more requests, and lets go of the connections as those under way end. */
+  async retire(): Promise<void> {
+    await Promise.all([this.#requests.close(), this.#streams.close()]);
+  }
+
   async #send(via: Dispatcher, request: HttpRequest, extra: Headers): Promise<Dispatcher.ResponseData> {
     if (request.signal?.aborted) throw transportError(request, request.signal.reason, true);
     try {

@@ -1,0 +1,238 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { selfSigned } from "../../runtime/testing/certificates.ts";
+import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { connectCluster, contextNames } from "./connect.ts";
+import { KubeConfigError, type Surroundings } from "./load.ts";
+
+let folder = "";
+const closing: (() => unknown)[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kubeconfig-"));
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  await rm(folder, { recursive: true });
+});
+
+const around = (env: Surroundings["env"] = {}): Surroundings => ({
+  env,
+  home: folder,
+  serviceAccountFolder: join(folder, "serviceaccount"),
+});
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Answers with the authorization it saw; 401 for what it does not accept. */
+async function authServer(accepts: (authorization: string) => boolean = () => true) {
+  const seen: string[] = [];
+  const port = await listen(
+    createServer((request, response) => {
+      const authorization = request.headers.authorization ?? "";
+      seen.push(authorization);
+      response.writeHead(accepts(authorization) ? 200 : 401);
+      response.end(authorization);
+    }),
+  );
+  return { server: `http://127.0.0.1:${port}`, seen };
+}
+
+async function writeConfig(name: string, server: string, user: object, more: { cluster?: object } = {}) {
+  const file = join(folder, name);
+  const config = {
+    clusters: [{ name: "c", cluster: { server, ...more.cluster } }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "ctx", context: { cluster: "c", user: "u", namespace: "apps" } }],
+    "current-context": "ctx",
+  };
+  await writeFile(file, stringify(config));
+  return file;
+}
+
+async function connect(kubeconfig: string, clock = new VirtualClock()) {
+  const connection = await connectCluster({ kubeconfig, clock, surroundings: around() });
+  closing.push(() => connection.close());
+  const get = () => connection.transport.request({ method: "GET", path: "/version", headers: {} });
+  return { connection, get, clock };
+}
+
+test("a token of the kubeconfig goes with every request", async () => {
+  const { server } = await authServer();
+  const { connection, get } = await connect(await writeConfig("config", server, { token: "t0ken" }));
+  expect((await get()).body).toBe("Bearer t0ken");
+  expect(connection).toMatchObject({ context: "ctx", namespace: "apps", server: `${server}/` });
+});
+
+test("name and password become basic authentication", async () => {
+  const { server } = await authServer();
+  const { get } = await connect(await writeConfig("config", server, { username: "me", password: "pw" }));
+  expect((await get()).body).toBe(`Basic ${Buffer.from("me:pw").toString("base64")}`);
+});
+
+test("a token file is found beside the kubeconfig, and read again after a 401", async () => {
+  let good = "Bearer one";
+  const { server } = await authServer((authorization) => authorization === good);
+  await writeFile(join(folder, "token"), "one\n");
+  const { get } = await connect(await writeConfig("config", server, { tokenFile: "token" }));
+  expect((await get()).status).toBe(200);
+  good = "Bearer two";
+  await writeFile(join(folder, "token"), "two\n");
+  expect(await get()).toMatchObject({ status: 200, body: "Bearer two" });
+});
+
+test("a credential plugin is run, once while its token holds, and again after a 401", async () => {
+  const plugin = join(folder, "plugin.mjs");
+  const counter = join(folder, "counter");
+  await writeFile(
+    plugin,
+    `import { appendFileSync, readFileSync } from "node:fs";
+     appendFileSync(${JSON.stringify(counter)}, "x");
+     const runs = readFileSync(${JSON.stringify(counter)}, "utf8").length;
+     const { apiVersion } = JSON.parse(process.env.KUBERNETES_EXEC_INFO);
+     console.log(JSON.stringify({ apiVersion, kind: "ExecCredential", status: { token: process.env.PREFIX + runs } }));`,
+  );
+  let good = "Bearer run-1";
+  const { server, seen } = await authServer((authorization) => authorization === good);
+  const exec = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    command: process.execPath,
+    args: [plugin],
+    env: [{ name: "PREFIX", value: "run-" }],
+  };
+  const { get } = await connect(await writeConfig("config", server, { exec }));
+  await get();
+  expect((await get()).status).toBe(200);
+  good = "Bearer run-2";
+  expect((await get()).body).toBe("Bearer run-2");
+  expect(seen).toEqual(["Bearer run-1", "Bearer run-1", "Bearer run-1", "Bearer run-2"]);
+});
+
+test("a plugin that fails is named with what it said", async () => {
+  const { server } = await authServer();
+  const exec = { command: process.execPath, args: ["-e", "console.error('please log in'); process.exit(1)"] };
+  const connecting = connect(await writeConfig("config", server, { exec }));
+  await expect(connecting).rejects.toThrow(/config: no credentials for user 'u': please log in/);
+});
+
+test("the server's certificate is checked against the kubeconfig's authority, and a client certificate shown", async () => {
+  const [server, client] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("me")]);
+  const tls = { cert: server.cert, key: server.key, ca: client.cert, requestCert: true, rejectUnauthorized: true };
+  const port = await listen(createTlsServer(tls, (_request, response) => response.end("ok")));
+  const url = `https://127.0.0.1:${port}`;
+  await writeFile(join(folder, "client.crt"), client.cert);
+  const user = { "client-certificate": "client.crt", "client-key-data": Buffer.from(client.key).toString("base64") };
+  const cluster = { "certificate-authority-data": Buffer.from(server.cert).toString("base64") };
+  const trusting = await connect(await writeConfig("good", url, user, { cluster }));
+  expect((await trusting.get()).body).toBe("ok");
+  const stranger = await connect(await writeConfig("bad", url, user));
+  await expect(stranger.get()).rejects.toMatchObject({ name: "TransportError", neverSent: true });
+});
+
+test("a rotated client certificate is used for new requests", async () => {
+  const [server, first, second] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("one"), selfSigned("two")]);
+  const tls = { cert: server.cert, key: server.key, ca: [first.cert, second.cert], requestCert: true };
+  const port = await listen(
+    createTlsServer(tls, (request, response) => {
+      const socket = request.socket as import("node:tls").TLSSocket;
+      response.end(String(socket.getPeerCertificate().subject.CN));
+    }),
+  );
+  const write = (pair: { cert: string; key: string }) =>
+    Promise.all([writeFile(join(folder, "tls.crt"), pair.cert), writeFile(join(folder, "tls.key"), pair.key)]);
+  await write(first);
+  const user = { "client-certificate": "tls.crt", "client-key": "tls.key" };
+  const cluster = { "certificate-authority-data": Buffer.from(server.cert).toString("base64") };
+  const { get, clock } = await connect(await writeConfig("config", `https://127.0.0.1:${port}`, user, { cluster }));
+  expect((await get()).body).toBe("one");
+  await write(second);
+  await clock.advance(30_000);
+  expect((await get()).body).toBe("two");
+});
+
+test("inside a pod the service account is used", async () => {
+  await mkdir(join(folder, "serviceaccount"));
+  const pair = await selfSigned("127.0.0.1");
+  const port = await listen(
+    createTlsServer(pair, (request, response) => response.end(String(request.headers.authorization))),
+  );
+  await writeFile(join(folder, "serviceaccount", "token"), "pod-token");
+  await writeFile(join(folder, "serviceaccount", "ca.crt"), pair.cert);
+  await writeFile(join(folder, "serviceaccount", "namespace"), "system\n");
+  const env = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(port) };
+  const connection = await connectCluster({ clock: new VirtualClock(), surroundings: around(env) });
+  closing.push(() => connection.close());
+  const answer = await connection.transport.request({ method: "GET", path: "/", headers: {} });
+  expect(answer.body).toBe("Bearer pod-token");
+  expect(connection.namespace).toBe("system");
+});
+
+test("several files are merged, the first to name something wins, and missing ones are skipped", async () => {
+  const { server } = await authServer();
+  const first = await writeConfig("one", server, { token: "first" });
+  const second = join(folder, "two");
+  const context = { cluster: "c", user: "v" };
+  const config = {
+    users: [
+      { name: "u", user: { token: "second" } },
+      { name: "v", user: { token: "v" } },
+    ],
+    contexts: [{ name: "other", context }],
+    "current-context": "other",
+  };
+  await writeFile(second, stringify(config));
+  const surroundings = around({ KUBECONFIG: [join(folder, "missing"), first, second].join(delimiter) });
+  expect(await contextNames({ surroundings })).toEqual(["ctx", "other"]);
+  for (const [name, token] of [
+    [undefined, "first"],
+    ["other", "v"],
+  ]) {
+    const connection = await connectCluster({ clock: new VirtualClock(), surroundings, context: name });
+    closing.push(() => connection.close());
+    const answer = await connection.transport.request({ method: "GET", path: "/", headers: {} });
+    expect(answer.body).toBe(`Bearer ${token}`);
+  }
+});
+
+test("every mistake is named with its file and a remedy, and no secret", async () => {
+  const fails = async (kubeconfig: string | undefined, context?: string, env = {}) => {
+    const connecting = connectCluster({ clock: new VirtualClock(), kubeconfig, context, surroundings: around(env) });
+    const error = await connecting.then(
+      () => new Error("it did not fail"),
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(KubeConfigError);
+    return String(error);
+  };
+  expect(await fails(join(folder, "none"))).toMatch(/none does not exist; correct --kubeconfig/);
+  expect(await fails(undefined)).toMatch(
+    /no kubeconfig: neither \$KUBECONFIG nor .*\.kube\/config exists.*--kubeconfig/,
+  );
+  expect(await fails(undefined, undefined, { KUBECONFIG: "/nowhere" })).toMatch(/none of the files in \$KUBECONFIG/);
+  const good = await writeConfig("config", "https://h", {});
+  expect(await fails(good, "prod")).toMatch(/config has no context 'prod'; it has: ctx/);
+  const plain = await writeConfig("plain", "http://example.test", {});
+  expect(await fails(plain)).toMatch(/unencrypted to example\.test; use https/);
+  const bad = await writeConfig("bad", "nonsense", {});
+  expect(await fails(bad)).toMatch(/cluster 'c' needs a server such as https/);
+  const groups = await writeConfig("groups", "https://h", { as: "a", "as-groups": ["b"] });
+  expect(await fails(groups)).toMatch(/user 'u' impersonates groups/);
+  const broken = join(folder, "broken");
+  await writeFile(broken, "users:\n  - {name: u, user: {token: s3cret\n");
+  expect(await fails(broken)).toMatch(/broken is not valid YAML \(line \d+\)$/);
+  await writeFile(broken, stringify({ contexts: [{ name: "x", context: { cluster: "gone" } }] }));
+  expect(await fails(broken)).toMatch(/no current-context; pass --context NAME \(it has: x\)/);
+  expect(await fails(broken, "x")).toMatch(/names cluster 'gone', which is not there/);
+});
