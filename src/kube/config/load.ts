@@ -94,7 +94,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 
 async function parseConfig(file: string, text: string): Promise<RawConfig> {
   if (text.length > MAX_CONFIG_BYTES) throw new KubeConfigError(`${file} is too large for a kubeconfig`);
-  const { parse } = await import("yaml");
+  const { parse } = await import("./yaml.ts");
   let config: unknown;
   try {
     config = parse(text);
