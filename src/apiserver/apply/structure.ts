@@ -58,7 +58,8 @@ export function ownedFields(value: Json | undefined, shape: Shape): FieldSet {
     set.member = value !== undefined;
     return set;
   }
-  if (isJsonObject(value) && children.size === 0) set.member = true;
+  // Nothing inside is still something said: else an empty list would come and go with every second apply.
+  if (children.size === 0) set.member = true;
   for (const [element, child] of children) {
     const below = ownedFields(child.value, child.shape);
     // A list's item is owned as such, beside its fields; so is a key that the shape does not name.
