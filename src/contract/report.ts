@@ -14,7 +14,7 @@ export interface MemberReport {
   /** Instances that run `revision`. */
   updated: number;
   ready: number;
-  /** The leading instance's name if it is in this cluster; "" or absent if it is not, or is not known. */
+  /** The leading instance's name if it is in this cluster; "" if it is known not to be; absent if nobody knows. */
   leader?: string;
   message?: string;
 }

@@ -17,10 +17,12 @@ export interface WatchEvent {
 /** The harness's own bare client: it must work before, and judge independently of, the client that is being tested. */
 export class Api {
   readonly server: string;
+  readonly tls: { ca: string; cert: string; key: string };
   readonly #agent: Agent;
 
   constructor(server: string, tls: { ca: string; cert: string; key: string }) {
     this.server = server;
+    this.tls = tls;
     this.#agent = new Agent({ connect: tls, bodyTimeout: 0 });
   }
 

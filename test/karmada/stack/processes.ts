@@ -22,6 +22,8 @@ const POLL_MS = 50;
 export class Processes {
   readonly #folder: string;
   readonly #running = new Map<string, ChildProcess>();
+  /** How each was started, to start it again. */
+  readonly #commands = new Map<string, { program: string; args: readonly string[]; env: NodeJS.ProcessEnv }>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -29,6 +31,7 @@ export class Processes {
   }
 
   start(name: string, program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
+    this.#commands.set(name, { program, args, env });
     const log = openSync(this.logFile(name), "a");
     const child = spawn(program, args, {
       stdio: ["ignore", log, log],
@@ -48,6 +51,13 @@ export class Processes {
   kill(name: string, signal: NodeJS.Signals = "SIGKILL"): void {
     this.#running.get(name)?.kill(signal);
     this.#running.delete(name);
+  }
+
+  /** Starts a killed process again, as it was started first. */
+  restart(name: string): void {
+    const command = this.#commands.get(name);
+    if (!command) throw new Error(`${name} was never started`);
+    this.start(name, command.program, command.args, command.env);
   }
 
   logFile(name: string): string {

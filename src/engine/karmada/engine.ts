@@ -1,0 +1,421 @@
+import { setMaxListeners } from "node:events";
+import {
+  AlreadyExistsError,
+  ConflictError,
+  type KubeClient,
+  type KubeObject,
+  NotFoundError,
+  Reflector,
+  type Resource,
+} from "../../kube/index.ts";
+import { type Clock, isJsonObject, type Log, type Random, silentLog } from "../../runtime/index.ts";
+import { DispatchConflictError, SupersededError } from "../errors.ts";
+import type {
+  Dispatched,
+  DispatchOrder,
+  Engine,
+  EngineApp,
+  EngineCluster,
+  EngineSchedule,
+  HoldState,
+  MemberAccess,
+  ObjectRef,
+  Snapshot,
+} from "../port.ts";
+import { holdPolicy, isHold, isHolding, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
+import { KarmadaMember } from "./member.ts";
+import {
+  CLUSTER_OVERRIDE_POLICIES,
+  CLUSTERS,
+  clusterOfNamespace,
+  executionNamespace,
+  MARKS,
+  OVERRIDE_POLICIES,
+  PROTECTION,
+  RESOURCE_BINDINGS,
+  WORKS,
+} from "./resources.ts";
+import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
+import {
+  appMark,
+  manifestOf,
+  readWork,
+  reflectedStatus,
+  refOf,
+  termOf,
+  versionOf,
+  workFor,
+  workName,
+} from "./works.ts";
+
+export interface KarmadaEngineOptions {
+  readonly hub: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+}
+
+interface Tracked {
+  readonly app: EngineApp;
+  readonly changed: () => void;
+}
+
+/** A write that keeps losing its race with Karmada's status writes gives up after so many tries, and is decided anew. */
+const SWAP_ATTEMPTS = 5;
+const FIELD_MANAGER = "lockstep";
+/** Karmada's own mark, on a binding and on each Work it rendered for it. */
+const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
+
+/** Karmada by hold and own Works: it schedules, Lockstep renders and dispatches, Karmada delivers. */
+export class KarmadaEngine implements Engine {
+  readonly #hub: KubeClient;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #streams: MemberStreams;
+  readonly #clusters: Reflector<KubeObject>;
+  readonly #works: Reflector<KubeObject>;
+  readonly #bindings: Reflector<KubeObject>;
+  readonly #policies: Reflector<KubeObject>;
+  readonly #clusterPolicies: Reflector<KubeObject>;
+  /** By application, and by the template it manages: one application manages one template. */
+  readonly #byApp = new Map<string, Tracked>();
+  readonly #byTemplate = new Map<string, Tracked>();
+  /** Bindings whose rendered Works were looked for, by version: looking again is needed only when a binding changed. */
+  readonly #adoptionChecked = new Map<string, { bindingVersion: string; clusters: readonly string[] }>();
+
+  constructor(options: KarmadaEngineOptions) {
+    const { hub, clock, random } = options;
+    const log = options.log ?? silentLog;
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#log = log;
+    const reflect = (of: Resource, more: Partial<ConstructorParameters<typeof Reflector<KubeObject>>[0]> = {}) =>
+      new Reflector<KubeObject>({ client: hub, resource: of, clock, random, log, ...more });
+    this.#clusters = reflect(CLUSTERS);
+    this.#works = reflect(WORKS, {
+      selection: { labelSelector: MARKS.app },
+      selects: (work) => work.metadata.labels?.[MARKS.app] !== undefined,
+      indexes: { app: (work) => labelValues(work, MARKS.app) },
+    });
+    this.#bindings = reflect(RESOURCE_BINDINGS, {
+      transform: withoutAggregatedStatus,
+      indexes: { template: (binding) => [templateOfBinding(binding)].flatMap((ref) => (ref ? [refKey(ref)] : [])) },
+    });
+    this.#policies = reflect(OVERRIDE_POLICIES);
+    this.#clusterPolicies = reflect(CLUSTER_OVERRIDE_POLICIES);
+    this.#streams = new MemberStreams({
+      hub,
+      clock,
+      random,
+      log,
+      changed: (_cluster, ref) => (ref ? this.#byTemplate.get(refKey(ref))?.changed() : this.#allChanged()),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Every stream listens to it: as many as there are clusters and kinds, which is meant and not a leak.
+    setMaxListeners(0, signal);
+    this.#streams.start(signal);
+    this.#clusters.cache.subscribe({
+      added: (cluster) => {
+        this.#streams.addCluster(cluster.metadata.name);
+        this.#allChanged();
+      },
+      updated: (cluster, previous) => {
+        // Karmada writes a heartbeat every few seconds; only what the planner reads is a change.
+        if (JSON.stringify(readCluster(cluster)) !== JSON.stringify(readCluster(previous))) this.#allChanged();
+      },
+      deleted: (cluster) => {
+        this.#streams.removeCluster(cluster.metadata.name);
+        this.#allChanged();
+      },
+    });
+    const workChanged = (work: KubeObject) => this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.changed();
+    this.#works.cache.subscribe({ added: workChanged, updated: workChanged, deleted: workChanged });
+    const bindingChanged = (binding: KubeObject) => {
+      const ref = templateOfBinding(binding);
+      if (ref) this.#byTemplate.get(refKey(ref))?.changed();
+    };
+    this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingChanged, deleted: bindingChanged });
+    const policyChanged = () => this.#allChanged();
+    for (const { cache } of [this.#policies, this.#clusterPolicies]) {
+      cache.subscribe({ added: policyChanged, updated: policyChanged, deleted: policyChanged });
+    }
+    await Promise.all(this.#hubReflectors().map((reflector) => reflector.run(signal)));
+    await this.#streams.stopped();
+  }
+
+  synced(): boolean {
+    return this.#hubReflectors().every(({ cache }) => cache.hasSynced);
+  }
+
+  get streamCount(): number {
+    return this.#streams.count;
+  }
+
+  track(app: EngineApp, changed: () => void): void {
+    const tracked = { app, changed };
+    const mark = appMark(app);
+    const previous = this.#byApp.get(mark);
+    if (previous) this.untrack(previous.app);
+    this.#byApp.set(mark, tracked);
+    this.#byTemplate.set(refKey(app.template), tracked);
+    this.#streams.wantKind(app.template.apiVersion, app.template.kind);
+    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind);
+  }
+
+  untrack(app: EngineApp): void {
+    const tracked = this.#byApp.get(appMark(app));
+    if (!tracked) return;
+    const { template } = tracked.app;
+    this.#byApp.delete(appMark(app));
+    this.#byTemplate.delete(refKey(template));
+    this.#streams.unwantKind(template.apiVersion, template.kind);
+    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind);
+  }
+
+  clusters(): readonly EngineCluster[] {
+    return this.#clusters.cache.list().map(readCluster);
+  }
+
+  schedule(app: EngineApp): EngineSchedule {
+    return readSchedule(this.#binding(app.template), app.template);
+  }
+
+  overridePolicies(): readonly KubeObject[] {
+    return [...this.#clusterPolicies.cache.list(), ...this.#policies.cache.list()].filter((policy) => !isHold(policy));
+  }
+
+  async hold(app: EngineApp): Promise<HoldState> {
+    const wanted = holdPolicy(app);
+    if (!isHolding(this.#policies.cache.get(wanted.metadata), app)) {
+      const options = { fieldManager: FIELD_MANAGER, force: true };
+      this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, wanted, options));
+    }
+    const binding = this.#binding(app.template);
+    const unsafe = unsafeSetting(binding);
+    if (unsafe) return { kind: "unsafe", ...unsafe };
+    const rendered = await this.#renderedByKarmada(app, binding);
+    return rendered.length > 0 ? { kind: "adopting", clusters: rendered } : { kind: "held" };
+  }
+
+  async unhold(app: EngineApp): Promise<void> {
+    const { metadata } = holdPolicy(app);
+    const found = await this.#hub.find(OVERRIDE_POLICIES, metadata);
+    if (!found) return;
+    const freed = await this.#hub.update(OVERRIDE_POLICIES, withoutProtection(found));
+    await this.#hub.delete(OVERRIDE_POLICIES, freed.metadata, uidPrecondition(freed));
+  }
+
+  dispatched(app: EngineApp): readonly Dispatched[] {
+    return readAll(this.#works.cache.byIndex("app", appMark(app)));
+  }
+
+  async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
+    return readAll(await this.#readWorks(app));
+  }
+
+  async stamp(app: EngineApp, term: number): Promise<readonly Dispatched[]> {
+    for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
+      const works = await this.#readWorks(app);
+      const later = works.find((work) => termOf(work) > term);
+      if (later)
+        throw new SupersededError(`Work ${later.metadata.namespace}/${later.metadata.name}`, term, termOf(later));
+      const older = works.filter((work) => termOf(work) < term);
+      if (older.length === 0) return readAll(works);
+      const results = await Promise.allSettled(older.map((work) => this.#hub.update(WORKS, withTerm(work, term))));
+      for (const result of results) {
+        if (result.status === "fulfilled") this.#works.cache.wrote(result.value);
+        else if (!(result.reason instanceof ConflictError || result.reason instanceof NotFoundError))
+          throw result.reason;
+      }
+    }
+    throw new DispatchConflictError(app.name, "a Work of this application");
+  }
+
+  async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+    const { expected, cluster, term } = order;
+    const what = `the Work of ${order.manifest.kind} ${order.manifest.metadata.name}`;
+    if (expected && expected.term > term) throw new SupersededError(what, term, expected.term);
+    const name = { namespace: executionNamespace(cluster), name: workName(app, refOf(order.manifest)) };
+    let previous = expected ? this.#works.cache.get(name) : undefined;
+    for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
+      if (previous && termOf(previous) > term) throw new SupersededError(what, term, termOf(previous));
+      if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
+      const work = workFor(app, order, previous);
+      try {
+        const written = previous ? await this.#hub.update(WORKS, work) : await this.#hub.create(WORKS, work);
+        this.#works.cache.wrote(written);
+        const read = readWork(written);
+        if (!read) throw new DispatchConflictError(cluster, what);
+        return read;
+      } catch (error) {
+        if (!isRefusedSwap(error)) throw error;
+        // Most often Karmada has just written its status; then the object is still the one that was expected.
+        previous = await this.#hub.find(WORKS, name);
+        if (previous) this.#works.cache.wrote(previous);
+      }
+    }
+    throw new DispatchConflictError(cluster, what);
+  }
+
+  async withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
+    const written = await this.#freed(app, dispatched, what);
+    if (!written) return true;
+    if (written.metadata.deletionTimestamp !== undefined) return false;
+    const left = await this.#hub.delete(WORKS, written.metadata, uidPrecondition(written));
+    if (left) this.#works.cache.wrote(left);
+    else this.#works.cache.deleted(written);
+    return left === undefined;
+  }
+
+  async adopt(app: EngineApp, cluster: string): Promise<void> {
+    const works = await this.#karmadaWorks(this.#binding(app.template));
+    for (const work of works) {
+      if (clusterOfNamespace(work.metadata.namespace ?? "") !== cluster) continue;
+      const body = { spec: { preserveResourcesOnDeletion: true } };
+      const kept = await this.#hub.patch(WORKS, work.metadata, { type: "merge", body });
+      await this.#hub.delete(WORKS, kept.metadata, uidPrecondition(kept));
+    }
+    this.#adoptionChecked.delete(refKey(app.template));
+  }
+
+  snapshot(app: EngineApp, cluster: string): Snapshot {
+    const { template } = app;
+    const atMs = this.#clock.now();
+    const state = this.#streams.state(cluster, template.apiVersion, template.kind);
+    if (state.kind === "broken") return { kind: "unreachable", message: state.message };
+    if (state.kind === "never") return this.#reflected(app, cluster, state.message, atMs);
+    const object = state.cache.get(template);
+    if (!object) return { kind: "absent", atMs };
+    const pods = this.#podsOf(template, cluster);
+    return { kind: "present", object, source: "live", atMs, ...(pods && { pods }) };
+  }
+
+  member(cluster: string): MemberAccess {
+    return new KarmadaMember(this.#streams.client(cluster), cluster);
+  }
+
+  /** Where the proxy cannot reach: the granted manifest with the status that Karmada brought back. */
+  #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
+    const work = this.#works.cache
+      .byIndex("app", appMark(app))
+      .find(
+        (candidate) =>
+          clusterOfNamespace(candidate.metadata.namespace ?? "") === cluster &&
+          refKey(refOf(manifestOf(candidate) ?? candidate)) === refKey(app.template),
+      );
+    const manifest = work && manifestOf(work);
+    const status = work && reflectedStatus(work);
+    if (!manifest || !status) return { kind: "unreachable", message };
+    return { kind: "present", object: { ...manifest, status }, source: "reflected", atMs };
+  }
+
+  #podsOf(template: ObjectRef, cluster: string): readonly KubeObject[] | undefined {
+    if (template.kind !== "StatefulSet") return undefined;
+    const state = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
+    return state.kind === "live" ? state.cache.byIndex("owner", ownerIndexValue(template)) : undefined;
+  }
+
+  /** The clusters for which Karmada itself rendered Works of this template, before the hold. */
+  async #renderedByKarmada(app: EngineApp, binding: KubeObject | undefined): Promise<readonly string[]> {
+    if (!binding) return [];
+    const key = refKey(app.template);
+    const bindingVersion = binding.metadata.resourceVersion ?? "";
+    const checked = this.#adoptionChecked.get(key);
+    if (checked?.bindingVersion === bindingVersion) return checked.clusters;
+    const works = await this.#karmadaWorks(binding);
+    const clusters = works.flatMap((work) => clusterOfNamespace(work.metadata.namespace ?? "") ?? []);
+    this.#adoptionChecked.set(key, { bindingVersion, clusters });
+    return clusters;
+  }
+
+  async #karmadaWorks(binding: KubeObject | undefined): Promise<KubeObject[]> {
+    const id = binding?.metadata.labels?.[BINDING_ID];
+    if (id === undefined) return [];
+    const works = await this.#hub.listAll(WORKS, { labelSelector: `${BINDING_ID}=${id}` });
+    return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
+  }
+
+  async #readWorks(app: EngineApp): Promise<KubeObject[]> {
+    const works = await this.#hub.listAll(WORKS, { labelSelector: `${MARKS.app}=${appMark(app)}` });
+    for (const work of works.items) this.#works.cache.wrote(work);
+    return works.items;
+  }
+
+  /** The Work, free to be deleted; undefined when it is gone, as it is when it is being deleted already. */
+  async #freed(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
+    const isIt = (work: KubeObject) => work.metadata.uid === dispatched.uid;
+    let work = this.#works.cache.byIndex("app", appMark(app)).find(isIt) ?? (await this.#readWorks(app)).find(isIt);
+    for (let attempt = 0; work && attempt < SWAP_ATTEMPTS; attempt++) {
+      if (work.metadata.deletionTimestamp !== undefined) return work;
+      if (termOf(work) > dispatched.term) {
+        throw new SupersededError(`Work ${work.metadata.name}`, dispatched.term, termOf(work));
+      }
+      const spec = { ...(isJsonObject(work.spec) ? work.spec : {}), preserveResourcesOnDeletion: what === "keep" };
+      try {
+        const written = await this.#hub.update(WORKS, withoutProtection({ ...work, spec }));
+        this.#works.cache.wrote(written);
+        return written;
+      } catch (error) {
+        if (!isRefusedSwap(error)) throw error;
+        work = (await this.#readWorks(app)).find(isIt);
+      }
+    }
+    if (work) throw new DispatchConflictError(dispatched.cluster, `Work ${work.metadata.name}`);
+    return undefined;
+  }
+
+  #binding(template: ObjectRef): KubeObject | undefined {
+    return this.#bindings.cache.byIndex("template", refKey(template))[0];
+  }
+
+  #allChanged(): void {
+    for (const { changed } of this.#byApp.values()) changed();
+  }
+
+  #hubReflectors(): Reflector<KubeObject>[] {
+    return [this.#clusters, this.#works, this.#bindings, this.#policies, this.#clusterPolicies];
+  }
+}
+
+function readAll(works: readonly KubeObject[]): Dispatched[] {
+  return works.flatMap((work) => readWork(work) ?? []);
+}
+
+/** The object is not the one that was read: changed, created or deleted in the meantime. */
+function isRefusedSwap(error: unknown): boolean {
+  return error instanceof ConflictError || error instanceof AlreadyExistsError || error instanceof NotFoundError;
+}
+
+function withTerm(work: KubeObject, term: number): KubeObject {
+  const annotations = { ...work.metadata.annotations, [MARKS.term]: String(term) };
+  return { ...work, metadata: { ...work.metadata, annotations } };
+}
+
+function withoutProtection(object: KubeObject): KubeObject {
+  const labels = Object.fromEntries(
+    Object.entries(object.metadata.labels ?? {}).filter(([key]) => !(key in PROTECTION)),
+  );
+  return { ...object, metadata: { ...object.metadata, labels } };
+}
+
+function uidPrecondition(object: KubeObject): { preconditions: { uid: string } } | undefined {
+  return object.metadata.uid === undefined ? undefined : { preconditions: { uid: object.metadata.uid } };
+}
+
+function labelValues(object: KubeObject, label: string): string[] {
+  const value = object.metadata.labels?.[label];
+  return value === undefined ? [] : [value];
+}
+
+/** A binding repeats every cluster's status; only the schedule is read from it. */
+function withoutAggregatedStatus(binding: KubeObject): KubeObject {
+  if (!isJsonObject(binding.status)) return binding;
+  const { aggregatedStatus: _dropped, ...status } = binding.status;
+  return { ...binding, status };
+}
+
+function refKey(ref: ObjectRef): string {
+  return `${kindId(ref.apiVersion, ref.kind)}/${ref.namespace}/${ref.name}`;
+}

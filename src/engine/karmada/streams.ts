@@ -1,0 +1,219 @@
+import {
+  type AnyResource,
+  type Cache,
+  type KubeClient,
+  type KubeObject,
+  Reflector,
+  resource,
+} from "../../kube/index.ts";
+import { type Clock, type Log, type Random, retryDelayMs } from "../../runtime/index.ts";
+import type { ObjectRef } from "../port.ts";
+
+export const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
+
+/** Kubernetes puts this label on every pod of a StatefulSet; other pods are of no interest. */
+const STATEFULSET_POD_LABEL = "statefulset.kubernetes.io/pod-name";
+
+export interface StreamOptions {
+  readonly hub: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** A member's object, or a stream's state, changed; `ref` absent: any object of that cluster may look different now. */
+  readonly changed: (cluster: string, ref: ObjectRef | undefined) => void;
+}
+
+/** What one stream from a member is worth at the moment. */
+export type StreamState =
+  | { readonly kind: "live"; readonly cache: Cache<KubeObject> }
+  /** Worked before and does not now. */
+  | { readonly kind: "broken"; readonly message: string }
+  /** Has never worked: the first list is under way, or the proxy cannot reach this cluster at all. */
+  | { readonly kind: "never"; readonly message: string };
+
+interface Stream {
+  readonly abort: AbortController;
+  reflector: Reflector<KubeObject> | undefined;
+  failure: string | undefined;
+}
+
+const KIND_RETRY_BASE_MS = 1_000;
+const KIND_RETRY_MAX_MS = 30_000;
+
+/** One watch per cluster and kind, through the hub's cluster proxy: however many applications there are. */
+export class MemberStreams {
+  readonly #options: StreamOptions;
+  readonly #streams = new Map<string, Map<string, Stream>>();
+  /** How many applications want each kind. */
+  readonly #kinds = new Map<string, { apiVersion: string; kind: string; users: number }>();
+  readonly #running = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  /** Streams run until the signal aborts. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+  }
+
+  async stopped(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  get count(): number {
+    return [...this.#streams.values()].reduce((sum, kinds) => sum + kinds.size, 0);
+  }
+
+  wantKind(apiVersion: string, kind: string): void {
+    const id = kindId(apiVersion, kind);
+    const wanted = this.#kinds.get(id);
+    if (wanted) wanted.users++;
+    else this.#kinds.set(id, { apiVersion, kind, users: 1 });
+    for (const cluster of this.#streams.keys()) this.#open(cluster);
+  }
+
+  unwantKind(apiVersion: string, kind: string): void {
+    const id = kindId(apiVersion, kind);
+    const wanted = this.#kinds.get(id);
+    if (!wanted || --wanted.users > 0) return;
+    this.#kinds.delete(id);
+    for (const kinds of this.#streams.values()) {
+      kinds.get(id)?.abort.abort(new Error("nobody reads this kind any more"));
+      kinds.delete(id);
+    }
+  }
+
+  addCluster(cluster: string): void {
+    if (!this.#streams.has(cluster)) this.#streams.set(cluster, new Map());
+    this.#open(cluster);
+  }
+
+  removeCluster(cluster: string): void {
+    for (const stream of this.#streams.get(cluster)?.values() ?? []) {
+      stream.abort.abort(new Error("the cluster left the fleet"));
+    }
+    this.#streams.delete(cluster);
+  }
+
+  state(cluster: string, apiVersion: string, kind: string): StreamState {
+    const stream = this.#streams.get(cluster)?.get(kindId(apiVersion, kind));
+    if (!stream) return { kind: "never", message: `cluster ${cluster} is not in the fleet` };
+    const { reflector } = stream;
+    if (!reflector?.health.hasSynced) {
+      return {
+        kind: "never",
+        message: reflector?.health.failure ?? stream.failure ?? `${kind} has not been listed yet`,
+      };
+    }
+    const { failure } = reflector.health;
+    return failure === undefined ? { kind: "live", cache: reflector.cache } : { kind: "broken", message: failure };
+  }
+
+  client(cluster: string): KubeClient {
+    return this.#options.hub.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy");
+  }
+
+  #open(cluster: string): void {
+    const streams = this.#streams.get(cluster);
+    const parent = this.#signal;
+    if (!streams || !parent || parent.aborted) return;
+    for (const [id, { apiVersion, kind }] of this.#kinds) {
+      if (streams.has(id)) continue;
+      const abort = new AbortController();
+      const stop = () => abort.abort(parent.reason);
+      parent.addEventListener("abort", stop, { once: true });
+      const stream: Stream = { abort, reflector: undefined, failure: undefined };
+      streams.set(id, stream);
+      const running = this.#run(cluster, apiVersion, kind, stream).finally(() => {
+        parent.removeEventListener("abort", stop);
+        this.#running.delete(running);
+      });
+      this.#running.add(running);
+    }
+  }
+
+  async #run(cluster: string, apiVersion: string, kind: string, stream: Stream): Promise<void> {
+    const { signal } = stream.abort;
+    const found = await this.#findResource(cluster, apiVersion, kind, stream);
+    if (!found) return;
+    const isPods = found.apiVersion === PODS.apiVersion && found.kind === PODS.kind;
+    const reflector = new Reflector<KubeObject>({
+      client: this.client(cluster),
+      resource: resource(found),
+      clock: this.#options.clock,
+      random: this.#options.random,
+      log: this.#options.log.with({ cluster }),
+      ...(isPods && {
+        selection: { labelSelector: STATEFULSET_POD_LABEL },
+        indexes: { owner: podOwners },
+        transform: withoutPodSpec,
+      }),
+      healthChanged: () => this.#options.changed(cluster, undefined),
+    });
+    stream.reflector = reflector;
+    const tell = (object: KubeObject) => {
+      for (const ref of isPods ? podOwnerRefs(object) : [refOfMember(object)]) this.#options.changed(cluster, ref);
+    };
+    reflector.cache.subscribe({ added: tell, updated: tell, deleted: tell });
+    await reflector.run(signal);
+  }
+
+  /** A kind that the hub does not serve yet (its CRD comes later) is asked for again, with a growing pause. */
+  async #findResource(
+    cluster: string,
+    apiVersion: string,
+    kind: string,
+    stream: Stream,
+  ): Promise<AnyResource | undefined> {
+    const { clock, hub, random } = this.#options;
+    const { signal } = stream.abort;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        return await hub.discovery.resource(apiVersion, kind, { signal });
+      } catch (error) {
+        if (signal.aborted) break;
+        stream.failure = error instanceof Error ? error.message : String(error);
+        this.#options.changed(cluster, undefined);
+        const pauseMs = retryDelayMs(attempt, KIND_RETRY_BASE_MS, KIND_RETRY_MAX_MS, random);
+        await clock.sleep(pauseMs, signal).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+}
+
+export function kindId(apiVersion: string, kind: string): string {
+  return `${apiVersion}/${kind}`;
+}
+
+function refOfMember(object: KubeObject): ObjectRef {
+  const { apiVersion, kind, metadata } = object;
+  return { apiVersion, kind, namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+/** The controllers a pod belongs to, as `apiVersion/kind/namespace/name`. */
+function podOwners(pod: KubeObject): string[] {
+  return podOwnerRefs(pod).map(ownerIndexValue);
+}
+
+export function ownerIndexValue(ref: ObjectRef): string {
+  return `${ref.apiVersion}/${ref.kind}/${ref.namespace}/${ref.name}`;
+}
+
+function podOwnerRefs(pod: KubeObject): ObjectRef[] {
+  const owners = Array.isArray(pod.metadata.ownerReferences) ? pod.metadata.ownerReferences : [];
+  return owners.flatMap((owner) => {
+    if (typeof owner !== "object" || owner === null || Array.isArray(owner) || owner.controller !== true) return [];
+    const { apiVersion, kind, name } = owner;
+    if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return [];
+    return [{ apiVersion, kind, namespace: pod.metadata.namespace ?? "", name }];
+  });
+}
+
+/** A pod's spec is most of it, and nothing here reads it: a thousand pods cost a megabyte instead of ten. */
+function withoutPodSpec(pod: KubeObject): KubeObject {
+  const { spec: _dropped, ...rest } = pod;
+  return rest as KubeObject;
+}

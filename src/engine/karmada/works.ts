@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import type { Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
+import { clusterOfNamespace, EXECUTION_FINALIZER, executionNamespace, MARKS, PROTECTION } from "./resources.ts";
+
+/** Kubernetes' limit for a name that is also used as a label's value. */
+const MAX_NAME_LENGTH = 63;
+const HASH_LENGTH = 10;
+
+/** Fits into a label, and is the same for the same application in every process. */
+export function appMark(app: { namespace: string; name: string }): string {
+  return hash(`${app.namespace}/${app.name}`);
+}
+
+/** One Work holds one manifest: Karmada merges the statuses of several into one, the last wins. */
+export function workName(app: EngineApp, ref: ObjectRef): string {
+  const suffix = hash(`${app.namespace}/${app.name}/${ref.apiVersion}/${ref.kind}/${ref.namespace}/${ref.name}`);
+  const readable = `${ref.name}-${ref.kind}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-");
+  return `${readable.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}-${suffix}`;
+}
+
+/** The Work that carries out an order; `previous` keeps what others have written on it. */
+export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObject | undefined): KubeObject {
+  const ref = refOf(order.manifest);
+  const namespace = executionNamespace(order.cluster);
+  const name = workName(app, ref);
+  const notes = Object.fromEntries(Object.entries(order.notes).map(([key, value]) => [MARKS.note + key, value]));
+  const kept = Object.fromEntries(
+    Object.entries(previous?.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(MARKS.note)),
+  );
+  return {
+    ...previous,
+    apiVersion: "work.karmada.io/v1alpha1",
+    kind: "Work",
+    metadata: {
+      ...previous?.metadata,
+      name,
+      namespace,
+      labels: { ...previous?.metadata.labels, ...PROTECTION, [MARKS.app]: appMark(app) },
+      annotations: {
+        ...kept,
+        ...notes,
+        [MARKS.appNamespace]: app.namespace,
+        [MARKS.appName]: app.name,
+        [MARKS.term]: String(order.term),
+      },
+      finalizers: withFinalizer(previous?.metadata.finalizers),
+    },
+    spec: {
+      // Whatever deletes this Work, the member's object stays; only the last step of a drain lifts it.
+      preserveResourcesOnDeletion: true,
+      workload: { manifests: [memberManifest(order, namespace, name)] },
+    },
+  };
+}
+
+/** The manifest with the marks by which Karmada's execution controller knows its Work. */
+function memberManifest(order: DispatchOrder, workNamespace: string, name: string): JsonObject {
+  const { metadata } = order.manifest;
+  return {
+    ...order.manifest,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, "karmada.io/managed": "true" },
+      annotations: {
+        ...metadata.annotations,
+        "work.karmada.io/name": name,
+        "work.karmada.io/namespace": workNamespace,
+        ...(order.takeOver && { "work.karmada.io/conflict-resolution": "overwrite" }),
+      },
+    },
+  };
+}
+
+/** Reads a Work of ours; undefined for anything else, also for one of ours that somebody has emptied. */
+export function readWork(work: KubeObject): Dispatched | undefined {
+  const { metadata } = work;
+  const cluster = clusterOfNamespace(metadata.namespace ?? "");
+  const annotations = metadata.annotations ?? {};
+  const manifest = manifestOf(work);
+  if (cluster === undefined || annotations[MARKS.appName] === undefined || manifest === undefined) return undefined;
+  const notes: Record<string, string> = {};
+  for (const [key, value] of Object.entries(annotations)) {
+    if (key.startsWith(MARKS.note)) notes[key.slice(MARKS.note.length)] = value;
+  }
+  return {
+    cluster,
+    ref: refOf(manifest),
+    manifest,
+    notes,
+    term: termOf(work),
+    version: versionOf(work),
+    uid: metadata.uid ?? "",
+    deleting: metadata.deletionTimestamp !== undefined,
+    delivery: deliveryOf(work),
+  };
+}
+
+/** Karmada's status writes move the resourceVersion, but neither the generation nor the term. */
+export function versionOf(work: KubeObject): string {
+  return `${work.metadata.uid}/${work.metadata.generation}/${termOf(work)}`;
+}
+
+export function termOf(work: KubeObject): number {
+  const term = Number(work.metadata.annotations?.[MARKS.term]);
+  return Number.isSafeInteger(term) && term >= 0 ? term : 0;
+}
+
+export function manifestOf(work: KubeObject): KubeObject | undefined {
+  const spec = isJsonObject(work.spec) ? work.spec : {};
+  const workload = isJsonObject(spec.workload) ? spec.workload : {};
+  const manifest = Array.isArray(workload.manifests) ? workload.manifests[0] : undefined;
+  return isManifest(manifest) ? manifest : undefined;
+}
+
+function isManifest(value: unknown): value is KubeObject {
+  return (
+    isJsonObject(value) &&
+    typeof value.apiVersion === "string" &&
+    typeof value.kind === "string" &&
+    isJsonObject(value.metadata) &&
+    typeof value.metadata.name === "string"
+  );
+}
+
+/** The status that Karmada reflected for the Work's one manifest. */
+export function reflectedStatus(work: KubeObject): JsonObject | undefined {
+  const status = isJsonObject(work.status) ? work.status : {};
+  const first = Array.isArray(status.manifestStatuses) ? status.manifestStatuses[0] : undefined;
+  return isJsonObject(first) && isJsonObject(first.status) ? first.status : undefined;
+}
+
+function deliveryOf(work: KubeObject): Dispatched["delivery"] {
+  const status = isJsonObject(work.status) ? work.status : {};
+  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
+  const applied = conditions.find((condition) => condition.type === "Applied");
+  if (applied === undefined) return { state: "unknown", message: "" };
+  return {
+    state: applied.status === "True" ? "delivered" : "failed",
+    message: typeof applied.message === "string" ? applied.message : "",
+  };
+}
+
+export function refOf(object: KubeObject): ObjectRef {
+  const { apiVersion, kind, metadata } = object;
+  return { apiVersion, kind, namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+function withFinalizer(finalizers: Json | undefined): string[] {
+  const others = Array.isArray(finalizers) ? finalizers.filter((finalizer) => typeof finalizer === "string") : [];
+  return [...new Set([...others, EXECUTION_FINALIZER])];
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
+}

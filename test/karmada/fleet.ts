@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { KarmadaEngine } from "../../src/engine/index.ts";
+import type { ContractFleet } from "../../src/engine/testing/contract.ts";
+import { KubeClient } from "../../src/kube/index.ts";
+import { type HttpTransport, lineLog, openHttpTransport, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { type Stack, startStack } from "./stack/stack.ts";
+
+export const MEMBERS = ["member1", "member2", "member3"];
+
+/** Real programs on a machine with two cores: generous, so that only a real failure is one. */
+const UNTIL_TIMEOUT_MS = 90_000;
+const POLL_MS = 50;
+
+export interface KarmadaFleet extends ContractFleet {
+  readonly stack: Stack;
+  readonly engine: () => KarmadaEngine;
+}
+
+/** A real Karmada of one's own, in a temporary folder, gone at the end. */
+export async function startKarmadaFleet(): Promise<KarmadaFleet> {
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-karmada-"));
+  const stack = await startStack(folder, MEMBERS, () => {});
+  const transports: HttpTransport[] = [];
+  const client = async (api: Stack["hub"]) => {
+    const transport = await openHttpTransport({ server: api.server, tls: api.tls });
+    transports.push(transport);
+    return new KubeClient({ transport, clock: systemClock, random: systemRandom });
+  };
+  const hub = await client(stack.hub);
+  const members = new Map<string, KubeClient>();
+  for (const [name, api] of stack.members) members.set(name, await client(api));
+  const log = process.env.LOCKSTEP_TEST_LOG
+    ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))
+    : silentLog;
+  return {
+    stack,
+    hub,
+    members,
+    clock: systemClock,
+    engine: () => new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log }),
+    async cut(member) {
+      stack.processes.kill(`${member}-apiserver`);
+    },
+    async mend(member) {
+      stack.processes.restart(`${member}-apiserver`);
+      await until(`${member}'s API server is back`, () => stack.members.get(member)?.ok("/readyz") ?? false);
+    },
+    until,
+    async stop() {
+      await stack.stop();
+      await Promise.all(transports.map((transport) => transport.close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + UNTIL_TIMEOUT_MS;
+  let failure: unknown;
+  while (performance.now() < deadline) {
+    try {
+      if (await condition()) return;
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+    }
+    await sleep(POLL_MS);
+  }
+  throw new Error(`after ${UNTIL_TIMEOUT_MS / 1000} s still not: ${what}${failure ? ` (${failure})` : ""}`);
+}
