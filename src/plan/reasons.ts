@@ -20,6 +20,7 @@ export const REASONS = {
   Adopting: "The cluster already runs the application; it is taken over as it is, and nothing moves.",
   AdoptedWithDifferences:
     "An adopted cluster runs something else than the template; nothing moves until a person resumes.",
+  UnknownObject: "The cluster holds an object of that name which the ledger does not know; it is not touched.",
   AdoptionNeedsPerCluster: "A running cluster can only be adopted in identity mode PerCluster.",
   // The gate of one cluster's grant.
   WaitingForDelivery: "The grant has been written; the member's object does not show it yet.",

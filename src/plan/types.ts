@@ -225,6 +225,7 @@ export interface InstanceObservation {
   /** The local name. */
   readonly name: string;
   readonly uid?: string;
+  /** The number at the end of its local name. */
   readonly ordinal?: number;
   /** Runs the revision of the live spec. Absent: unknown. */
   readonly updated?: boolean;
@@ -296,7 +297,7 @@ export interface LedgerIdentity extends Required<Omit<IdentitySettings, "cluster
   readonly app: AppIdentity;
 }
 
-/** Per cluster, in the order of index: ranges of ordinals with their state, such as "0-3 4+" or "100- 101". */
+/** Per cluster: ranges of ordinals with their state, such as "0-3 4+" (4 joins) or "100 101~" (101 leaves). */
 export type TopologyShape = Readonly<Record<ClusterName, string>>;
 
 export type InstanceState = "member" | "joining" | "leaving";
@@ -314,10 +315,12 @@ export type StepKind = "deploy" | "grow" | "shrink" | "update" | "rollback" | "t
 export interface StepInProgress {
   readonly kind: StepKind;
   readonly sinceMs: TimeMs;
-  /** Last time its figures moved. */
+  /** The last time its score rose above `best`. */
   readonly progressMs: TimeMs;
-  /** The figures at that time, to see them move. */
-  readonly figures: string;
+  /** The best score so far: a crash loop moves figures to and fro, and is no progress. */
+  readonly best: number;
+  /** Broken instances of another revision may be deleted so that a StatefulSet moves on. */
+  readonly unblock: boolean;
   /** Members of this cluster that were unavailable before the step. */
   readonly unavailableBefore: number;
 }
@@ -333,7 +336,7 @@ export interface ClusterEntry {
   readonly instances: readonly InstanceRecord[];
   /** Null: nothing granted (reserved, drained or released). */
   readonly grant: Grant | null;
-  /** What the instances below the grant's partition run. */
+  /** The last revision that all its instances completed: what those below the partition, or not yet updated, run. */
   readonly baseRevision: RevisionId | null;
   /** The highest epoch ever given here; survives a drain, so that epochs never repeat. */
   readonly epoch: number;
@@ -345,8 +348,12 @@ export interface ClusterEntry {
   /** The gate opened and was held for this grant's revision, replicas and partition. */
   readonly done: boolean;
   readonly step: StepInProgress | null;
+  /** The most instances it ever held: below that, an old volume may exist. */
+  readonly highWater: number;
   /** The last time a drifted object was written again. */
   readonly reassertedAtMs: TimeMs | null;
+  /** Since when it has not been both Ready and observed. */
+  readonly awaySinceMs: TimeMs | null;
   /** When it was declared lost; null when it is not. */
   readonly lostAtMs: TimeMs | null;
   /** Its instances are confirmed removed from the application: they vote no longer. */
@@ -400,6 +407,8 @@ export interface PlanResult {
   readonly steps: readonly Step[];
   readonly waiting: readonly Waiting[];
   readonly figures: Figures;
+  /** Being deleted, and nothing is left to do: the finalizer may go. */
+  readonly finished: boolean;
   /** When time alone may change the answer. */
   readonly requeueAt?: TimeMs;
 }
@@ -461,6 +470,9 @@ export interface FoundGrant {
   readonly baseRevision: RevisionId | null;
   readonly currentRevision: RevisionId | null;
   readonly identity: LedgerIdentity;
+  /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given anew. */
+  readonly nextIndex: number;
+  readonly nextOrdinal: number;
   /** The view of `grant.topologyVersion`. */
   readonly topology: TopologyShape;
 }

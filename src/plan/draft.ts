@@ -1,0 +1,190 @@
+import type { Evidence, ReasonCode, Waiting } from "./reasons.ts";
+import { clustersByIndex, currentShape, sameShape } from "./topology.ts";
+import type {
+  Action,
+  ClusterEntry,
+  ClusterName,
+  Grant,
+  Intent,
+  Ledger,
+  LedgerIdentity,
+  Observations,
+  Step,
+  StepInProgress,
+  StepKind,
+  TimeMs,
+  TopologyShape,
+} from "./types.ts";
+import type { ClusterView } from "./view.ts";
+
+/** The ledger while one plan call works on it. Entries are replaced, never changed, so the input stays as it was. */
+export type DraftLedger = { -readonly [K in keyof Ledger]: Ledger[K] } & {
+  clusters: Record<ClusterName, ClusterEntry>;
+  topologies: Record<string, TopologyShape>;
+  replacements: Record<ClusterName, Readonly<Record<ClusterName, number>>>;
+};
+
+/** Everything one pass of the planner reads and writes. */
+export class Draft {
+  readonly intent: Intent;
+  readonly observations: Observations;
+  readonly nowMs: TimeMs;
+  readonly ledger: DraftLedger;
+  readonly identity: LedgerIdentity;
+  /** Counts changes; a pass that makes none is the last. */
+  changes = 0;
+  readonly steps: Step[] = [];
+  waiting: Waiting[] = [];
+  actions: Action[] = [];
+  /** What settle saw, per cluster; later stages of the pass read it. */
+  views = new Map<ClusterName, ClusterView>();
+  requeueAtMs: TimeMs | undefined;
+  #order: ClusterName[] | undefined;
+
+  constructor(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs, identity: LedgerIdentity) {
+    this.intent = intent;
+    this.observations = observations;
+    this.nowMs = nowMs;
+    this.identity = identity;
+    this.ledger = {
+      ...ledger,
+      identity,
+      clusters: { ...ledger.clusters },
+      topologies: { ...ledger.topologies },
+      replacements: { ...ledger.replacements },
+    };
+  }
+
+  /** What an earlier pass concluded from a state that has changed since. */
+  startPass(): void {
+    this.waiting = [];
+    this.actions = [];
+    this.views = new Map();
+    this.requeueAtMs = undefined;
+  }
+
+  /** Clusters in the global order. */
+  get order(): readonly ClusterName[] {
+    this.#order ??= clustersByIndex(this.ledger);
+    return this.#order;
+  }
+
+  entry(cluster: ClusterName): ClusterEntry {
+    const found = this.ledger.clusters[cluster];
+    if (!found) throw new Error(`cluster ${cluster} is not in the ledger`);
+    return found;
+  }
+
+  addCluster(cluster: ClusterName, entry: ClusterEntry): void {
+    this.ledger.clusters[cluster] = entry;
+    this.#order = undefined;
+    this.changes++;
+  }
+
+  /** Replaces fields of an entry; a patch that changes nothing is no change. */
+  patch(cluster: ClusterName, patch: Partial<ClusterEntry>): ClusterEntry {
+    const before = this.entry(cluster);
+    const after = { ...before, ...patch };
+    if (
+      Object.keys(patch).some((key) => !Object.is(before[key as keyof ClusterEntry], after[key as keyof ClusterEntry]))
+    ) {
+      this.ledger.clusters[cluster] = after;
+      this.changes++;
+    }
+    return after;
+  }
+
+  set<K extends keyof Ledger>(key: K, value: DraftLedger[K]): void {
+    if (Object.is(this.ledger[key], value)) return;
+    this.ledger[key] = value;
+    this.changes++;
+  }
+
+  wait(
+    code: ReasonCode,
+    cluster: ClusterName | undefined,
+    message: string,
+    remedy: string,
+    evidence: readonly Evidence[] = [],
+  ): void {
+    this.waiting.push(
+      cluster === undefined ? { code, message, evidence, remedy } : { code, cluster, message, evidence, remedy },
+    );
+  }
+
+  wakeAt(atMs: TimeMs | undefined): void {
+    if (atMs === undefined || atMs <= this.nowMs) return;
+    if (this.requeueAtMs === undefined || atMs < this.requeueAtMs) this.requeueAtMs = atMs;
+  }
+
+  /** [I7] The newest version, raised first if the topology changed since. */
+  topologyVersion(): number {
+    const shape = currentShape(this.ledger, this.order);
+    if (!sameShape(this.ledger.topologies[String(this.ledger.topologyVersion)], shape)) {
+      this.set("topologyVersion", this.ledger.topologyVersion + 1);
+      this.ledger.topologies[String(this.ledger.topologyVersion)] = shape;
+    }
+    return this.ledger.topologyVersion;
+  }
+
+  /**
+   * [G2] Writes a grant: the only way by which a cluster is told anything. Every write raises the cluster's epoch and
+   * carries the newest topology. A content that differs from what was verified has to be verified again.
+   */
+  write(cluster: ClusterName, content: GrantContent, step: StepRequest): Grant {
+    const before = this.entry(cluster);
+    const epoch = before.epoch + 1;
+    const grant: Grant = {
+      cluster,
+      revision: content.revision,
+      replicas: content.replicas,
+      partition: Math.min(content.partition, content.replicas),
+      processor: content.processor,
+      topologyVersion: this.topologyVersion(),
+      ...(content.transferLeaderTo === undefined ? {} : { transferLeaderTo: content.transferLeaderTo }),
+      epoch,
+      start: before.start,
+      initialClusterState: content.initialClusterState,
+      onDelete: content.onDelete,
+    };
+    const verified = before.done && before.grant !== null && sameContent(before.grant, grant) && !step.verifyAgain;
+    this.patch(cluster, {
+      grant,
+      epoch,
+      turn: grant.processor ? "held" : before.turn === "none" && !step.verifyAgain ? "none" : "returning",
+      ackedAtMs: null,
+      openSinceMs: null,
+      done: verified,
+      step: step.progress === undefined ? before.step : step.progress,
+    });
+    this.steps.push({ cluster, kind: step.kind, epoch, why: step.why });
+    return grant;
+  }
+
+  /** A step's own clock, started now. */
+  startStep(kind: StepKind, cluster: ClusterName, unblock = false): StepInProgress {
+    const unavailableBefore = this.views.get(cluster)?.unavailable ?? 0;
+    return { kind, sinceMs: this.nowMs, progressMs: this.nowMs, best: 0, unblock, unavailableBefore };
+  }
+}
+
+export type GrantContent = Pick<
+  Grant,
+  "revision" | "replicas" | "partition" | "processor" | "transferLeaderTo" | "initialClusterState" | "onDelete"
+>;
+
+export interface StepRequest {
+  readonly kind: Step["kind"];
+  readonly why: string;
+  /** Undefined: the step in progress goes on. Null: none is in progress any more. */
+  readonly progress?: StepInProgress | null;
+  /** Whatever was verified before does not count any more. */
+  readonly verifyAgain?: boolean;
+}
+
+/** What a member's operator acts upon; the rest of a grant only informs it. */
+export function sameContent(a: Grant, b: Grant): boolean {
+  return (
+    a.revision === b.revision && a.replicas === b.replicas && a.partition === b.partition && a.onDelete === b.onDelete
+  );
+}

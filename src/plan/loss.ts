@@ -1,0 +1,167 @@
+import type { Draft, GrantContent } from "./draft.ts";
+import { instanceKey } from "./identity.ts";
+import type { ClusterEntry, ClusterName, TimeMs } from "./types.ts";
+import { isReadyInFleet, observationOf } from "./view.ts";
+
+const SECOND_MS = 1000;
+
+/** [C1] Who is away, since when, and who is declared lost or has come back. Runs before anything is counted. */
+export function noteReach(draft: Draft): void {
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    const observation = observationOf(draft, cluster);
+    if (isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable") {
+      if (entry.lostAtMs !== null && entry.instances.length > 0) draft.patch(cluster, { returned: true });
+      if (entry.removedByLoss && votesAgain(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: false });
+      draft.patch(cluster, { awaySinceMs: null, lostAtMs: null });
+      continue;
+    }
+    const awaySinceMs = entry.awaySinceMs ?? awaySince(draft, cluster);
+    draft.patch(cluster, { awaySinceMs });
+    if (entry.lostAtMs === null && isLost(draft, cluster, awaySinceMs)) draft.patch(cluster, { lostAtMs: draft.nowMs });
+    if (draft.entry(cluster).lostAtMs !== null) noteRemoved(draft, cluster);
+  }
+}
+
+/**
+ * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or if
+ * nothing was put in their place and the application does not say otherwise: a larger majority is the safer error.
+ */
+function votesAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
+  const { membership } = draft.observations;
+  if (!membership || membership.members.length === 0) return !draft.ledger.replacements[cluster];
+  const listed = new Set(membership.members);
+  return entry.instances.some(({ ordinal }) => listed.has(instanceKey(draft.identity, cluster, entry, ordinal)));
+}
+
+function awaySince(draft: Draft, cluster: ClusterName): TimeMs {
+  const fact = draft.intent.fleet[cluster];
+  const observation = observationOf(draft, cluster);
+  const candidates = [
+    fact && fact.state !== "Ready" ? fact.sinceMs : undefined,
+    observation.kind === "unreachable" ? observation.sinceMs : undefined,
+  ];
+  let since = draft.nowMs;
+  for (const each of candidates) if (each !== undefined && each < since) since = each;
+  return since;
+}
+
+function isLost(draft: Draft, cluster: ClusterName, awaySinceMs: TimeMs): boolean {
+  if (draft.intent.requests.confirmedLost.includes(cluster)) return true;
+  if (draft.intent.fleet[cluster]?.state === "Gone") return true;
+  const lostAtMs = awaySinceMs + draft.intent.failover.afterSeconds * SECOND_MS;
+  draft.wakeAt(lostAtMs);
+  return draft.nowMs >= lostAtMs;
+}
+
+/** [C4] Its instances stop voting on evidence only: the application's own list, or a person's word. */
+function noteRemoved(draft: Draft, cluster: ClusterName): void {
+  const entry = draft.entry(cluster);
+  if (entry.removedByLoss || entry.instances.length === 0) return;
+  const confirmed = draft.intent.requests.confirmedLost.includes(cluster);
+  if (confirmed || applicationRemoved(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: true });
+}
+
+function applicationRemoved(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
+  const { membership } = draft.observations;
+  // A list from before the loss proves nothing, and an empty one is no answer.
+  if (!membership || membership.members.length === 0 || membership.atMs < (entry.awaySinceMs ?? draft.nowMs))
+    return false;
+  const listed = new Set(membership.members);
+  if (entry.instances.some(({ ordinal }) => listed.has(instanceKey(draft.identity, cluster, entry, ordinal))))
+    return false;
+  return draft.order.some((other) => {
+    const held = draft.entry(other);
+    return (
+      other !== cluster &&
+      held.instances.some(({ ordinal }) => listed.has(instanceKey(draft.identity, other, held, ordinal)))
+    );
+  });
+}
+
+/**
+ * [C3] A lost cluster's turn is taken away, so that it does not go on when it comes back at somebody else's turn. Nothing
+ * else is changed for it.
+ */
+export function takeTurnsOfLost(draft: Draft): void {
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (entry.lostAtMs === null || entry.turn !== "held" || !entry.grant) continue;
+    draft.write(cluster, withoutTurn(entry.grant), {
+      kind: "return-turn",
+      why: "the cluster is lost; the rest goes on",
+      progress: null,
+    });
+  }
+}
+
+/** The same grant without the turn. */
+export function withoutTurn(grant: GrantContent): GrantContent {
+  const { transferLeaderTo: _, ...rest } = grant;
+  return { ...rest, processor: false };
+}
+
+/** [C5] Where the instances of a cluster that is confirmed removed are put, decided once and kept. */
+export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterName, number>): void {
+  for (const cluster of Object.keys(draft.ledger.replacements)) {
+    const wanted = scheduled.get(cluster) ?? 0;
+    const entry = draft.ledger.clusters[cluster];
+    if (wanted === 0 || !entry?.removedByLoss) setReplacement(draft, cluster, undefined);
+  }
+  if (draft.intent.failover.policy !== "Replace") return;
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    const wanted = Math.min(scheduled.get(cluster) ?? 0, entry.instances.length);
+    if (!entry.removedByLoss || entry.lostAtMs === null || wanted === 0 || draft.ledger.replacements[cluster]) continue;
+    const placed = place(draft, scheduled, wanted);
+    if (placed) setReplacement(draft, cluster, placed);
+    else {
+      draft.wait(
+        "ReplacementUnplaceable",
+        cluster,
+        `${wanted} instances should be replaced, and no Ready cluster of the schedule can take them`,
+        "Add a cluster to the topology, or bring one back.",
+      );
+    }
+  }
+}
+
+function setReplacement(draft: Draft, cluster: ClusterName, placed: Record<ClusterName, number> | undefined): void {
+  const next = { ...draft.ledger.replacements };
+  if (placed) next[cluster] = placed;
+  else delete next[cluster];
+  draft.set("replacements", next);
+}
+
+/** The smallest Ready cluster first, ties by the global order. */
+function place(
+  draft: Draft,
+  scheduled: ReadonlyMap<ClusterName, number>,
+  count: number,
+): Record<ClusterName, number> | undefined {
+  const sizes = new Map<ClusterName, number>();
+  for (const cluster of draft.order) {
+    const fact = draft.intent.fleet[cluster];
+    const wanted = scheduled.get(cluster) ?? 0;
+    if (wanted > 0 && fact?.state === "Ready" && !fact.cordoned && !draft.entry(cluster).removedByLoss)
+      sizes.set(cluster, wanted);
+  }
+  for (const each of Object.values(draft.ledger.replacements)) {
+    for (const [cluster, more] of Object.entries(each)) {
+      const size = sizes.get(cluster);
+      if (size !== undefined) sizes.set(cluster, size + more);
+    }
+  }
+  const placed: Record<ClusterName, number> = {};
+  for (let i = 0; i < count; i++) {
+    let best: ClusterName | undefined;
+    for (const [cluster, size] of sizes) {
+      const full = draft.identity.mode !== "Dense" && size >= draft.identity.blockSize;
+      if (!full && (best === undefined || size < (sizes.get(best) ?? 0))) best = cluster;
+    }
+    if (best === undefined) return undefined;
+    placed[best] = (placed[best] ?? 0) + 1;
+    sizes.set(best, (sizes.get(best) ?? 0) + 1);
+  }
+  return placed;
+}

@@ -1,0 +1,193 @@
+import type { Desired } from "./desired.ts";
+import type { Draft } from "./draft.ts";
+import { localName, nextDense, nextInRange } from "./identity.ts";
+import type { RolloutView } from "./rollout.ts";
+import type { Target } from "./target.ts";
+import type { ClusterEntry, ClusterName, InstanceRecord } from "./types.ts";
+import { localOrdinal, observationOf, viewIn } from "./view.ts";
+
+/** [S6] Clusters with a membership change under way: a joiner or a leaver that is not settled. */
+export function busyClusters(draft: Draft): Set<ClusterName> {
+  const busy = new Set<ClusterName>();
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (entry.lostAtMs !== null || entry.removedByLoss || entry.done || !entry.grant) continue;
+    if (entry.instances.some(({ state }) => state !== "member")) busy.add(cluster);
+  }
+  return busy;
+}
+
+/** [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained empty. */
+export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName | undefined {
+  return draft.order.find((other) => {
+    const { turn, lostAtMs, grant, done } = draft.entry(other);
+    return other !== cluster && turn !== "none" && lostAtMs === null && !(grant?.replicas === 0 && done);
+  });
+}
+
+/** Whether a cluster can take new instances at all; if not, the reason is reported. */
+export function canHost(draft: Draft, cluster: ClusterName): boolean {
+  const view = viewIn(draft, cluster);
+  const entry = draft.entry(cluster);
+  const fact = draft.intent.fleet[cluster];
+  if (view.reach !== "ready") {
+    if (!entry.grant) {
+      draft.wait(
+        "ClusterNotReady",
+        cluster,
+        "new instances wait until it is Ready and observed",
+        "Bring the cluster back.",
+        [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }],
+      );
+    }
+    return false;
+  }
+  if (fact?.state === "Ready" && fact.cordoned) {
+    draft.wait("ClusterCordoned", cluster, fact.cordoned, "Remove the taint, or schedule the instances elsewhere.");
+    return false;
+  }
+  if (!entry.grant && view.present) {
+    const baseline = Object.hasOwn(draft.intent.baselines, cluster);
+    if (baseline && view.present.live.epoch === undefined) return false;
+    draft.wait(
+      "UnknownObject",
+      cluster,
+      "an object of that name exists there, and the ledger has given it no grant",
+      "If Lockstep dispatched it, have the ledger rebuilt; if not, adopt it or remove it.",
+      [{ object: cluster, field: "epoch", value: `${view.present.live.epoch ?? "absent"}` }],
+    );
+    return false;
+  }
+  return true;
+}
+
+/** [I2] [I3] [I5] The next instance's ordinal, or undefined with the reason reported. */
+export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefined {
+  const { identity } = draft;
+  const entry = draft.entry(cluster);
+  if (identity.mode === "Dense") {
+    return nextDense(draft.ledger, identity, cluster, (ordinal, holder) => volumeMaySurvive(draft, holder, ordinal));
+  }
+  const next = nextInRange(identity, entry);
+  if (next.kind === "blockFull") {
+    draft.wait(
+      "BlockExhausted",
+      cluster,
+      `it holds ${entry.instances.length} instances, all that its block of ${identity.blockSize} has room for`,
+      "Schedule further instances on other clusters; blockSize cannot be changed for a running application.",
+    );
+    return undefined;
+  }
+  if (
+    identity.mode === "Blocks" &&
+    next.reusesVolume &&
+    !identity.reuseVolumes &&
+    volumeMaySurvive(draft, cluster, next.ordinal)
+  ) {
+    draft.wait(
+      "VolumeSurvives",
+      cluster,
+      `a volume of ordinal ${next.ordinal} may survive, and identity.reuseVolumes is false`,
+      "Delete the old volume, or set identity.reuseVolumes: true to have it reused.",
+      [{ object: cluster, field: "volume", value: localName(identity, entry, next.ordinal) }],
+    );
+    return undefined;
+  }
+  return next.ordinal;
+}
+
+function volumeMaySurvive(draft: Draft, cluster: ClusterName, ordinal: number): boolean {
+  const observation = observationOf(draft, cluster);
+  const known = observation.kind === "unreachable" ? undefined : observation.volumes;
+  return known === undefined || known.includes(ordinal);
+}
+
+/** Records the joiner. */
+export function addInstance(draft: Draft, cluster: ClusterName, ordinal: number): InstanceRecord[] {
+  const { instances, highWater } = draft.entry(cluster);
+  const joined: InstanceRecord[] = [...instances, { ordinal, state: "joining" }];
+  if (draft.identity.mode === "Dense") {
+    joined.sort((a, b) => a.ordinal - b.ordinal);
+    if (ordinal >= draft.ledger.nextOrdinal) draft.set("nextOrdinal", ordinal + 1);
+    else
+      draft.set(
+        "retired",
+        draft.ledger.retired.filter((each) => each.ordinal !== ordinal),
+      );
+  }
+  draft.patch(cluster, { instances: joined, highWater: Math.max(highWater, joined.length) });
+  return joined;
+}
+
+/**
+ * [S7] What a new instance is created from. In a cluster that holds instances already: what that cluster runs. In a new
+ * one: the rollout's revision, if its wave is open and nothing holds the rollout; otherwise what the rollout started from.
+ */
+export function newcomerRevision(
+  draft: Draft,
+  target: Target,
+  rollout: RolloutView | null,
+  cluster: ClusterName,
+  ordinal: number,
+): string | null {
+  const { grant, instances } = draft.entry(cluster);
+  if (grant && instances.length > 0) return grant.revision;
+  if (!rollout) return target.revision;
+  const { to, from, kind } = rollout.rollout;
+  if (kind === "rollback" || from === null) return to;
+  const trusted = (rollout.held === null || rollout.held === "WindowClosed") && rollout.isOpen(cluster);
+  return trusted && !isBelowPartition(draft, ordinal) ? to : from;
+}
+
+function isBelowPartition(draft: Draft, ordinal: number): boolean {
+  const { update } = draft.intent;
+  if (update.type !== "RollingUpdate" || update.partition === 0) return false;
+  let rank = 0;
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (!entry.removedByLoss) for (const each of entry.instances) if (each.ordinal < ordinal) rank++;
+  }
+  return rank < update.partition;
+}
+
+/** [S8] The instance that leaves next: always the one with the cluster's highest ordinal. */
+export function topInstance(entry: ClusterEntry): InstanceRecord | undefined {
+  return entry.instances.findLast(({ state }) => state !== "leaving");
+}
+
+/** Whether taking the top instance away may take a ready one. Not known is as good as ready. */
+export function topMayBeReady(draft: Draft, cluster: ClusterName, ordinal: number): boolean {
+  const { present, ready, voters } = viewIn(draft, cluster);
+  if (voters === 0 || ready === 0) return false;
+  const entry = draft.entry(cluster);
+  const i = entry.instances.findIndex((each) => each.ordinal === ordinal);
+  const seen = present?.instances?.find((each) => each.ordinal === localOrdinal(draft, entry, i));
+  return seen ? seen.ready : true;
+}
+
+/** Instances that count towards a cluster's desired number. */
+export function heldCount(entry: ClusterEntry): number {
+  let held = 0;
+  for (const { state } of entry.instances) if (state !== "leaving") held++;
+  return held;
+}
+
+/** [S4] Additions that are still outstanding anywhere. */
+export function outstandingAdditions(draft: Draft, desired: Desired): number {
+  let outstanding = 0;
+  for (const [cluster, wanted] of desired) {
+    const entry = draft.ledger.clusters[cluster];
+    outstanding += Math.max(0, wanted - (entry ? heldCount(entry) : 0));
+    for (const { state } of entry?.instances ?? []) if (state === "joining" && !entry?.done) outstanding++;
+  }
+  return outstanding;
+}
+
+export function memberTotal(draft: Draft): number {
+  let members = 0;
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (!entry.removedByLoss) for (const { state } of entry.instances) if (state === "member") members++;
+  }
+  return members;
+}

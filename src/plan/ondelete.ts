@@ -1,0 +1,51 @@
+import type { Draft } from "./draft.ts";
+import type { Target } from "./target.ts";
+import type { ClusterName } from "./types.ts";
+import { viewIn } from "./view.ts";
+
+/**
+ * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person deletes
+ * comes back on it. No turn is needed, so no budget is spent.
+ */
+export function handOut(draft: Draft, target: Target, drains: (cluster: ClusterName) => boolean): void {
+  const to = target.revision;
+  if (to === null || !target.settled || draft.ledger.halt) return;
+  const { protocol } = draft.intent.workload;
+  let allUpdated = true;
+  for (const cluster of draft.order) {
+    const { grant, instances, removedByLoss, turn, done } = draft.entry(cluster);
+    const view = viewIn(draft, cluster);
+    if (!grant || instances.length === 0 || removedByLoss || view.reach === "lost" || drains(cluster)) continue;
+    if (grant.revision === to) {
+      const updated = view.present?.counts.updated ?? view.present?.report?.updated;
+      if (!done || (grant.onDelete && (updated ?? 0) < grant.replicas)) allUpdated = false;
+      continue;
+    }
+    allUpdated = false;
+    if (view.reach !== "ready") continue;
+    if (protocol === "ignorant") {
+      draft.wait(
+        "OnDeleteUnsupported",
+        cluster,
+        `revision ${to} is not granted: the operator would act on it at once`,
+        "Use RollingUpdate, or an operator on the contract.",
+      );
+      continue;
+    }
+    if (turn !== "none") continue;
+    draft.write(
+      cluster,
+      {
+        ...grant,
+        revision: to,
+        partition: protocol === "statefulset" ? 0 : grant.replicas,
+        processor: false,
+        onDelete: true,
+      },
+      { kind: "update", why: "OnDelete: granted, and nobody restarts anything for it", progress: null },
+    );
+  }
+  draft.set("rollout", null);
+  if (allUpdated && draft.order.some((cluster) => draft.entry(cluster).grant !== null))
+    draft.set("currentRevision", to);
+}

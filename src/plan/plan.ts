@@ -1,0 +1,132 @@
+import { adopt } from "./adopt.ts";
+import { maxUnavailableOf } from "./budget.ts";
+import { deployStatic } from "./deploy.ts";
+import { desiredOf, registerClusters, scheduledTotal } from "./desired.ts";
+import { Draft } from "./draft.ts";
+import { detectFailures } from "./failure.ts";
+import { figuresOf } from "./figures.ts";
+import { fixIdentity } from "./identity.ts";
+import { leaderOf } from "./leader.ts";
+import { noteReach, takeTurnsOfLost } from "./loss.ts";
+import { busyClusters } from "./member.ts";
+import { handOut } from "./ondelete.ts";
+import { preflight } from "./preflight.ts";
+import { Tally } from "./quorum.ts";
+import { type RolloutView, trackRollout } from "./rollout.ts";
+import { type ScaleOutcome, scale } from "./scale.ts";
+import { reportReach, settle } from "./settle.ts";
+import { resolveTarget, reviewHalt, type Target } from "./target.ts";
+import { release, tearDown } from "./teardown.ts";
+import { pruneTopologies, removeDrained, returnTurns, sweepTopology, unblockStatefulSets } from "./turns.ts";
+import type { ClusterName, Grant, Intent, Ledger, Observations, PlanResult, TimeMs } from "./types.ts";
+import { startUpdates } from "./update.ts";
+
+/**
+ * A pass works on the views of its start; when it changes the ledger, another pass looks again. Each pass that changes
+ * something gives a grant, opens a gate or moves a mark that only rises, so few are needed; the bound guards against a
+ * mistake in a rule, and a caller that plans again goes on from where it stopped.
+ */
+const PASSES_MAX = 64;
+
+/**
+ * Decides everything that may happen now. Pure: the same arguments give the same result, no argument is changed, and planning
+ * again on the result with the same observations changes nothing more.
+ */
+export function plan(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs): PlanResult {
+  const draft = new Draft(intent, ledger, observations, nowMs, ledger.identity ?? fixIdentity(intent));
+  let outcome: PassOutcome = { target: null, finished: false };
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    const before = draft.changes;
+    draft.startPass();
+    outcome = onePass(draft);
+    if (draft.changes === before) break;
+  }
+  for (const { severity, code, field, message, remedy } of preflight(intent, ledger)) {
+    if (severity === "error") draft.wait(code, undefined, `spec.${field}: ${message}`, remedy);
+  }
+  pruneTopologies(draft);
+  const grants: Grant[] = [];
+  for (const cluster of draft.order) {
+    const { grant } = draft.entry(cluster);
+    if (grant) grants.push(grant);
+  }
+  return {
+    ledger: { ...draft.ledger },
+    grants,
+    actions: draft.actions,
+    steps: draft.steps,
+    waiting: draft.waiting,
+    figures: figuresOf(draft, outcome.target),
+    finished: outcome.finished,
+    ...(draft.requeueAtMs === undefined ? {} : { requeueAt: draft.requeueAtMs }),
+  };
+}
+
+interface PassOutcome {
+  readonly target: Target | null;
+  readonly finished: boolean;
+}
+
+/** One look at the world. It ends early when it changed what its own views rest on; the next pass goes on. */
+function onePass(draft: Draft): PassOutcome {
+  const started = draft.changes;
+  const changed = () => draft.changes !== started;
+  if (!draft.intent.deletion) registerClusters(draft);
+  noteReach(draft);
+  settle(draft);
+  reportReach(draft);
+  takeTurnsOfLost(draft);
+  if (draft.intent.deletion) {
+    const finished = draft.intent.deletion.policy === "Release" ? release(draft) : tearDown(draft);
+    return { target: null, finished };
+  }
+  const target = resolveTarget(draft);
+  if (target.frozen) {
+    returnTurns(draft, new Set());
+    return { target, finished: false };
+  }
+  adopt(draft, target);
+  if (changed()) return { target, finished: false };
+  const desired = desiredOf(draft);
+  const drains = (cluster: ClusterName) => desired !== undefined && (desired.get(cluster) ?? 0) === 0;
+  reviewHalt(draft, target);
+  detectFailures(draft, target);
+  if (changed()) return { target, finished: false };
+
+  const tally = new Tally(draft, maxUnavailableOf(draft.intent, scheduledTotal(draft)));
+  const turns = { draft, tally, leader: leaderOf(draft), target };
+  const { update } = draft.intent;
+  const rollout = update.type === "RollingUpdate" ? trackRollout(draft, update, target, drains) : null;
+  const still = draft.ledger.halt?.code === "AdoptedWithDifferences";
+  const keep = new Set<ClusterName>();
+  const updateSteps = (limits: Pick<ScaleOutcome, "membershipFirst" | "busy">, view: RolloutView | null) => {
+    if (update.type === "OnDelete") handOut(draft, target, drains);
+    else if (view) for (const cluster of startUpdates(turns, update, view, limits)) keep.add(cluster);
+  };
+  // [F3] A rollback goes before membership; otherwise membership goes before the next update step.
+  const back = rollout?.rollout.kind === "rollback";
+  if (back && !changed()) {
+    updateSteps({ membershipFirst: false, busy: busyWithQuorum(draft) }, rollout);
+    if (changed()) return { target, finished: false };
+  }
+  let limits: Pick<ScaleOutcome, "membershipFirst" | "busy"> = { membershipFirst: false, busy: busyWithQuorum(draft) };
+  if (desired && !still && !changed()) {
+    deployStatic(turns, desired, rollout);
+    if (changed()) return { target, finished: false };
+    const scaled = scale(turns, desired, rollout);
+    for (const cluster of scaled.keep) keep.add(cluster);
+    limits = scaled;
+  }
+  if (changed()) return { target, finished: false };
+  if (!back) updateSteps(limits, rollout);
+  returnTurns(draft, keep);
+  removeDrained(draft);
+  unblockStatefulSets(draft);
+  if (!changed()) sweepTopology(draft);
+  return { target, finished: false };
+}
+
+/** Without a majority to keep, membership changes hold nobody up. */
+function busyWithQuorum(draft: Draft): Set<ClusterName> {
+  return draft.intent.quorum === "None" ? new Set() : busyClusters(draft);
+}

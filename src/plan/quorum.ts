@@ -1,0 +1,88 @@
+import type { Draft } from "./draft.ts";
+import type { Evidence } from "./reasons.ts";
+import type { ClusterName } from "./types.ts";
+import { viewIn } from "./view.ts";
+
+export function majorityOf(voters: number): number {
+  return Math.floor(voters / 2) + 1;
+}
+
+/**
+ * The arithmetic of one pass: what is ready, what may go down, what the next step may cost. Steps that the pass starts are
+ * charged to it, so that two grants of one plan never spend the same instance.
+ */
+export class Tally {
+  readonly #draft: Draft;
+  /** [Q1] Instances granted and not confirmed removed, lost ones included. */
+  voters = 0;
+  ready = 0;
+  /** [Q5] Members not ready, in clusters that are not lost. */
+  unavailable = 0;
+  readonly maxUnavailable: number;
+  #pending = 0;
+  readonly #pendingOf = new Map<ClusterName, number>();
+
+  constructor(draft: Draft, maxUnavailable: number) {
+    this.#draft = draft;
+    this.maxUnavailable = maxUnavailable;
+    for (const cluster of draft.order) {
+      const view = viewIn(draft, cluster);
+      this.voters += view.voters;
+      this.ready += view.ready;
+      if (view.reach !== "lost") this.unavailable += view.unavailable;
+      this.#pending += view.pending;
+      if (view.pending > 0) this.#pendingOf.set(cluster, view.pending);
+    }
+  }
+
+  get pending(): number {
+    return this.#pending;
+  }
+
+  get majority(): number {
+    return majorityOf(this.voters);
+  }
+
+  /** [Q7] The majority is all: every restart stops the application for a moment. */
+  get notFaultTolerant(): boolean {
+    return this.voters > 0 && this.voters <= 2;
+  }
+
+  pendingElsewhere(cluster: ClusterName): number {
+    return this.#pending - (this.#pendingOf.get(cluster) ?? 0);
+  }
+
+  /** A step of this cost starts in the cluster; what it already held is replaced by it. */
+  charge(cluster: ClusterName, cost: number): void {
+    const held = this.#pendingOf.get(cluster) ?? 0;
+    const charged = Math.max(held, cost);
+    this.#pending += charged - held;
+    this.#pendingOf.set(cluster, charged);
+  }
+
+  /** [Q8] May a step that takes up to `cost` ready instances of this cluster down start? */
+  keepsMajority(cluster: ClusterName, cost: number): boolean {
+    if (cost === 0 || this.#draft.intent.quorum === "None") return true;
+    const elsewhere = this.pendingElsewhere(cluster);
+    if (this.ready - elsewhere - cost >= this.majority) return true;
+    return this.notFaultTolerant && cost === 1 && elsewhere === 0 && this.ready === this.voters;
+  }
+
+  /** [Q9] May a voter be added? The majority must be ready even while the joiner is not. */
+  toleratesJoiner(cluster: ClusterName): boolean {
+    if (this.voters === 0 || this.#draft.intent.quorum === "None") return true;
+    const elsewhere = this.pendingElsewhere(cluster);
+    if (this.ready - elsewhere >= majorityOf(this.voters + 1)) return true;
+    return this.notFaultTolerant && elsewhere === 0 && this.ready === this.voters;
+  }
+
+  evidence(): Evidence[] {
+    const object = "all clusters";
+    return [
+      { object, field: "voters", value: `${this.voters}` },
+      { object, field: "majority", value: `${this.majority}` },
+      { object, field: "ready", value: `${this.ready}` },
+      { object, field: "may still go down", value: `${this.#pending}` },
+    ];
+  }
+}

@@ -1,0 +1,137 @@
+import type { Draft } from "./draft.ts";
+import type { Leader } from "./leader.ts";
+import type { Tally } from "./quorum.ts";
+import { type Part, partsOf } from "./share.ts";
+import type { Target } from "./target.ts";
+import type { ClusterName, RollingUpdate, Rollout } from "./types.ts";
+import { advanceWaves, allWaves, waveIndex } from "./waves.ts";
+
+/** One rollout as this pass sees it. */
+export interface RolloutView {
+  readonly rollout: Rollout;
+  readonly parts: readonly Part[];
+  /** [W6] Whether the cluster's wave has been reached. A rollback knows no waves. */
+  readonly isOpen: (cluster: ClusterName) => boolean;
+  /** Why no new step may start anywhere, already reported; null: steps may start. */
+  readonly held: "Paused" | "Halted" | "WindowClosed" | "Unsettled" | null;
+}
+
+export interface Turns {
+  readonly draft: Draft;
+  readonly tally: Tally;
+  readonly leader: Leader;
+  readonly target: Target;
+}
+
+/**
+ * [U2] Begins, turns and ends the rollout as target and clusters demand. Returns null when every cluster that can be reached
+ * runs the target.
+ */
+export function trackRollout(
+  draft: Draft,
+  update: RollingUpdate,
+  target: Target,
+  drains: (cluster: ClusterName) => boolean,
+): RolloutView | null {
+  if (target.revision === null) return null;
+  const begun = beginOrTurn(draft, update, target.revision);
+  if (!begun) return null;
+  const parts = partsOf(draft, begun, update.partition, drains);
+  const rollout = advanceWaves(draft, update, begun, parts);
+  if (rollout.wave >= allWaves(update) && parts.every(({ state }) => state === "complete")) {
+    // [U2] Lost clusters are not waited for; they are updated when they come back.
+    draft.set("currentRevision", rollout.to);
+    draft.set("rollout", null);
+    return null;
+  }
+  const waveOf = waveIndex(update);
+  return {
+    rollout,
+    parts,
+    isOpen: (cluster) => waveOf(cluster) <= rollout.wave,
+    held: heldBy(draft, update, target, rollout, parts),
+  };
+}
+
+function beginOrTurn(draft: Draft, update: RollingUpdate, to: string): Rollout | null {
+  const { rollout, currentRevision } = draft.ledger;
+  if (rollout?.to === to) return rollout;
+  if (!rollout && !hasOutdated(draft, to)) {
+    noteFirstCompletion(draft, to);
+    return null;
+  }
+  // [F3] Going back to what last completed, in the middle of going elsewhere, is a rollback, whoever asks for it.
+  const kind = rollout && to === currentRevision ? "rollback" : "update";
+  // [C8] A straggler of a finished rollout is updated at once: its waves have passed.
+  const straggler = !rollout && to === currentRevision;
+  const next: Rollout = {
+    to,
+    from: currentRevision,
+    kind,
+    sinceMs: draft.nowMs,
+    wave: kind === "rollback" || straggler ? allWaves(update) : 0,
+    soakSinceMs: null,
+    leaderUnknownSinceMs: null,
+  };
+  draft.set("rollout", next);
+  return next;
+}
+
+function hasOutdated(draft: Draft, to: string): boolean {
+  return draft.order.some((cluster) => {
+    const { grant, instances, removedByLoss, lostAtMs } = draft.entry(cluster);
+    if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null) return false;
+    return grant.revision !== to || grant.onDelete || grant.partition > 0;
+  });
+}
+
+/** [D6] The first deployment is complete when everything granted is in place: from then on there is something to go back to. */
+function noteFirstCompletion(draft: Draft, to: string): void {
+  if (draft.ledger.currentRevision === to) return;
+  const granted = draft.order.map((cluster) => draft.entry(cluster)).filter(({ instances }) => instances.length > 0);
+  if (
+    granted.length > 0 &&
+    granted.every(({ grant, done, lostAtMs }) => lostAtMs !== null || (grant !== null && done))
+  ) {
+    draft.set("currentRevision", to);
+  }
+}
+
+/** [U3] Who wins over a rollout: the template's state, then a halt, then pause, then the window. */
+function heldBy(
+  draft: Draft,
+  update: RollingUpdate,
+  target: Target,
+  rollout: Rollout,
+  parts: readonly Part[],
+): RolloutView["held"] {
+  if (!target.settled) return "Unsettled";
+  if (draft.ledger.halt) return "Halted";
+  const left = parts.some(({ state }) => state === "due");
+  if (update.paused) {
+    if (left) {
+      draft.wait(
+        "Paused",
+        undefined,
+        `the rollout to ${rollout.to} is paused; steps under way finish`,
+        "Run 'lockstep resume'.",
+        [{ object: "CrossClusterStatefulset", field: "spec.updateStrategy.rollingUpdate.paused", value: "true" }],
+      );
+    }
+    return "Paused";
+  }
+  draft.wakeAt(update.window.changesAtMs);
+  if (!update.window.open && rollout.kind === "update") {
+    if (left) {
+      draft.wait(
+        "WindowClosed",
+        undefined,
+        "no maintenance window is open; steps under way finish",
+        "Wait, or widen maintenanceWindows.",
+        [{ object: "maintenanceWindows", field: "opens", value: `${update.window.changesAtMs ?? "never"}` }],
+      );
+    }
+    return "WindowClosed";
+  }
+  return null;
+}

@@ -1,0 +1,299 @@
+import { type Desired, scheduledTotal } from "./desired.ts";
+import type { Draft } from "./draft.ts";
+import { instanceKey, localName, withState } from "./identity.ts";
+import { askForTransfer, mayLead, transferState, transferTarget, waitForTransfer } from "./leader.ts";
+import {
+  addInstance,
+  busyClusters,
+  canHost,
+  heldCount,
+  memberTotal,
+  newcomerRevision,
+  nextOrdinal,
+  outstandingAdditions,
+  topInstance,
+  topMayBeReady,
+  turnElsewhere,
+} from "./member.ts";
+import type { RolloutView, Turns } from "./rollout.ts";
+import type { ClusterName } from "./types.ts";
+import type { UpdateLimits } from "./update.ts";
+import { viewIn } from "./view.ts";
+
+export interface ScaleOutcome extends UpdateLimits {
+  /** Clusters that keep a finished turn because they are asked to transfer the leader. */
+  readonly keep: ReadonlySet<ClusterName>;
+}
+
+/**
+ * [S2] Starts the next membership change. With a majority to keep, or in OrderedReady, it is one instance in one cluster at a
+ * time; without either, every cluster moves by its whole difference at once.
+ */
+export function scale(turns: Turns, desired: Desired, rollout: RolloutView | null): ScaleOutcome {
+  const { draft } = turns;
+  const facts = gather(draft, desired, rollout);
+  const atOnce = draft.intent.quorum === "None" && draft.intent.podManagementPolicy === "Parallel";
+  const keep = new Set<ClusterName>();
+  cancelJoins(turns, desired);
+  let membershipFirst = false;
+  for (const cluster of draft.order) {
+    const outcome = grow(turns, desired, rollout, cluster, atOnce, facts);
+    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome !== "nothing" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
+  }
+  for (const cluster of leaderLast(turns)) {
+    const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
+    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome !== "nothing" && !atOnce) break;
+  }
+  return { membershipFirst: membershipFirst && !atOnce, busy: atOnce ? new Set() : busyClusters(draft), keep };
+}
+
+/** What the whole fleet says, gathered once per pass. */
+interface Facts {
+  readonly total: number;
+  readonly members: number;
+  readonly additions: number;
+  /** A lost cluster that the schedule has left, and whose instances still vote. */
+  readonly unconfirmedLoss: ClusterName | undefined;
+  /** Clusters that the rollout can reach now and has not completed. */
+  readonly due: ReadonlySet<ClusterName>;
+}
+
+function gather(draft: Draft, desired: Desired, rollout: RolloutView | null): Facts {
+  const { schedule } = draft.intent;
+  const scheduled = new Map<ClusterName, number>();
+  if (schedule.kind === "known")
+    for (const { cluster, replicas } of schedule.clusters) scheduled.set(cluster, replicas);
+  const due = new Set<ClusterName>();
+  if (rollout?.held === null) {
+    for (const { cluster, state } of rollout.parts) if (state === "due" && rollout.isOpen(cluster)) due.add(cluster);
+  }
+  return {
+    total: scheduledTotal(draft),
+    members: memberTotal(draft),
+    additions: outstandingAdditions(draft, desired),
+    unconfirmedLoss: draft.order.find((cluster) => {
+      const { lostAtMs, removedByLoss, instances } = draft.entry(cluster);
+      return lostAtMs !== null && !removedByLoss && instances.length > (scheduled.get(cluster) ?? 0);
+    }),
+    due,
+  };
+}
+
+type Outcome = "nothing" | "started" | "waitsForTurn";
+
+function grow(
+  turns: Turns,
+  desired: Desired,
+  rollout: RolloutView | null,
+  cluster: ClusterName,
+  atOnce: boolean,
+  facts: Facts,
+): Outcome {
+  const { draft, tally, target } = turns;
+  const entry = draft.entry(cluster);
+  const missing = (desired.get(cluster) ?? 0) - heldCount(entry);
+  if (missing <= 0 || entry.removedByLoss || !canHost(draft, cluster)) return "nothing";
+  // Its own gate says what it waits for.
+  if (entry.grant ? !entry.done : entry.instances.length > 0) return "nothing";
+  if (lacksEvidence(turns, facts, cluster) || updatesFirst(draft, facts, rollout, cluster)) return "nothing";
+  const ordinal = nextOrdinal(draft, cluster);
+  if (ordinal === undefined) return "nothing";
+  const revision = newcomerRevision(draft, target, rollout, cluster, ordinal);
+  if (revision === null) return "nothing";
+  if (!tally.toleratesJoiner(cluster)) {
+    draft.wait(
+      "QuorumAtRisk",
+      cluster,
+      `a new voter would raise the majority of ${tally.voters} voters beyond the ${tally.ready} that are ready`,
+      "Bring the instances that are not ready back first.",
+      tally.evidence(),
+    );
+    return "nothing";
+  }
+  const other = turnElsewhere(draft, cluster);
+  if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
+  const first = tally.voters === 0;
+  const added = atOnce ? missing : 1;
+  addInstance(draft, cluster, ordinal);
+  for (let i = 1; i < added; i++) {
+    const next = nextOrdinal(draft, cluster);
+    if (next === undefined) break;
+    addInstance(draft, cluster, next);
+  }
+  const { instances, grant } = draft.entry(cluster);
+  const kind = draft.ledger.currentRevision === null ? "deploy" : "grow";
+  draft.write(
+    cluster,
+    {
+      revision,
+      replicas: instances.length,
+      partition: grant?.partition ?? 0,
+      processor: true,
+      initialClusterState: first ? "new" : "existing",
+      onDelete: grant?.onDelete ?? false,
+    },
+    {
+      kind,
+      why: `${kind === "deploy" ? "the next instance in the global order" : "scaled out"}: ordinal ${ordinal} (${tally.ready}/${tally.voters} ready)`,
+      progress: draft.startStep(kind, cluster),
+    },
+  );
+  return "started";
+}
+
+/** [S3] Removing goes from the highest ordinal down, the leader's cluster last. */
+function leaderLast({ draft, leader }: Turns): ClusterName[] {
+  const down = [...draft.order].reverse();
+  return [
+    ...down.filter((cluster) => !mayLead(leader, cluster)),
+    ...down.filter((cluster) => mayLead(leader, cluster)),
+  ];
+}
+
+function shrink(
+  turns: Turns,
+  desired: Desired,
+  cluster: ClusterName,
+  atOnce: boolean,
+  facts: Facts,
+  keep: Set<ClusterName>,
+): Outcome {
+  const { draft, tally, leader } = turns;
+  const entry = draft.entry(cluster);
+  const surplus = heldCount(entry) - (desired.get(cluster) ?? 0);
+  const top = topInstance(entry);
+  if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
+  if (entry.instances.some(({ state }) => state === "leaving")) return "nothing";
+  const cost = topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0;
+  if (cost > 0 && !entry.removedByLoss && facts.members - 1 < facts.total && facts.additions > 0) {
+    draft.wait(
+      "AddBeforeRemove",
+      cluster,
+      `ordinal ${top.ordinal} leaves when those that replace it are there`,
+      "Wait for the additions.",
+    );
+    return "nothing";
+  }
+  if (!tally.keepsMajority(cluster, cost)) {
+    draft.wait(
+      "QuorumAtRisk",
+      cluster,
+      `removing ordinal ${top.ordinal} may leave ${tally.ready - cost} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      "Bring the instances that are not ready back first, or remove one of those.",
+      tally.evidence(),
+    );
+    return "nothing";
+  }
+  const other = turnElsewhere(draft, cluster);
+  if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
+  if (cost > 0 && leader.kind === "known" && leaderLeaves(turns, cluster)) {
+    const to = transferTarget(draft, cluster, draft.ledger.rollout?.to ?? draft.ledger.currentRevision);
+    const transfer = transferState(draft, cluster, leader, to);
+    if (transfer === "ask" && to !== undefined) {
+      askForTransfer(draft, cluster, to, "the leader's instance is to leave");
+      keep.add(cluster);
+      return "started";
+    }
+    if (transfer === "waiting") {
+      waitForTransfer(draft, cluster);
+      keep.add(cluster);
+      return "started";
+    }
+  }
+  takeTop(
+    draft,
+    cluster,
+    atOnce ? surplus : 1,
+    `scaled in: ordinal ${top.ordinal} (${tally.ready}/${tally.voters} ready)`,
+  );
+  return "started";
+}
+
+/** The leader is the instance that goes, or nobody says which instance it is. */
+function leaderLeaves({ draft, leader }: Turns, cluster: ClusterName): boolean {
+  if (leader.kind !== "known" || leader.cluster !== cluster) return false;
+  const top = topInstance(draft.entry(cluster));
+  if (leader.instance === undefined || top === undefined) return true;
+  const entry = draft.entry(cluster);
+  const named = leader.instance;
+  return (
+    named === localName(draft.identity, entry, top.ordinal) ||
+    named === instanceKey(draft.identity, cluster, entry, top.ordinal)
+  );
+}
+
+/** [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are gone. */
+export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: string): void {
+  let { instances } = draft.entry(cluster);
+  for (let i = 0; i < count; i++) {
+    const top = instances.findLast(({ state }) => state !== "leaving");
+    if (top) instances = withState(instances, top.ordinal, "leaving");
+  }
+  const { grant } = draft.patch(cluster, { instances });
+  if (!grant) return;
+  draft.write(
+    cluster,
+    {
+      revision: grant.revision,
+      replicas: Math.max(0, grant.replicas - count),
+      partition: grant.partition,
+      processor: true,
+      initialClusterState: grant.initialClusterState,
+      onDelete: grant.onDelete,
+    },
+    { kind: "shrink", why, progress: draft.startStep("shrink", cluster) },
+  );
+}
+
+/** [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. */
+function cancelJoins({ draft }: Turns, desired: Desired): void {
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (entry.done || entry.turn !== "held" || viewIn(draft, cluster).reach !== "ready") continue;
+    const surplus = heldCount(entry) - (desired.get(cluster) ?? 0);
+    const joining = entry.instances.filter(({ state }) => state === "joining").length;
+    const cancelled = Math.min(surplus, joining);
+    if (cancelled > 0 && !entry.instances.some(({ state }) => state === "leaving")) {
+      takeTop(draft, cluster, cancelled, "the join is no longer wanted");
+    }
+  }
+}
+
+/** [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it runs. */
+function updatesFirst(draft: Draft, facts: Facts, rollout: RolloutView | null, cluster: ClusterName): boolean {
+  if (!rollout || !facts.due.has(cluster)) return false;
+  draft.wait(
+    "UpdateBeforeGrowth",
+    cluster,
+    `it is updated to ${rollout.rollout.to} before it grows`,
+    "Wait for its update.",
+  );
+  return true;
+}
+
+/** [C5] While a lost cluster's instances still vote, more instances elsewhere are replacements, and need evidence. */
+function lacksEvidence({ draft, tally }: Turns, { total, unconfirmedLoss }: Facts, cluster: ClusterName): boolean {
+  if (unconfirmedLoss === undefined || tally.voters < total) return false;
+  const held = draft.entry(unconfirmedLoss).instances.length;
+  draft.wait(
+    "WaitingForLossEvidence",
+    cluster,
+    `its new instances would replace those of ${unconfirmedLoss}, which may still be alive`,
+    `Have the application remove the old members, or run 'lockstep confirm-lost ${unconfirmedLoss}'.`,
+    [{ object: `cluster ${unconfirmedLoss}`, field: "instances", value: `${held}, not confirmed removed` }],
+  );
+  return true;
+}
+
+function waitForTurn(draft: Draft, cluster: ClusterName, other: ClusterName): Outcome {
+  draft.wait(
+    "MembershipInProgress",
+    cluster,
+    `${other} holds the turn; membership changes go alone`,
+    "Wait for it to finish.",
+    [{ object: other, field: "turn", value: draft.entry(other).turn }],
+  );
+  return "waitsForTurn";
+}

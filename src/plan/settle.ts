@@ -1,0 +1,256 @@
+import type { Draft } from "./draft.ts";
+import { driftOf, gateOf, turnIsBack } from "./gate.ts";
+import { instanceKey } from "./identity.ts";
+import type { Evidence } from "./reasons.ts";
+import type { ClusterEntry, ClusterName, Grant, PresentObservation } from "./types.ts";
+import { observationOf, viewIn, viewOf } from "./view.ts";
+
+const SECOND_MS = 1000;
+
+/**
+ * [G8] Between two re-assertions of the same cluster. Somebody who keeps rewriting the object (an admission webhook, an
+ * autoscaler) must not turn every snapshot into a write.
+ */
+export const REASSERT_INTERVAL_MS = 60_000;
+
+/** Reads every snapshot and moves the ledger as far as evidence goes: what is delivered, finished, joined, gone. */
+export function settle(draft: Draft): void {
+  for (const cluster of draft.order) {
+    draft.views.set(cluster, viewOf(draft, cluster));
+    settleCluster(draft, cluster);
+    draft.views.set(cluster, viewOf(draft, cluster));
+  }
+}
+
+function settleCluster(draft: Draft, cluster: ClusterName): void {
+  const entry = draft.entry(cluster);
+  const { grant } = entry;
+  if (!grant) return;
+  const view = viewIn(draft, cluster);
+  if (view.reach !== "ready") {
+    // [G9] Not seen is a miss: the hold starts over.
+    if (!entry.done) draft.patch(cluster, { openSinceMs: null });
+    return;
+  }
+  const { present } = view;
+  if (!present) {
+    settleAbsent(draft, cluster, entry, grant);
+    return;
+  }
+  const live = present.live.epoch ?? 0;
+  if (live !== grant.epoch) {
+    // A higher epoch: the ledger is older than what was dispatched, for it was restored. Epochs must never repeat.
+    if (live > entry.epoch) draft.patch(cluster, { epoch: live });
+    if (live < grant.epoch && entry.ackedAtMs === null) {
+      draft.patch(cluster, { openSinceMs: null });
+      const gate = gateOf(draft.intent, entry, grant, present, draft.nowMs);
+      if (!gate.open) draft.wait(gate.code, cluster, gate.message, gate.remedy, gate.evidence);
+    } else {
+      reassert(draft, cluster, [{ object: cluster, field: "epoch", value: `${live}, granted ${grant.epoch}` }]);
+    }
+    return;
+  }
+  if (entry.ackedAtMs === null) draft.patch(cluster, { ackedAtMs: draft.nowMs });
+  const drift = driftOf(grant, present);
+  if (drift.length > 0) {
+    reassert(draft, cluster, drift);
+    return;
+  }
+  if (entry.turn === "returning") {
+    if (turnIsBack(draft.intent, grant, present)) draft.patch(cluster, { turn: "none" });
+    else waitForTurnBack(draft, cluster, grant, present);
+  }
+  if (draft.entry(cluster).done) return;
+  if (entry.turn === "held" && !entry.step) {
+    // A rebuilt ledger knows of no step; its clock starts now.
+    draft.patch(cluster, { step: draft.startStep("update", cluster) });
+  }
+  settleGate(draft, cluster, present);
+}
+
+function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): void {
+  if (grant.replicas === 0 && entry.done) {
+    // [S9] Drained and removed.
+    draft.patch(cluster, {
+      grant: null,
+      baseRevision: null,
+      turn: "none",
+      step: null,
+      done: false,
+      ackedAtMs: null,
+      openSinceMs: null,
+      instances: [],
+      removedByLoss: false,
+      returned: false,
+      lostAtMs: null,
+    });
+    return;
+  }
+  if (entry.ackedAtMs !== null) {
+    reassert(draft, cluster, [{ object: cluster, field: "object", value: "absent" }]);
+    return;
+  }
+  draft.patch(cluster, { openSinceMs: null });
+  draft.wait(
+    "WaitingForDelivery",
+    cluster,
+    `epoch ${grant.epoch} has been granted, the object does not exist in the cluster yet`,
+    "Check the dispatch object's conditions on the hub and the engine's agent for this cluster.",
+    [{ object: cluster, field: "object", value: "absent" }],
+  );
+}
+
+/** [G8] Writes the same grant again under a new epoch. The turn counts as outstanding until the cluster has seen it. */
+function reassert(draft: Draft, cluster: ClusterName, drift: readonly Evidence[]): void {
+  const entry = draft.entry(cluster);
+  const { grant, reassertedAtMs } = entry;
+  if (!grant) return;
+  const what = drift.map(({ field, value }) => `${field} is ${value}`).join(", ");
+  draft.wait(
+    "Drifted",
+    cluster,
+    `the live object differs: ${what}`,
+    "Find out who else writes this object in the cluster.",
+    drift,
+  );
+  draft.patch(cluster, { openSinceMs: null });
+  if (reassertedAtMs !== null && draft.nowMs < reassertedAtMs + REASSERT_INTERVAL_MS) {
+    draft.patch(cluster, { turn: grant.processor ? "held" : "returning", done: false });
+    draft.wakeAt(reassertedAtMs + REASSERT_INTERVAL_MS);
+    return;
+  }
+  draft.patch(cluster, { reassertedAtMs: draft.nowMs });
+  draft.write(cluster, grant, { kind: "reassert", why: `the live object differs: ${what}`, verifyAgain: true });
+}
+
+function settleGate(draft: Draft, cluster: ClusterName, present: PresentObservation): void {
+  const { intent, nowMs } = draft;
+  const entry = draft.entry(cluster);
+  const { grant } = entry;
+  if (!grant) return;
+  const gate = gateOf(intent, entry, grant, present, nowMs);
+  noteProgress(draft, cluster, grant, present);
+  if (!gate.open) {
+    draft.patch(cluster, { openSinceMs: null });
+    draft.wait(gate.code, cluster, gate.message, gate.remedy, gate.evidence);
+    draft.wakeAt(gate.opensAtMs);
+    return;
+  }
+  const still = stillMembers(draft, cluster, entry);
+  if (still.length > 0) {
+    draft.patch(cluster, { openSinceMs: null });
+    draft.wait(
+      "StillMember",
+      cluster,
+      `the application still lists ${still.join(", ")}`,
+      "Have the operator remove the member from the application before it removes the instance.",
+      still.map((value) => ({ object: "the application's members", field: "member", value })),
+    );
+    return;
+  }
+  // [G9] Held for minReadySeconds without a miss.
+  const openSinceMs = entry.openSinceMs ?? nowMs;
+  const heldAtMs = openSinceMs + intent.minReadySeconds * SECOND_MS;
+  if (nowMs < heldAtMs) {
+    draft.patch(cluster, { openSinceMs });
+    draft.wakeAt(heldAtMs);
+    draft.wait(
+      "MinReadyHold",
+      cluster,
+      `everything is in place and has to stay so until ${heldAtMs - nowMs} ms from now`,
+      "Wait; minReadySeconds is the time asked for.",
+      [{ object: cluster, field: "gate", value: "open", sinceMs: openSinceMs }],
+    );
+    return;
+  }
+  finish(draft, cluster, openSinceMs);
+}
+
+/** The grant is carried out: joiners are members, leavers are gone. */
+function finish(draft: Draft, cluster: ClusterName, openSinceMs: number): void {
+  const { instances } = draft.entry(cluster);
+  const moves = instances.some(({ state }) => state !== "member");
+  const stay = moves
+    ? instances.filter(({ state }) => state !== "leaving").map(({ ordinal }) => ({ ordinal, state: "member" }) as const)
+    : instances;
+  if (draft.identity.mode === "Dense" && stay.length < instances.length) {
+    const gone = instances.filter(({ state }) => state === "leaving").map(({ ordinal }) => ({ ordinal, cluster }));
+    draft.set("retired", [...draft.ledger.retired, ...gone]);
+  }
+  const { grant, baseRevision } = draft.entry(cluster);
+  const whole = grant !== null && grant.partition === 0 && !grant.onDelete;
+  draft.patch(cluster, {
+    done: true,
+    openSinceMs,
+    instances: stay,
+    step: null,
+    baseRevision: whole ? grant.revision : baseRevision,
+  });
+}
+
+function stillMembers(draft: Draft, cluster: ClusterName, entry: ClusterEntry): string[] {
+  const { membership } = draft.observations;
+  if (!membership || !entry.instances.some(({ state }) => state === "leaving")) return [];
+  const listed = new Set(membership.members);
+  return entry.instances
+    .filter(({ state }) => state === "leaving")
+    .map(({ ordinal }) => instanceKey(draft.identity, cluster, entry, ordinal))
+    .filter((key) => listed.has(key));
+}
+
+/** [F2] Progress is a score that rises above its best so far; a crash loop, which only moves to and fro, is none. */
+function noteProgress(draft: Draft, cluster: ClusterName, grant: Grant, present: PresentObservation): void {
+  const { step } = draft.entry(cluster);
+  if (!step) return;
+  const { counts, report } = present;
+  const observed = present.observedGeneration === present.generation || report?.epoch === grant.epoch ? 1 : 0;
+  const surplus = Math.max(0, (counts.replicas ?? 0) - grant.replicas) + (counts.terminating ?? 0);
+  const score =
+    1 + observed + 2 * (counts.updated ?? report?.updated ?? 0) + (counts.ready ?? report?.ready ?? 0) - surplus;
+  if (score > step.best) draft.patch(cluster, { step: { ...step, best: score, progressMs: draft.nowMs } });
+}
+
+function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, present: PresentObservation): void {
+  draft.wait(
+    "WaitingForTurnBack",
+    cluster,
+    `processor=false was written with epoch ${grant.epoch}; the operator has reported on ${present.report?.epoch ?? "none"}`,
+    "Check that the operator runs in this cluster and reports the epoch it has read.",
+    [{ object: cluster, field: "status.crossCluster.epoch", value: `${present.report?.epoch ?? "absent"}` }],
+  );
+}
+
+/** What no snapshot says about a cluster that is away. */
+export function reportReach(draft: Draft): void {
+  for (const cluster of draft.order) {
+    const { reach } = viewIn(draft, cluster);
+    const entry = draft.entry(cluster);
+    if (reach === "ready" || (!entry.grant && entry.instances.length === 0)) continue;
+    const observation = observationOf(draft, cluster);
+    const fleet = draft.intent.fleet[cluster];
+    const sinceMs = entry.awaySinceMs ?? draft.nowMs;
+    const evidence: Evidence[] = [
+      { object: `cluster ${cluster}`, field: "Ready", value: fleet?.state ?? "Unknown", sinceMs },
+    ];
+    if (observation.kind === "unreachable") {
+      evidence.push({ object: cluster, field: "snapshot", value: observation.message });
+    }
+    if (reach === "lost") {
+      draft.wait(
+        "ClusterLost",
+        cluster,
+        `away since ${draft.nowMs - sinceMs} ms; the rest goes on, its ${entry.instances.length} instances ${entry.removedByLoss ? "vote no longer" : "still vote"}`,
+        `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,
+        evidence,
+      );
+    } else {
+      draft.wait(
+        fleet?.state === "Ready" ? "ClusterUnreachable" : "ClusterNotReady",
+        cluster,
+        "its instances count as unavailable until it is back or declared lost",
+        "Bring the cluster back; nothing on it is deleted meanwhile.",
+        evidence,
+      );
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import type { Draft } from "./draft.ts";
+import type { ClusterEntry, ClusterName, RevisionId, Rollout } from "./types.ts";
+import { viewIn } from "./view.ts";
+
+/**
+ * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster, how
+ * many of its lowest instances that are.
+ */
+export function sharesOf(draft: Draft, partition: number): ReadonlyMap<ClusterName, number> {
+  const shares = new Map<ClusterName, number>();
+  if (partition <= 0) return shares;
+  const ordinals: number[] = [];
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (!entry.removedByLoss) for (const { ordinal } of entry.instances) ordinals.push(ordinal);
+  }
+  ordinals.sort((a, b) => a - b);
+  const firstReleased = ordinals[partition] ?? Number.POSITIVE_INFINITY;
+  for (const cluster of draft.order) {
+    let share = 0;
+    for (const { ordinal } of draft.entry(cluster).instances) if (ordinal < firstReleased) share++;
+    if (share > 0) shares.set(cluster, share);
+  }
+  return shares;
+}
+
+/**
+ * `kept`: the partition keeps it on the old revision. `working`: its step is under way. `complete`: its share is done.
+ * `due`: something is left to release.
+ */
+export type UpdateState = "kept" | "working" | "complete" | "due";
+
+/** What one cluster still has to do for a rollout, and how far it may go. */
+export interface Part {
+  readonly cluster: ClusterName;
+  readonly state: UpdateState;
+  /** The partition it is to end with. */
+  readonly share: number;
+  /** Instances released to the rollout's revision so far. */
+  readonly released: number;
+}
+
+/** Every cluster that takes part: it holds instances, is not lost, and is not being drained. */
+export function partsOf(
+  draft: Draft,
+  rollout: Rollout,
+  partition: number,
+  drains: (cluster: ClusterName) => boolean,
+): Part[] {
+  const shares = rollout.kind === "rollback" ? new Map<ClusterName, number>() : sharesOf(draft, partition);
+  const parts: Part[] = [];
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (!entry.grant || entry.instances.length === 0 || entry.removedByLoss) continue;
+    if (viewIn(draft, cluster).reach === "lost" || drains(cluster)) continue;
+    const wanted = shares.get(cluster) ?? 0;
+    // [U5] Without a member partition the cluster is indivisible: if one of its instances stays old, all do.
+    const share = wanted > 0 && !draft.intent.workload.hasPartition ? entry.instances.length : wanted;
+    const state = stateOf(entry, rollout.to, share);
+    const on = entry.grant.revision === rollout.to && !entry.grant.onDelete;
+    parts.push({ cluster, state, share, released: on ? entry.grant.replicas - entry.grant.partition : 0 });
+  }
+  return parts;
+}
+
+function stateOf(entry: ClusterEntry, to: RevisionId, share: number): UpdateState {
+  const { grant, done, turn } = entry;
+  if (!grant) return "kept";
+  if (grant.revision !== to || grant.onDelete) return share >= grant.replicas && !grant.onDelete ? "kept" : "due";
+  if (!done) return turn === "none" ? "due" : "working";
+  return grant.partition <= share ? "complete" : "due";
+}

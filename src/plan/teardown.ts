@@ -1,0 +1,72 @@
+import type { Draft } from "./draft.ts";
+import { heldCount } from "./member.ts";
+import { takeTop } from "./scale.ts";
+import type { ClusterName } from "./types.ts";
+import { viewIn } from "./view.ts";
+
+/**
+ * [T1] Release: the dispatch objects go, everything in the clusters stays exactly as it is. No step is started, none is
+ * waited for, and no grant is written.
+ */
+export function release(draft: Draft): boolean {
+  for (const cluster of draft.order) {
+    const { grant } = draft.entry(cluster);
+    if (!grant) continue;
+    draft.actions.push({ kind: "release", cluster });
+    if (viewIn(draft, cluster).reach !== "ready") {
+      draft.wait(
+        "ReleaseUnreachable",
+        cluster,
+        "its dispatch objects are released on the hub; the engine lets go of them when the cluster is back",
+        "Bring the cluster back, or remove it from the fleet.",
+      );
+    }
+  }
+  return true;
+}
+
+/**
+ * [T2] Teardown: instance by instance from the highest ordinal down (Parallel: every cluster at once). Neither quorum nor
+ * budget protects what its owner wants gone. A cluster that cannot be reached keeps its part and is waited for.
+ */
+export function tearDown(draft: Draft): boolean {
+  let left = false;
+  let busy = false;
+  const parallel = draft.intent.podManagementPolicy === "Parallel";
+  for (const cluster of [...draft.order].reverse()) {
+    const entry = draft.entry(cluster);
+    if (!entry.grant) continue;
+    left = true;
+    if (entry.removedByLoss && viewIn(draft, cluster).reach === "lost") {
+      forget(draft, cluster);
+      continue;
+    }
+    if (viewIn(draft, cluster).reach !== "ready") {
+      draft.wait(
+        "TeardownUnreachable",
+        cluster,
+        `it still holds ${entry.instances.length} instances`,
+        `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' to leave it as it is.`,
+        [{ object: `cluster ${cluster}`, field: "instances", value: `${entry.instances.length}` }],
+      );
+      continue;
+    }
+    if (entry.grant.replicas === 0 && entry.done) {
+      draft.actions.push({ kind: "remove", cluster, volumes: draft.intent.retention.whenDeleted });
+      continue;
+    }
+    const leaving = entry.instances.some(({ state }) => state === "leaving");
+    if (busy && !parallel) {
+      draft.wait("TeardownInProgress", cluster, "clusters after it in the order go first", "Wait for them.");
+      continue;
+    }
+    if (!leaving) takeTop(draft, cluster, parallel ? heldCount(entry) : 1, "teardown, from the highest ordinal down");
+    busy = true;
+  }
+  return !left;
+}
+
+/** [T3] Confirmed lost and never seen again: nothing can be deleted there, and nothing more is to be waited for. */
+function forget(draft: Draft, cluster: ClusterName): void {
+  draft.patch(cluster, { grant: null, instances: [], turn: "none", step: null, done: false, removedByLoss: false });
+}

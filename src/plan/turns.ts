@@ -1,0 +1,78 @@
+import type { Draft } from "./draft.ts";
+import { withoutTurn } from "./loss.ts";
+import type { ClusterName } from "./types.ts";
+import { localOrdinal, viewIn } from "./view.ts";
+
+/** [G7] A finished turn is taken away by a write; it counts until the cluster has acknowledged it. */
+export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void {
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    if (entry.turn !== "held" || !entry.done || !entry.grant || keep.has(cluster)) continue;
+    // A drained cluster's object is about to go; nobody waits for its turn.
+    if (entry.grant.replicas === 0) continue;
+    draft.write(
+      cluster,
+      { ...withoutTurn(entry.grant), initialClusterState: "existing" },
+      { kind: "return-turn", why: "its step is finished", progress: null },
+    );
+  }
+}
+
+/** [S9] A drained cluster is let go: protection lifted, object and dispatch object deleted, volumes as asked for. */
+export function removeDrained(draft: Draft): void {
+  for (const cluster of draft.order) {
+    const { grant, done } = draft.entry(cluster);
+    if (!grant || grant.replicas > 0 || !done || viewIn(draft, cluster).reach !== "ready") continue;
+    draft.actions.push({ kind: "remove", cluster, volumes: draft.intent.retention.whenScaled });
+  }
+}
+
+/**
+ * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so going back needs the broken pods of the
+ * other revision deleted. They are not ready, so nothing is lost by it.
+ */
+export function unblockStatefulSets(draft: Draft): void {
+  const { protocol, memberOrdered } = draft.intent.workload;
+  if (protocol !== "statefulset" || !memberOrdered) return;
+  for (const cluster of draft.order) {
+    const entry = draft.entry(cluster);
+    const { present } = viewIn(draft, cluster);
+    if (!entry.step?.unblock || entry.done || entry.turn !== "held" || !entry.grant || !present?.instances) continue;
+    if (present.live.epoch !== entry.grant.epoch || present.observedGeneration !== present.generation) continue;
+    const lowest = localOrdinal(draft, entry, entry.grant.partition);
+    const pods = present.instances
+      .filter((each) => !each.ready && !each.terminating && each.updated === false && (each.ordinal ?? -1) >= lowest)
+      .map(({ name, uid }) => (uid === undefined ? { name } : { name, uid }));
+    if (pods.length > 0) draft.actions.push({ kind: "deletePods", cluster, pods });
+  }
+}
+
+/**
+ * [I7] Topology travels with every write. Clusters that need no other write get the newest one by one, each after the one
+ * before has it, so that an operator which restarts for it shows that in one cluster only.
+ */
+export function sweepTopology(draft: Draft): void {
+  const version = draft.topologyVersion();
+  let next: ClusterName | undefined;
+  for (const cluster of draft.order) {
+    const { grant, turn, ackedAtMs, removedByLoss } = draft.entry(cluster);
+    if (!grant || turn !== "none" || removedByLoss || viewIn(draft, cluster).reach !== "ready") continue;
+    if (ackedAtMs === null) return;
+    if (grant.topologyVersion < version && grant.replicas > 0) next ??= cluster;
+  }
+  if (next === undefined) return;
+  const { grant } = draft.entry(next);
+  if (grant) draft.write(next, grant, { kind: "topology", why: `topology version ${version}` });
+}
+
+/** Views that no grant names any more are forgotten; the newest stays. */
+export function pruneTopologies(draft: Draft): void {
+  const needed = new Set([String(draft.ledger.topologyVersion)]);
+  for (const cluster of draft.order) {
+    const { grant } = draft.entry(cluster);
+    if (grant) needed.add(String(grant.topologyVersion));
+  }
+  for (const version of Object.keys(draft.ledger.topologies)) {
+    if (!needed.has(version)) delete draft.ledger.topologies[version];
+  }
+}

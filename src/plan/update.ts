@@ -1,0 +1,362 @@
+import { budgetEvidence, fitsBudget } from "./budget.ts";
+import type { Draft } from "./draft.ts";
+import { hasMissedDeadline, isStuck } from "./failure.ts";
+import {
+  askForTransfer,
+  LEADER_UNKNOWN_PATIENCE_MS,
+  mayLead,
+  transferState,
+  transferTarget,
+  waitForTransfer,
+} from "./leader.ts";
+import type { RolloutView, Turns } from "./rollout.ts";
+import type { Part } from "./share.ts";
+import type { ClusterName, RollingUpdate } from "./types.ts";
+import { readyTargets, serialCost, viewIn } from "./view.ts";
+import { batchAllowance } from "./waves.ts";
+
+const SECOND_MS = 1000;
+
+/** [S6] What membership changes leave to update steps. */
+export interface UpdateLimits {
+  /** A membership change is due before the next update step. */
+  readonly membershipFirst: boolean;
+  /** Clusters with a membership change under way. */
+  readonly busy: ReadonlySet<ClusterName>;
+}
+
+/**
+ * [U6] Starts every update step that may start now. Returns the clusters that keep a finished turn because they are asked for
+ * something else (a leader transfer).
+ */
+export function startUpdates(
+  turns: Turns,
+  update: RollingUpdate,
+  view: RolloutView,
+  limits: UpdateLimits,
+): Set<ClusterName> {
+  const { draft } = turns;
+  const keep = new Set<ClusterName>();
+  const due: Part[] = [];
+  for (const part of view.parts) {
+    if (part.state === "kept") reportKept(turns, part, view.rollout.to);
+    if (part.state === "due") due.push(part);
+  }
+  if (view.held !== null) return keep;
+  let allowance =
+    view.rollout.kind === "rollback" ? Number.POSITIVE_INFINITY : batchAllowance(update.batches, view.parts);
+  let blocked = false;
+  const follower = view.parts.find(
+    ({ cluster, state }) =>
+      (state === "due" || state === "working") && view.isOpen(cluster) && !mayLead(turns.leader, cluster),
+  );
+  for (const part of inOrder(turns, update, due)) {
+    const { cluster } = part;
+    if (viewIn(draft, cluster).reach !== "ready") continue;
+    const way = wayTo(turns, view, part);
+    if (way === "wait") continue;
+    if (!way.anyWave && !view.isOpen(cluster)) {
+      draft.wait(
+        "WaveNotReached",
+        cluster,
+        `its wave comes after wave ${view.rollout.wave + 1}`,
+        "Wait for the waves before it.",
+      );
+      continue;
+    }
+    if (!leaderAllows(turns, update, view, cluster, follower)) continue;
+    const step = sizeStep(turns, part, way.to, way.back ? Number.POSITIVE_INFINITY : allowance);
+    if (step.release === 0) {
+      draft.wait("BatchInProgress", cluster, "the current batch is not complete", "Wait for the batch's instances.");
+      continue;
+    }
+    const busyElsewhere = limits.busy.size > (limits.busy.has(cluster) ? 1 : 0);
+    if (step.cost > 0 && (blocked || limits.membershipFirst || busyElsewhere)) {
+      reportBehind(turns, cluster, limits, busyElsewhere);
+      continue;
+    }
+    if (!mayCost(turns, cluster, step.cost)) {
+      blocked = true;
+      continue;
+    }
+    const target = step.cost > 0 || step.replacesReady ? transferTarget(draft, cluster, way.to) : undefined;
+    const transfer = transferState(draft, cluster, turns.leader, target);
+    if (transfer === "ask" && target !== undefined) {
+      askForTransfer(draft, cluster, target, whyNow(turns, part, way.why));
+      keep.add(cluster);
+    } else if (transfer === "waiting") {
+      waitForTransfer(draft, cluster);
+      keep.add(cluster);
+    } else {
+      release(turns, part, way, step);
+    }
+    turns.tally.charge(cluster, step.cost);
+    allowance -= step.release;
+  }
+  return keep;
+}
+
+/** [U6] Begun clusters first, then unhealthy ones (repair), then followers from the highest index down, the leader's last. */
+function inOrder({ draft, leader }: Turns, update: RollingUpdate, due: readonly Part[]): Part[] {
+  const { schedule } = draft.intent;
+  const listed = new Map<ClusterName, number>();
+  if (schedule.kind === "known") schedule.clusters.forEach(({ cluster }, i) => listed.set(cluster, i));
+  const rank = ({ cluster, released }: Part): number => {
+    if (released > 0) return 0;
+    if (!viewIn(draft, cluster).healthy) return 1;
+    return update.order === "LeaderLast" && mayLead(leader, cluster) ? 3 : 2;
+  };
+  const within = ({ cluster }: Part): number =>
+    update.order === "Listed" ? (listed.get(cluster) ?? Number.MAX_SAFE_INTEGER) : -draft.entry(cluster).index;
+  return due
+    .map((part) => ({ part, rank: rank(part), within: within(part) }))
+    .sort((a, b) => a.rank - b.rank || a.within - b.within)
+    .map(({ part }) => part);
+}
+
+interface Way {
+  /** The revision of the next step; not always the rollout's. */
+  readonly to: string;
+  readonly anyWave: boolean;
+  readonly back: boolean;
+  readonly why: string;
+}
+
+/**
+ * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or goes
+ * back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle of a
+ * superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
+ */
+function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "wait" {
+  const entry = draft.entry(cluster);
+  const { to, kind } = view.rollout;
+  const straight: Way = { to, anyWave: false, back: kind === "rollback", why: "" };
+  if (!entry.grant || entry.grant.revision === to || entry.grant.onDelete) return straight;
+  const moving = !entry.done && entry.turn === "held";
+  const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
+  if (to === entry.baseRevision) return { ...straight, back: true };
+  if (entry.baseRevision === null) {
+    // Nothing ever completed here: there is nothing to finish, and nothing to go back to.
+    return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
+  }
+  if (entry.grant.revision === entry.baseRevision) {
+    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for good.
+    const patient = goingBack ? !hasMissedDeadline(draft, cluster) : moving && !isStuck(draft, cluster);
+    return patient ? finishFirst(draft, cluster, entry.grant.revision, to) : straight;
+  }
+  const indirect = draft.intent.workload.protocol === "statefulset" || (moving && !view.isOpen(cluster));
+  if (!indirect) return straight;
+  if (moving && !isStuck(draft, cluster)) return finishFirst(draft, cluster, entry.grant.revision, to);
+  draft.wait("RollBackFirst", cluster, `it goes back to ${entry.baseRevision} before it goes to ${to}`, "Wait.", [
+    { object: cluster, field: "revision", value: entry.grant.revision },
+  ]);
+  return {
+    to: entry.baseRevision,
+    anyWave: true,
+    back: true,
+    why: `${entry.grant.revision} was superseded in mid-step`,
+  };
+}
+
+function finishFirst(draft: Draft, cluster: ClusterName, now: string, to: string): "wait" {
+  draft.wait("FinishFirst", cluster, `it finishes ${now} before it goes to ${to}`, "Wait for the step under way.", [
+    { object: cluster, field: "revision", value: now },
+  ]);
+  return "wait";
+}
+
+/** [L2] The leader's cluster waits for every other cluster of its wave, unless it needs repair itself. */
+function leaderAllows(
+  turns: Turns,
+  update: RollingUpdate,
+  view: RolloutView,
+  cluster: ClusterName,
+  follower: Part | undefined,
+): boolean {
+  const { draft, leader } = turns;
+  if (update.order !== "LeaderLast" || !mayLead(leader, cluster) || !viewIn(draft, cluster).healthy) return true;
+  if (follower) {
+    draft.wait(
+      "LeaderLast",
+      cluster,
+      `it holds the leader; ${follower.cluster} goes first`,
+      "Wait for the other clusters.",
+      [
+        {
+          object: cluster,
+          field: "leader",
+          value: leader.kind === "known" ? (leader.instance ?? "here") : "possibly here",
+        },
+      ],
+    );
+    return false;
+  }
+  return leader.kind === "known" || leaderUnknownForLong(turns, update, view, cluster);
+}
+
+/** [L4] Waiting for a leader to be known ends: an application without one is not helped by waiting. */
+function leaderUnknownForLong(
+  { draft }: Turns,
+  update: RollingUpdate,
+  view: RolloutView,
+  cluster: ClusterName,
+): boolean {
+  const sinceMs = view.rollout.leaderUnknownSinceMs ?? draft.nowMs;
+  if (draft.ledger.rollout && draft.ledger.rollout.leaderUnknownSinceMs === null) {
+    draft.set("rollout", { ...draft.ledger.rollout, leaderUnknownSinceMs: sinceMs });
+  }
+  const patienceMs = update.leaderTransfer
+    ? update.leaderTransfer.timeoutSeconds * SECOND_MS
+    : LEADER_UNKNOWN_PATIENCE_MS;
+  if (draft.nowMs >= sinceMs + patienceMs) return true;
+  draft.wakeAt(sinceMs + patienceMs);
+  draft.wait(
+    "LeaderUnknown",
+    cluster,
+    "it may hold the leader, and nobody knows for sure",
+    "Check what the members say about the leader.",
+    [{ object: cluster, field: "leader", value: "unknown", sinceMs }],
+  );
+  return false;
+}
+
+interface StepSize {
+  readonly partition: number;
+  readonly release: number;
+  readonly cost: number;
+  readonly replacesReady: boolean;
+}
+
+/** [U7] [Q2] How far this step releases the cluster, and how many ready instances it may take down. */
+function sizeStep(turns: Turns, part: Part, to: string, allowance: number): StepSize {
+  const { draft } = turns;
+  const { cluster } = part;
+  const { intent } = draft;
+  const entry = draft.entry(cluster);
+  const replicas = entry.grant?.replicas ?? 0;
+  const onIt = entry.grant?.revision === to && !entry.grant.onDelete;
+  const from = onIt ? (entry.grant?.partition ?? 0) : replicas;
+  const share = onIt || to !== entry.baseRevision ? Math.min(part.share, replicas) : 0;
+  const repeats = onIt && !entry.done;
+  let partition = repeats ? from : share;
+  if (intent.workload.hasPartition && !repeats && from > share) {
+    let release = Math.min(from - share, allowance);
+    if (intent.memberConcurrency === "Parallel") release = Math.min(release, parallelRoom(turns, cluster));
+    if (allowance > 0 && release < 1) release = 1;
+    partition = from - release;
+  } else if (!repeats && allowance <= 0) {
+    partition = from;
+  }
+  const targets = readyTargets(draft, cluster, to, partition);
+  const { down } = viewIn(draft, cluster);
+  const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
+  const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
+  return { partition, release: repeats ? 1 : from - partition, cost, replacesReady: targets > 0 };
+}
+
+/** [U7] A Parallel member takes all that is released down at once, so it is released as far as the budget reaches. */
+function parallelRoom({ draft, tally }: Turns, cluster: ClusterName): number {
+  const elsewhere = tally.pendingElsewhere(cluster);
+  const inBudget = tally.maxUnavailable - tally.unavailable - elsewhere;
+  const spare = draft.intent.quorum === "None" ? Number.POSITIVE_INFINITY : tally.ready - elsewhere - tally.majority;
+  const room = Math.max(0, Math.min(inBudget, spare));
+  return viewIn(draft, cluster).ready <= room ? Number.POSITIVE_INFINITY : room;
+}
+
+function mayCost({ draft, tally }: Turns, cluster: ClusterName, cost: number): boolean {
+  const { turn } = draft.entry(cluster);
+  const { down, unavailable } = viewIn(draft, cluster);
+  const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
+  if (!tally.keepsMajority(cluster, cost)) {
+    draft.wait(
+      "QuorumAtRisk",
+      cluster,
+      `the step may take ${cost} instances down; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      "Bring the instances that are not ready back; they are named in the members' status.",
+      tally.evidence(),
+    );
+    return false;
+  }
+  if (!fitsBudget(tally, cluster, cost, spentHere)) {
+    draft.wait(
+      "BudgetExhausted",
+      cluster,
+      `${tally.unavailable} instances are unavailable and ${tally.pendingElsewhere(cluster)} more may be; maxUnavailable is ${tally.maxUnavailable}`,
+      "Wait for them, repair them, or raise maxUnavailable.",
+      budgetEvidence(tally),
+    );
+    return false;
+  }
+  return true;
+}
+
+function release(turns: Turns, part: Part, way: Way, step: StepSize): void {
+  const { draft } = turns;
+  const { cluster } = part;
+  const { grant, baseRevision } = draft.entry(cluster);
+  if (!grant) return;
+  const kind = way.back ? "rollback" : "update";
+  draft.write(
+    cluster,
+    {
+      revision: way.to,
+      replicas: grant.replicas,
+      partition: step.partition,
+      processor: true,
+      initialClusterState: baseRevision === null ? grant.initialClusterState : "existing",
+      onDelete: false,
+    },
+    { kind, why: whyNow(turns, part, way.why), progress: draft.startStep(kind, cluster, way.back) },
+  );
+}
+
+function whyNow({ draft, leader, tally }: Turns, { cluster, released }: Part, why: string): string {
+  const order =
+    released > 0
+      ? "it goes on where it is"
+      : !viewIn(draft, cluster).healthy
+        ? "unhealthy clusters go first"
+        : mayLead(leader, cluster)
+          ? "the leader's cluster goes last"
+          : "followers go from the highest ordinal down";
+  const figures = `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${tally.unavailable + tally.pending} of ${tally.maxUnavailable} unavailable`;
+  return `${why === "" ? order : `${why}; ${order}`} (${figures})`;
+}
+
+function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimits, busyElsewhere: boolean): void {
+  if (busyElsewhere) {
+    const where = [...limits.busy].join(", ");
+    draft.wait(
+      "MembershipInProgress",
+      cluster,
+      `a membership change is under way in ${where}`,
+      "Wait for it to finish.",
+    );
+  } else if (limits.membershipFirst) {
+    draft.wait(
+      "MembershipFirst",
+      cluster,
+      "a membership change is due before the next update step",
+      "Wait for the scaling to finish.",
+    );
+  } else {
+    draft.wait(
+      "OrderFirst",
+      cluster,
+      "a cluster before this one waits for budget or quorum",
+      "Wait; see that cluster's reason.",
+    );
+  }
+}
+
+function reportKept({ draft }: Turns, { cluster, share }: Part, to: string): void {
+  const whole = draft.intent.workload.hasPartition;
+  draft.wait(
+    whole ? "Partitioned" : "PartitionIndivisible",
+    cluster,
+    `its ${share} instances stay on the old revision instead of ${to}`,
+    whole
+      ? "Lower the partition to go on."
+      : "Lower the partition below this cluster's first instance, or use a member that has a partition.",
+  );
+}

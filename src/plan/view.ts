@@ -1,0 +1,155 @@
+import type { Draft } from "./draft.ts";
+import { rangeStart } from "./identity.ts";
+import type {
+  ClusterEntry,
+  ClusterName,
+  InstanceObservation,
+  Intent,
+  Observation,
+  PresentObservation,
+} from "./types.ts";
+
+/**
+ * `ready`: Ready in the fleet and observed. `away`: neither counted on nor given up. `lost`: away for longer than
+ * failover.afterSeconds, gone from the fleet, or confirmed lost by a person.
+ */
+export type Reach = "ready" | "away" | "lost";
+
+/** One cluster as this pass sees it. Figures are the worst that the evidence allows. */
+export interface ClusterView {
+  readonly name: ClusterName;
+  readonly reach: Reach;
+  /** The live object, if the cluster is ready and has one. */
+  readonly present: PresentObservation | null;
+  /** Instances that count for the majority. */
+  readonly voters: number;
+  /** Voters seen ready. */
+  readonly ready: number;
+  /** Members (not joiners) that are not seen ready. */
+  readonly down: number;
+  /** The same, or 1 if none is down and yet the member does not say that it is healthy. */
+  readonly unavailable: number;
+  /** Members that an outstanding turn may still take down. */
+  readonly pending: number;
+  /** Every instance ready, and the member says healthy. */
+  readonly healthy: boolean;
+}
+
+const NOT_OBSERVED: Observation = { kind: "unreachable", message: "not observed yet" };
+
+export function observationOf(draft: Draft, cluster: ClusterName): Observation {
+  return Object.hasOwn(draft.observations.clusters, cluster)
+    ? (draft.observations.clusters[cluster] ?? NOT_OBSERVED)
+    : NOT_OBSERVED;
+}
+
+export function isReadyInFleet(intent: Intent, cluster: ClusterName): boolean {
+  return Object.hasOwn(intent.fleet, cluster) && intent.fleet[cluster]?.state === "Ready";
+}
+
+export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
+  const entry = draft.entry(cluster);
+  const observation = observationOf(draft, cluster);
+  const reachable = isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable";
+  const reach: Reach = reachable ? "ready" : entry.lostAtMs !== null ? "lost" : "away";
+  const present = reachable && observation.kind === "present" ? observation : null;
+  const voters = entry.removedByLoss ? 0 : entry.instances.length;
+  const members = entry.removedByLoss ? 0 : countMembers(entry);
+  const seen = Math.min(present?.counts.ready ?? 0, voters);
+  const down = Math.max(0, members - seen);
+  // [Q6] A cluster that does not say it is healthy counts at least one instance as unavailable, and not as ready.
+  const wellSaid = present !== null && present.health === "healthy";
+  const doubted = entry.turn === "none" && !wellSaid && members > 0 && down === 0;
+  const ready = doubted ? Math.max(0, seen - 1) : seen;
+  const unavailable = doubted ? 1 : down;
+  const view = { name: cluster, reach, present, voters, ready, down, unavailable, pending: 0, healthy: false };
+  return {
+    ...view,
+    pending: pendingOf(draft.intent, entry, view),
+    healthy: reach === "ready" && (voters === 0 || (wellSaid && ready >= voters)),
+  };
+}
+
+function countMembers(entry: ClusterEntry): number {
+  let members = 0;
+  for (const { state } of entry.instances) if (state !== "joining") members++;
+  return members;
+}
+
+/** [Q3] What the cluster may still take down with the turn that it holds, or has not acknowledged as returned. */
+function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
+  // An unreachable cluster's instances all count as unavailable already.
+  if (entry.turn === "none" || view.reach !== "ready") return 0;
+  const ready = view.ready;
+  if (intent.memberConcurrency === "Parallel") {
+    if (entry.turn === "returning" || !entry.grant) return ready;
+    const released = entry.grant.replicas - entry.grant.partition;
+    const fresh = view.present?.live.epoch === entry.grant.epoch;
+    const updated = fresh ? (view.present?.counts.updated ?? 0) : 0;
+    return Math.min(ready, Math.max(0, released - updated));
+  }
+  return Math.min(ready, serialCost(intent, view.down, restarting(view.present)));
+}
+
+/**
+ * [Q4] What a Serial member may take down beyond what is down already. One that never takes an instance down while another
+ * of its own is not ready takes nothing; any other takes one, unless the one that is down is the one it restarts.
+ */
+export function serialCost(intent: Intent, down: number, restarting: number): number {
+  if (down > 0 && waitsForUnready(intent)) return 0;
+  return restarting > 0 ? 0 : 1;
+}
+
+/** By contract, and by nature of an OrderedReady StatefulSet. */
+export function waitsForUnready(intent: Intent): boolean {
+  const { protocol, memberOrdered } = intent.workload;
+  return protocol === "contract" || (protocol === "statefulset" && memberOrdered);
+}
+
+/** Instances that are seen to be in the middle of their own restart. */
+function restarting(present: PresentObservation | null): number {
+  let found = 0;
+  for (const { ready, updated, terminating } of present?.instances ?? []) {
+    if (terminating || (updated === true && !ready)) found++;
+  }
+  return found;
+}
+
+/**
+ * [Q2] How many ready instances a step may replace: those at or above `partition` that do not run `revision` yet. Without
+ * details of each instance, as many as are ready.
+ */
+export function readyTargets(draft: Draft, cluster: ClusterName, revision: string, partition: number): number {
+  const view = viewIn(draft, cluster);
+  const entry = draft.entry(cluster);
+  const upper = Math.min(view.ready, Math.max(0, entry.instances.length - partition));
+  const details = view.present?.instances;
+  if (!details || upper === 0) return upper;
+  const byOrdinal = new Map<number, InstanceObservation>();
+  for (const each of details) if (each.ordinal !== undefined) byOrdinal.set(each.ordinal, each);
+  if (byOrdinal.size < entry.instances.length) return upper;
+  const runs = view.present?.live.revision;
+  const base = entry.grant?.revision === runs ? entry.baseRevision : null;
+  let targets = 0;
+  for (let i = partition; i < entry.instances.length; i++) {
+    const seen = byOrdinal.get(localOrdinal(draft, entry, i));
+    if (!seen) return upper;
+    const onIt = seen.updated === true ? runs === revision : seen.updated === false && base === revision;
+    if (seen.ready && !onIt) targets++;
+  }
+  return targets;
+}
+
+/** The ordinal in the local name of the i-th instance of a cluster. */
+export function localOrdinal(draft: Draft, entry: ClusterEntry, i: number): number {
+  const ordinal = entry.instances[i]?.ordinal ?? 0;
+  return draft.identity.mode === "PerCluster"
+    ? entry.start + ordinal - rangeStart(draft.identity, entry.index)
+    : ordinal;
+}
+
+export function viewIn(draft: Draft, cluster: ClusterName): ClusterView {
+  const found = draft.views.get(cluster);
+  if (!found) throw new Error(`cluster ${cluster} has not been looked at in this pass`);
+  return found;
+}
