@@ -1,0 +1,336 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../runtime/index.ts";
+import { answering, bench, customization, exploring, foo, interpreting, known } from "./testing/interpreter.ts";
+
+const FOO = "foo.example.com/v1alpha1/Foo";
+const healthScript = (answer: string) => `function InterpretHealth(obj) return ${answer} end`;
+
+describe("the layers", () => {
+  const deployment: JsonObject = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "default", generation: 1 },
+    spec: { replicas: 1 },
+    status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
+  };
+  const bundled = [customization("own", "apps/v1/Deployment", { healthInterpretation: healthScript("false") })];
+  const hook = exploring("hook", {}, { apiGroups: ["apps"], resources: ["deployments"] });
+
+  test("answer in order: customization, webhook, bundled, native", async () => {
+    const { interpreter } = bench({ bundled, webhook: answering({ healthy: true }) });
+    const ask = () => interpreter.interpretNow("InterpretHealth", { object: deployment });
+    expect(await ask()).toEqual({ state: "known", value: false, layer: "bundled", source: "own" });
+    interpreter.setWebhooks([hook]);
+    expect(await ask()).toEqual({ state: "known", value: true, layer: "webhook", source: "hook/foo.example.com" });
+    interpreter.setCustomizations([
+      customization("mine", "apps/v1/Deployment", { healthInterpretation: healthScript("false") }),
+    ]);
+    expect(await ask()).toEqual({ state: "known", value: false, layer: "customization", source: "mine" });
+    expect(await bench().interpreter.interpretNow("InterpretHealth", { object: deployment })).toEqual({
+      state: "known",
+      value: true,
+      layer: "native",
+    });
+  });
+
+  test("are chosen for each operation on its own", async () => {
+    const { interpreter } = bench({ bundled, webhook: answering({ healthy: true }) });
+    interpreter.setCustomizations([
+      customization("mine", "apps/v1/Deployment", { replicaResource: "function GetReplicas(o) return 7, nil end" }),
+    ]);
+    expect(interpreter.interpret("InterpretReplica", { object: deployment })).toMatchObject({
+      layer: "customization",
+      value: { replicas: 7 },
+    });
+    expect(interpreter.interpret("InterpretHealth", { object: deployment })).toMatchObject({ layer: "bundled" });
+    expect(interpreter.interpret("InterpretStatus", { object: deployment })).toMatchObject({ layer: "native" });
+  });
+
+  test("of which none can read say what to do", () => {
+    const outcome = bench().interpreter.interpret("InterpretHealth", { object: foo() });
+    expect(outcome).toMatchObject({ state: "failed", code: "NoInterpreter" });
+    expect(outcome.state === "failed" && outcome.reason).toContain("Foo default/foo");
+    expect(outcome.state === "failed" && outcome.reason).toContain("ResourceInterpreterCustomization");
+  });
+
+  test("a customization that fails is not passed over for a lower layer", () => {
+    const { interpreter } = bench({ bundled });
+    interpreter.setCustomizations([
+      customization("mine", "apps/v1/Deployment", {
+        healthInterpretation: 'function InterpretHealth(o)\n  error("no")\nend',
+        retention: "function Retain(d, o) return 1 end",
+      }),
+    ]);
+    expect(interpreter.interpret("InterpretHealth", { object: deployment })).toMatchObject({
+      state: "failed",
+      code: "ScriptError",
+      layer: "customization",
+      source: "mine",
+      line: 2,
+    });
+    expect(interpreter.interpret("Retain", { object: deployment, observed: deployment })).toMatchObject({
+      code: "BadAnswer",
+    });
+  });
+});
+
+describe("a webhook", () => {
+  test("never blocks: pending first, the listeners are called, then it is known", async () => {
+    const { interpreter, clock, asked } = bench({ webhook: answering({ healthy: true }) });
+    interpreter.setWebhooks([exploring("hook")]);
+    const completed: unknown[] = [];
+    interpreter.onComplete(({ operation, object }) => completed.push([operation, object.metadata]));
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
+    await clock.advance(0);
+    expect(completed).toEqual([["InterpretHealth", foo().metadata]]);
+    expect(known(interpreter.interpret("InterpretHealth", { object: foo() }))).toBe(true);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("is asked again for a new version of the object or of its configuration, and for nothing else", async () => {
+    const { interpreter, clock, asked } = bench({ webhook: answering({ healthy: true }) });
+    const ask = async (version: string) => {
+      interpreter.interpret("InterpretHealth", { object: foo(version) });
+      await clock.advance(0);
+      return asked.length;
+    };
+    interpreter.setWebhooks([exploring("hook")]);
+    expect(await ask("1")).toBe(1);
+    expect(await ask("1")).toBe(1);
+    interpreter.setCustomizations([customization("other", "v1/Pod", { healthInterpretation: healthScript("true") })]);
+    interpreter.setWebhooks([exploring("hook"), exploring("unrelated", {}, { resources: ["bars"] })]);
+    expect(await ask("1")).toBe(1);
+    expect(await ask("2")).toBe(2);
+    interpreter.setWebhooks([exploring("hook", { timeoutSeconds: 4 })]);
+    expect(await ask("2")).toBe(3);
+  });
+
+  test("gets exactly the request of its protocol", async () => {
+    const { interpreter, asked } = bench({ webhook: answering({}) });
+    const observed = foo("9", { status: { phase: "Running" } });
+    const items = [{ clusterName: "east", status: { ready: 1 }, applied: true }];
+    const object = foo();
+    const head = {
+      uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      kind: { group: "foo.example.com", version: "v1alpha1", kind: "Foo" },
+      name: "foo",
+      namespace: "default",
+      object,
+    };
+    interpreter.setWebhooks([exploring("hook")]);
+    await interpreter.interpretNow("Retain", { object, observed });
+    await interpreter.interpretNow("ReviseReplica", { object, replicas: 3 });
+    await interpreter.interpretNow("AggregateStatus", { object, items });
+    interpreter.setWebhooks([interpreting("hook")]);
+    await interpreter.interpretNow("Prune", { object });
+    const apiVersion = "config.karmada.io/v1alpha1";
+    expect(asked).toEqual([
+      {
+        apiVersion,
+        kind: "ExploreReview",
+        request: { ...head, operation: "ExploreRetaining", observedObject: observed },
+      },
+      { apiVersion, kind: "ExploreReview", request: { ...head, operation: "ExploreReplicaRevising", replicas: 3 } },
+      {
+        apiVersion,
+        kind: "ExploreReview",
+        request: { ...head, operation: "ExploreStatusAggregating", aggregatedStatus: items },
+      },
+      { apiVersion, kind: "ResourceInterpreterContext", request: { ...head, operation: "Prune" } },
+    ]);
+    expect(new Set(asked.map(({ request }) => (request as JsonObject).uid)).size).toBe(4);
+  });
+
+  test("that is late fails by its timeout, not later, and its failure says so", async () => {
+    const { interpreter, clock } = bench({ webhook: () => new Promise(() => {}) });
+    interpreter.setWebhooks([exploring("hook", { timeoutSeconds: 3 })]);
+    interpreter.interpret("InterpretHealth", { object: foo() });
+    await clock.advance(2_999);
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
+    await clock.advance(1);
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({
+      state: "failed",
+      code: "Timeout",
+      reason: "webhook hook/foo.example.com: no answer within 3 s",
+    });
+    interpreter.stop();
+  });
+
+  test("waits 10 s without timeoutSeconds", async () => {
+    const { interpreter, clock } = bench({ webhook: () => new Promise(() => {}) });
+    interpreter.setWebhooks([interpreting("hook")]);
+    interpreter.interpret("InterpretHealth", { object: foo() });
+    await clock.advance(9_999);
+    expect(interpreter.interpret("InterpretHealth", { object: foo() }).state).toBe("pending");
+    await clock.advance(1);
+    expect(interpreter.interpret("InterpretHealth", { object: foo() }).state).toBe("failed");
+    interpreter.stop();
+  });
+
+  test("that failed is asked again, ever more slowly, while somebody reads; then it recovers", async () => {
+    let down = true;
+    const answer = answering({ healthy: true });
+    const { interpreter, clock, asked } = bench({
+      webhook: (review, request) => (down ? { status: 503, body: "" } : answer(review, request)),
+    });
+    interpreter.setWebhooks([exploring("hook")]);
+    const read = () => interpreter.interpret("InterpretHealth", { object: foo() });
+    interpreter.onComplete(() => read());
+    read();
+    await clock.advance(30_000);
+    const afterHalfAMinute = asked.length;
+    expect(afterHalfAMinute).toBeGreaterThanOrEqual(5);
+    expect(afterHalfAMinute).toBeLessThanOrEqual(8);
+    expect(read()).toMatchObject({ state: "failed", code: "BadStatus" });
+    down = false;
+    await clock.advance(60_000);
+    expect(known(read())).toBe(true);
+    const afterRecovery = asked.length;
+    await clock.advance(600_000);
+    expect(asked.length).toBe(afterRecovery);
+  });
+
+  test("that failed is left alone when nobody reads its answer any more", async () => {
+    const { interpreter, clock, asked } = bench({ webhook: () => ({ status: 503, body: "" }) });
+    interpreter.setWebhooks([exploring("hook")]);
+    interpreter.interpret("InterpretHealth", { object: foo() });
+    await clock.advance(600_000);
+    expect(asked).toHaveLength(1);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test("with failurePolicy Ignore leaves the answer to the layers below, and is tried again", async () => {
+    let down = true;
+    const good = answering({ status: { from: "webhook" } });
+    const { interpreter, clock, warnings } = bench({
+      webhook: (review, request) => (down ? { body: "nonsense" } : good(review, request)),
+    });
+    interpreter.setWebhooks([exploring("hook", { failurePolicy: "Ignore" })]);
+    const object = foo("1", { status: { from: "object" } });
+    expect(await interpreter.interpretNow("InterpretStatus", { object })).toEqual({
+      state: "known",
+      value: { from: "object" },
+      layer: "native",
+    });
+    expect(warnings).toEqual([expect.stringContaining("not JSON")]);
+    expect(await interpreter.interpretNow("InterpretHealth", { object })).toMatchObject({ code: "NoInterpreter" });
+    down = false;
+    interpreter.interpret("InterpretStatus", { object });
+    await clock.advance(60_000);
+    expect(interpreter.interpret("InterpretStatus", { object })).toMatchObject({ layer: "webhook" });
+    interpreter.stop();
+  });
+
+  test("is asked once by all who wait for the same answer, and never by more at once than allowed", async () => {
+    let atOnce = 0;
+    let most = 0;
+    const answer = answering({ healthy: true });
+    const { interpreter, clock, asked } = bench({
+      webhookLimits: { callsAtOnce: 2 },
+      webhook: async (review, request) => {
+        most = Math.max(most, ++atOnce);
+        await clock.sleep(100);
+        atOnce--;
+        return answer(review, request);
+      },
+    });
+    interpreter.setWebhooks([exploring("hook")]);
+    const objects = Array.from({ length: 10 }, (_, index) => foo(String(index)));
+    const waiting = [...objects, ...objects].map((object) => interpreter.interpretNow("InterpretHealth", { object }));
+    const outcomes = await clock.run(Promise.all(waiting));
+    expect(outcomes.every(({ state }) => state === "known")).toBe(true);
+    expect(asked).toHaveLength(10);
+    expect(most).toBe(2);
+  });
+
+  test("with too many waiting fails at once instead of remembering more", async () => {
+    const { interpreter, clock } = bench({
+      webhookLimits: { callsAtOnce: 1, callsWaiting: 1 },
+      webhook: () => new Promise(() => {}),
+    });
+    interpreter.setWebhooks([exploring("hook")]);
+    for (const version of ["1", "2"]) interpreter.interpret("InterpretHealth", { object: foo(version) });
+    expect(await interpreter.interpretNow("InterpretHealth", { object: foo("3") })).toMatchObject({
+      code: "Overloaded",
+    });
+    await clock.advance(0);
+    interpreter.stop();
+  });
+});
+
+describe("the cache", () => {
+  test("is bounded: what was used longest ago is computed again", async () => {
+    const { interpreter, clock, asked } = bench({ entriesPerOperation: 2, webhook: answering({ healthy: true }) });
+    interpreter.setWebhooks([exploring("hook")]);
+    for (const version of ["1", "2", "1", "3", "1", "2"]) {
+      interpreter.interpret("InterpretHealth", { object: foo(version) });
+      await clock.advance(0);
+    }
+    expect(asked).toHaveLength(4);
+  });
+
+  test("of operations that change an object goes by content: the object may not be stored yet", () => {
+    const { interpreter } = bench();
+    interpreter.setCustomizations([
+      customization("mine", FOO, {
+        replicaRevision: "function ReviseReplica(o, n) o.spec.replicas = n return o end",
+      }),
+    ]);
+    const revise = (image: string) =>
+      known(interpreter.interpret("ReviseReplica", { object: foo("1", { spec: { image } }), replicas: 3 })).spec;
+    expect(revise("a")).toEqual({ image: "a", replicas: 3 });
+    expect(revise("b")).toEqual({ image: "b", replicas: 3 });
+  });
+});
+
+describe("the leader", () => {
+  const object = (status: JsonObject) => foo("1", { status });
+  const leader = (status: JsonObject, fieldPath: string) =>
+    known(bench().interpreter.interpret("InterpretLeader", { object: object(status), rule: { fieldPath } }));
+
+  test("is read at the user's field path, as a name or as whether it is here", () => {
+    expect(leader({ leader: "xline-1" }, "status.leader")).toEqual({ claim: "named", name: "xline-1" });
+    expect(leader({ members: [{ name: "a" }, { name: "b" }] }, "status.members[1].name")).toEqual({
+      claim: "named",
+      name: "b",
+    });
+    expect(leader({ "io.example/lead": true }, "{.status['io.example/lead']}")).toEqual({ claim: "here" });
+    expect(leader({ leads: false }, "$.status.leads")).toEqual({ claim: "elsewhere" });
+    expect(leader({}, "status.leader")).toEqual({ claim: "unknown" });
+    expect(leader({ leader: "" }, "status.leader")).toEqual({ claim: "unknown" });
+  });
+
+  test("at a path that is none, or with a value that is none, is a failure", () => {
+    const { interpreter } = bench();
+    const ask = (fieldPath: string) =>
+      interpreter.interpret("InterpretLeader", { object: object({ leader: { x: 1 } }), rule: { fieldPath } });
+    expect(ask("status[")).toMatchObject({ state: "failed", code: "BadAnswer", layer: "rule" });
+    expect(ask("status.leader")).toMatchObject({ state: "failed", code: "BadAnswer" });
+  });
+
+  test("is found by the user's own script before any other layer", () => {
+    const { interpreter } = bench();
+    interpreter.setCustomizations([
+      customization("mine", FOO, { leaderInterpretation: "function GetLeader(o) return 'x' end" }),
+    ]);
+    const ask = (luaScript?: string) =>
+      interpreter.interpret("InterpretLeader", {
+        object: object({ who: "y" }),
+        ...(luaScript !== undefined && { rule: { luaScript } }),
+      });
+    expect(known(ask())).toEqual({ claim: "named", name: "x" });
+    expect(known(ask("function GetLeader(o) return o.status.who end"))).toEqual({ claim: "named", name: "y" });
+    expect(ask("function GetLeader(")).toMatchObject({ state: "failed", code: "BadCustomization", line: 1 });
+  });
+
+  test("shows in the report of an operator on the contract", () => {
+    const report = { epoch: 4, revision: "r1", phase: "Done", desired: 2, updated: 2, ready: 2 };
+    const ask = (crossCluster: JsonObject) =>
+      known(bench().interpreter.interpret("InterpretLeader", { object: object({ crossCluster }) }));
+    expect(ask({ ...report, leader: "xline-0" })).toEqual({ claim: "named", name: "xline-0" });
+    expect(ask(report)).toEqual({ claim: "unknown" });
+    const none = bench().interpreter.interpret("InterpretLeader", { object: object({}) });
+    expect(none).toMatchObject({ state: "failed", code: "NoInterpreter" });
+  });
+});
