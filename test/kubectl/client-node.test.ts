@@ -28,6 +28,7 @@ beforeAll(async () => {
 afterAll(() => cluster.close());
 
 const namespace = "node";
+const CRD = GADGET_CRD.replaceAll("gadget", "device").replaceAll("Gadget", "Device").replace("[gd]", "[dv]");
 
 describe("@kubernetes/client-node", () => {
   it("creates, reads, lists in pages and deletes", async () => {
@@ -137,15 +138,15 @@ describe("@kubernetes/client-node", () => {
   });
 
   it("works with custom kinds", async () => {
-    await config.makeApiClient(ApiextensionsV1Api).createCustomResourceDefinition({ body: parse(GADGET_CRD) });
-    await cluster.kubectl("wait --for=condition=Established crd/gadgets.example.lockstep.dev --timeout=20s");
+    await config.makeApiClient(ApiextensionsV1Api).createCustomResourceDefinition({ body: parse(CRD) });
+    await cluster.kubectl("wait --for=condition=Established crd/devices.example.lockstep.dev --timeout=20s");
     const custom = config.makeApiClient(CustomObjectsApi);
-    const kind = { group: "example.lockstep.dev", version: "v1alpha1", plural: "gadgets", namespace };
+    const kind = { group: "example.lockstep.dev", version: "v1alpha1", plural: "devices", namespace };
     const made = await custom.createNamespacedCustomObject({
       ...kind,
       body: {
         apiVersion: "example.lockstep.dev/v1alpha1",
-        kind: "Gadget",
+        kind: "Device",
         metadata: { name: "g" },
         spec: { size: "small" },
       },
@@ -156,7 +157,7 @@ describe("@kubernetes/client-node", () => {
         ...kind,
         body: {
           apiVersion: "example.lockstep.dev/v1alpha1",
-          kind: "Gadget",
+          kind: "Device",
           metadata: { name: "bad" },
           spec: { size: "no" },
         },

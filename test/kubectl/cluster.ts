@@ -32,14 +32,14 @@ export class RunningKubectl {
   readonly ended: Promise<Run>;
   #stdout = "";
   #stderr = "";
-  readonly #waiting: { text: string; resolve: () => void }[] = [];
+  readonly #waiting: { text: string | RegExp; resolve: () => void }[] = [];
 
   constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child;
     child.stdout.on("data", (data) => {
       this.#stdout += data;
       for (const each of [...this.#waiting]) {
-        if (!this.#stdout.includes(each.text)) continue;
+        if (!contains(this.#stdout, each.text)) continue;
         this.#waiting.splice(this.#waiting.indexOf(each), 1);
         each.resolve();
       }
@@ -57,14 +57,12 @@ export class RunningKubectl {
   }
 
   /** Until this text has been printed; fails if kubectl ends without. */
-  async prints(text: string): Promise<void> {
-    if (this.#stdout.includes(text)) return;
+  async prints(text: string | RegExp): Promise<void> {
+    if (contains(this.#stdout, text)) return;
     const printed = new Promise<void>((resolve) => this.#waiting.push({ text, resolve }));
     const ended = this.ended.then((run) => {
-      if (!run.stdout.includes(text)) {
-        throw new Error(
-          `kubectl ended (${run.code}) before it printed ${JSON.stringify(text)}:\n${run.stdout}${run.stderr}`,
-        );
+      if (!contains(run.stdout, text)) {
+        throw new Error(`kubectl ended (${run.code}) before it printed ${text}:\n${run.stdout}${run.stderr}`);
       }
     });
     await Promise.race([printed, ended]);
@@ -185,6 +183,10 @@ export class Cluster {
     writeFileSync(path, text, { mode });
     return path;
   }
+}
+
+function contains(printed: string, text: string | RegExp): boolean {
+  return typeof text === "string" ? printed.includes(text) : text.test(printed);
 }
 
 async function startServer(kubeconfig: string): Promise<Backend> {

@@ -71,7 +71,7 @@ describe("what kubectl says about", () => {
 
   it("a value that is none of the allowed ones, or out of bounds", async () => {
     expect(await apply(gadget("g", "{size: tiny}"))).toContain(
-      'The Gadget "g" is invalid: spec.size: Unsupported value: "tiny": supported values: "small", "large", "huge"',
+      'spec.size: Unsupported value: "tiny": supported values: "small", "large", "huge"',
     );
     expect(await apply(gadget("g", "{size: small, replicas: -1}"))).toContain(
       "spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0",
@@ -83,7 +83,7 @@ describe("what kubectl says about", () => {
 
   it("a rule that does not hold", async () => {
     expect(await apply(gadget("g", "{size: huge, replicas: 9}"))).toMatch(
-      /The Gadget "g" is invalid: spec: Invalid value: .*: a huge gadget has at most 3 replicas; lower spec.replicas or choose another size/,
+      /The Gadget "g" is invalid: spec: Invalid value: (.*: )?a huge gadget has at most 3 replicas; lower spec.replicas or choose another size/,
     );
   });
 
@@ -110,7 +110,7 @@ describe("what kubectl says about", () => {
     const broken = GADGET_CRD.replaceAll("gadgets", "widgets").replaceAll("Gadget", "Widget").replace("[gd]", "[wd]");
     expect(
       await apply(broken.replace("type: object\n        description: A gadget", "description: A gadget")),
-    ).toContain("spec.versions[0].schema.openAPIV3Schema.type");
+    ).toContain("openAPIV3Schema.type: Required value");
     expect(await apply(broken.replace("self.replicas <= 3", "self.replicsa <= 3"))).toMatch(
       /x-kubernetes-validations.*replicsa|compilation failed/,
     );
