@@ -1,10 +1,11 @@
-import { type CompiledSchema, compileSchema, SchemaError } from "../api/index.ts";
+import { SchemaError } from "../api/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { define } from "./builtin/kinds.ts";
 import { type Collector, removeFinalizer } from "./collector.ts";
 import type { Core } from "./core.ts";
 import { deleteObject, rewrite } from "./deletion.ts";
 import { apiVersionOf, type Registry } from "./registry.ts";
+import type { SchemaCache } from "./schema-cache.ts";
 import { customShape } from "./schema-shape.ts";
 import { problem } from "./status.ts";
 import type { StoreEvent } from "./store.ts";
@@ -19,17 +20,15 @@ const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";
 
 const VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-/** Compiled schemas kept by their text: a CRD's status changes far more often than its schema. */
-const KEPT_SCHEMAS = 256;
-
 /** CustomResourceDefinitions: the kind itself, and the kinds they bring. */
 export class CustomResources {
   readonly #now: () => number;
-  readonly #schemas = new Map<string, CompiledSchema>();
+  readonly #schemas: SchemaCache;
   #registry: Registry | undefined;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, schemas: SchemaCache) {
     this.#now = now;
+    this.#schemas = schemas;
   }
 
   /** The built-in kind CustomResourceDefinition. */
@@ -115,7 +114,7 @@ export class CustomResources {
           resource: resourceOf(crd),
           builtIn: false,
           storageApiVersion: apiVersionOf({ group, version: storage }),
-          schema: this.#compile(schema),
+          schema: this.#schemas.compile(schema),
           openAPISchema: schema,
           columns: listAt(version, "additionalPrinterColumns").flatMap(columnOf),
           shape: customShape(schema),
@@ -123,16 +122,6 @@ export class CustomResources {
           ...(version.deprecated === true && { deprecationWarning: deprecationOf(version, group, kind) }),
         };
       });
-  }
-
-  #compile(schema: JsonObject): CompiledSchema {
-    const text = JSON.stringify(schema);
-    const known = this.#schemas.get(text);
-    if (known) return known;
-    const compiled = compileSchema(schema);
-    if (this.#schemas.size >= KEPT_SCHEMAS) this.#schemas.clear();
-    this.#schemas.set(text, compiled);
-    return compiled;
   }
 
   #statusOf(crd: KubeObject, old: KubeObject | undefined): JsonObject {
@@ -233,7 +222,7 @@ export class CustomResources {
     const schema = objectAt(version, "schema", "openAPIV3Schema");
     if (!schema) return [problem.required(`${at}.schema.openAPIV3Schema`, "schemas are required")];
     try {
-      this.#compile(schema);
+      this.#schemas.compile(schema);
       return [];
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;

@@ -7,6 +7,7 @@
  * Imports src/runtime and src/api (the schema engine).
  */
 export { apiVersionOf, qualifiedKind, qualifiedResource } from "./registry.ts";
+export { SchemaCache } from "./schema-cache.ts";
 export { ApiServer } from "./server.ts";
 export type {
   ApiServerOptions,

@@ -1,6 +1,5 @@
 import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
 import { Admission } from "./admission.ts";
-import { builtInKinds } from "./builtin/kinds.ts";
 import { Collector } from "./collector.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./crd.ts";
@@ -13,6 +12,7 @@ import { type CollectionRead, listCollection, objectText, selection, watchCollec
 import { apiVersionOf, Registry } from "./registry.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request.ts";
 import { patchScale, putScale, scaleOf } from "./scale.ts";
+import { SchemaCache } from "./schema-cache.ts";
 import {
   badRequest,
   errorResponse,
@@ -82,8 +82,9 @@ export class ApiServer {
     const log = options.log ?? silentLog;
     this.name = options.name ?? "apiserver";
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const custom = new CustomResources(() => options.clock.now());
-    const registry = new Registry([...builtInKinds(), custom.definition()]);
+    const schemas = options.schemas ?? new SchemaCache();
+    const custom = new CustomResources(() => options.clock.now(), schemas);
+    const registry = new Registry([...schemas.builtIn(), custom.definition()]);
     // Version 0 means "any" to clients, so an empty server is at 1.
     const store = new Store({ version: options.storage?.resourceVersion ?? 1, historyEvents: limits.historyEvents });
     const admission = new Admission(store);

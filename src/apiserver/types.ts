@@ -11,6 +11,7 @@ import type {
   Random,
 } from "../runtime/index.ts";
 import type { Decoder } from "./decode.ts";
+import type { SchemaCache } from "./schema-cache.ts";
 
 /** Who asks. The front authenticates; in-process callers say who they are. */
 export interface User {
@@ -226,6 +227,8 @@ export interface ApiServerOptions {
   readonly authorizer?: Authorizer;
   /** State to begin with, from snapshot(). */
   readonly storage?: ServerSnapshot;
+  /** Give all servers of one process the same: compiling schemas is most of what a server's start costs. */
+  readonly schemas?: SchemaCache;
   /** False leaves metadata.managedFields of plain writes alone (server-side apply still tracks its own): cheaper. */
   readonly trackUpdates?: boolean;
 }

@@ -262,8 +262,8 @@ function keepServerFields(write: WriteContext, object: KubeObject, before: KubeO
   const { definition, subresource } = write;
   const { metadata } = object;
   if (subresource === "status") {
-    const status = clone(own(object, "status"));
-    for (const key of Object.keys(object)) if (own(before, key) === undefined) delete object[key];
+    const status = own(object, "status");
+    for (const key of Object.keys(object)) delete object[key];
     Object.assign(object, clone(before));
     if (status === undefined) delete object.status;
     else object.status = status;

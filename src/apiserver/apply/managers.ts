@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { StatusError } from "../status.ts";
 import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
-import { clone } from "../values.ts";
+import { clone, equal } from "../values.ts";
 import { FieldSet } from "./field-set.ts";
 import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";
 
@@ -14,8 +14,10 @@ export interface Manager {
 }
 
 interface Managed extends Manager {
-  time: string;
-  set: FieldSet;
+  readonly time: string;
+  readonly set: FieldSet;
+  /** As it is stored; what did not change is not written anew. */
+  readonly stored?: ManagedFieldsEntry;
 }
 
 /** Fields that nobody owns: identity, and what the server alone writes. */
@@ -72,6 +74,7 @@ export function decodeManagers(entries: Json | undefined): Managed[] | undefined
       subresource: typeof subresource === "string" ? subresource : "",
       time: typeof time === "string" ? time : "",
       set,
+      stored: entry,
     });
   }
   return managers;
@@ -79,7 +82,11 @@ export function decodeManagers(entries: Json | undefined): Managed[] | undefined
 
 function encodeManagers(managers: readonly Managed[]): ManagedFieldsEntry[] | undefined {
   if (managers.length === 0) return undefined;
-  return [...managers].sort(inOrder).map((each) => ({
+  return [...managers].sort(inOrder).map((each) => each.stored ?? encode(each));
+}
+
+function encode(each: Managed): ManagedFieldsEntry {
+  return {
     manager: each.name,
     operation: each.operation,
     apiVersion: each.apiVersion,
@@ -87,7 +94,14 @@ function encodeManagers(managers: readonly Managed[]): ManagedFieldsEntry[] | un
     fieldsType: "FieldsV1",
     fieldsV1: each.set.toFieldsV1(),
     ...(each.subresource && { subresource: each.subresource }),
-  }));
+  };
+}
+
+/** The same manager with another set, if it is another one. */
+function withSet(each: Managed, set: FieldSet): Managed {
+  if (set.equals(each.set)) return each;
+  const { stored: _outdated, ...rest } = each;
+  return { ...rest, set };
 }
 
 function inOrder(left: Managed, right: Managed): number {
@@ -122,34 +136,31 @@ export function managersAfterUpdate(
   write: Write,
   client: Json | undefined,
 ): ManagedFieldsEntry[] | undefined {
-  const stored = decodeManagers(old?.metadata.managedFields) ?? [];
-  let managers = stored;
-  if (Array.isArray(client) && client.length > 0 && write.manager.subresource === "") {
-    const isReset = client.length === 1 && isJsonObject(client[0]) && Object.keys(client[0]).length === 0;
-    if (isReset) return undefined;
-    const sent = decodeManagers(client);
-    if (sent && sent.length > 0) managers = sent;
-  }
   const { changed, removed } = compare(old ?? {}, current, write.shape);
   limitTo(strip(changed), write.manager.subresource, write.hasStatus);
   limitTo(strip(removed), write.manager.subresource, write.hasStatus);
-  if (changed.isEmpty() && removed.isEmpty()) {
-    return managers === stored ? old?.metadata.managedFields : encodeManagers(managers);
-  }
+  const sent = write.manager.subresource === "" ? sentManagers(client, old) : undefined;
+  if (sent === "reset") return undefined;
+  if (changed.isEmpty() && removed.isEmpty()) return sent ? encodeManagers(sent) : old?.metadata.managedFields;
+
   const next: Managed[] = [];
-  let own: Managed | undefined;
-  for (const each of managers) {
+  let known = false;
+  for (const each of sent ?? decodeManagers(old?.metadata.managedFields) ?? []) {
     const isOwn = isSame(each, write.manager);
+    known ||= isOwn;
     const set = each.set.clone().subtract(removed);
-    if (isOwn) set.add(changed);
-    else set.subtract(changed);
-    const time = isOwn && !set.equals(each.set) ? write.time : each.time;
-    const kept = { ...each, set, time };
-    if (isOwn) own = kept;
-    if (!set.isEmpty()) next.push(kept);
+    const updated = withSet(each, isOwn ? set.add(changed) : set.subtract(changed));
+    if (!updated.set.isEmpty()) next.push(isOwn && updated !== each ? { ...updated, time: write.time } : updated);
   }
-  if (!own && !changed.isEmpty()) next.push({ ...write.manager, set: changed, time: write.time });
+  if (!known && !changed.isEmpty()) next.push({ ...write.manager, set: changed, time: write.time });
   return encodeManagers(next);
+}
+
+/** The managedFields a client sent on purpose: one empty entry resets them, other valid ones replace them. */
+function sentManagers(client: Json | undefined, old: KubeObject | undefined): Managed[] | "reset" | undefined {
+  if (!Array.isArray(client) || client.length === 0 || equal(client, old?.metadata.managedFields)) return undefined;
+  if (client.length === 1 && equal(client[0], {})) return "reset";
+  return decodeManagers(client);
 }
 
 export interface ApplyResult {
@@ -188,14 +199,12 @@ export function applyConfiguration(
   for (const other of others) {
     const disputed = other.set.intersection(changed);
     for (const path of disputed.paths()) conflicts.push({ manager: other, path });
-    const set = other.set.clone().subtract(removed).subtract(disputed);
-    if (!set.isEmpty()) next.push({ ...other, set });
+    const left = withSet(other, other.set.clone().subtract(removed).subtract(disputed));
+    if (!left.set.isEmpty()) next.push(left);
   }
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
-  if (!configured.isEmpty()) {
-    const time = last?.set.equals(configured) ? last.time : write.time;
-    next.push({ ...manager, set: configured, time });
-  }
+  if (last?.set.equals(configured)) next.push(last);
+  else if (!configured.isEmpty()) next.push({ ...manager, set: configured, time: write.time });
   return { object: merged, managedFields: encodeManagers(next) };
 }
 

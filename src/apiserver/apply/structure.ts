@@ -77,12 +77,14 @@ export interface Comparison {
 
 export function compare(old: Json | undefined, current: Json | undefined, shape: Shape): Comparison {
   const comparison = { changed: new FieldSet(), removed: new FieldSet() };
+  if (equal(old, current)) return comparison;
   walk(old, current, shape, comparison.changed, comparison.removed);
   comparison.changed.tidy();
   comparison.removed.tidy();
   return comparison;
 }
 
+/** Marks differences below one path. Whoever calls it has seen that the two values differ: equal branches cost nothing. */
 function walk(
   old: Json | undefined,
   current: Json | undefined,
@@ -90,20 +92,19 @@ function walk(
   changed: FieldSet,
   removed: FieldSet,
 ): void {
-  if (old === current) return;
   const before = childrenOf(old, shape);
   const after = childrenOf(current, shape);
   if (!before || !after || Array.isArray(old) !== Array.isArray(current)) {
-    if (equal(old, current)) return;
     markAll(old, before, removed);
-    if (current === undefined) return;
     markAll(current, after, changed);
     return;
   }
   for (const [element, child] of after) {
     const previous = before.get(element);
-    if (previous) walk(previous.value, child.value, child.shape, changed.at(element), removed.at(element));
-    else markAll(child.value, childrenOf(child.value, child.shape), changed.at(element));
+    if (!previous) markAll(child.value, childrenOf(child.value, child.shape), changed.at(element));
+    else if (!equal(previous.value, child.value)) {
+      walk(previous.value, child.value, child.shape, changed.at(element), removed.at(element));
+    }
   }
   for (const [element, child] of before) {
     if (!after.has(element)) markAll(child.value, childrenOf(child.value, child.shape), removed.at(element));
