@@ -92,3 +92,8 @@ export function scheduledTotal(draft: Draft): number {
   else for (const cluster of draft.order) total += draft.entry(cluster).instances.length;
   return total;
 }
+
+/** The schedule wants nothing of it any more. Not known is no drain. */
+export function isDraining(desired: Desired | undefined, cluster: ClusterName): boolean {
+  return desired !== undefined && (desired.get(cluster) ?? 0) === 0;
+}

@@ -1,13 +1,13 @@
+import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import type { Target } from "./target.ts";
-import type { ClusterName } from "./types.ts";
 import { viewIn } from "./view.ts";
 
 /**
  * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person deletes
  * comes back on it. No turn is needed, so no budget is spent.
  */
-export function handOut(draft: Draft, target: Target, drains: (cluster: ClusterName) => boolean): void {
+export function handOut(draft: Draft, target: Target, desired: Desired | undefined): void {
   const to = target.revision;
   if (to === null || !target.settled || draft.ledger.halt) return;
   const { protocol } = draft.intent.workload;
@@ -15,7 +15,8 @@ export function handOut(draft: Draft, target: Target, drains: (cluster: ClusterN
   for (const cluster of draft.order) {
     const { grant, instances, removedByLoss, turn, done } = draft.entry(cluster);
     const view = viewIn(draft, cluster);
-    if (!grant || instances.length === 0 || removedByLoss || view.reach === "lost" || drains(cluster)) continue;
+    if (!grant || instances.length === 0 || removedByLoss || view.reach === "lost" || isDraining(desired, cluster))
+      continue;
     if (grant.revision === to) {
       const updated = view.present?.counts.updated ?? view.present?.report?.updated;
       if (!done || (grant.onDelete && (updated ?? 0) < grant.replicas)) allUpdated = false;

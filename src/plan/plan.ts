@@ -88,7 +88,6 @@ function onePass(draft: Draft): PassOutcome {
   adopt(draft, target);
   if (changed()) return { target, finished: false };
   const desired = desiredOf(draft);
-  const drains = (cluster: ClusterName) => desired !== undefined && (desired.get(cluster) ?? 0) === 0;
   reviewHalt(draft, target);
   detectFailures(draft, target);
   if (changed()) return { target, finished: false };
@@ -96,11 +95,11 @@ function onePass(draft: Draft): PassOutcome {
   const tally = new Tally(draft, maxUnavailableOf(draft.intent, scheduledTotal(draft)));
   const turns = { draft, tally, leader: leaderOf(draft), target };
   const { update } = draft.intent;
-  const rollout = update.type === "RollingUpdate" ? trackRollout(draft, update, target, drains) : null;
+  const rollout = update.type === "RollingUpdate" ? trackRollout(draft, update, target, desired) : null;
   const still = draft.ledger.halt?.code === "AdoptedWithDifferences";
   const keep = new Set<ClusterName>();
   const updateSteps = (limits: Pick<ScaleOutcome, "membershipFirst" | "busy">, view: RolloutView | null) => {
-    if (update.type === "OnDelete") handOut(draft, target, drains);
+    if (update.type === "OnDelete") handOut(draft, target, desired);
     else if (view) for (const cluster of startUpdates(turns, update, view, limits)) keep.add(cluster);
   };
   // [F3] A rollback goes before membership; otherwise membership goes before the next update step.

@@ -1,3 +1,4 @@
+import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import type { Leader } from "./leader.ts";
 import type { Tally } from "./quorum.ts";
@@ -31,12 +32,12 @@ export function trackRollout(
   draft: Draft,
   update: RollingUpdate,
   target: Target,
-  drains: (cluster: ClusterName) => boolean,
+  desired: Desired | undefined,
 ): RolloutView | null {
   if (target.revision === null) return null;
-  const begun = beginOrTurn(draft, update, target.revision);
+  const begun = beginOrTurn(draft, update, target.revision, desired);
   if (!begun) return null;
-  const parts = partsOf(draft, begun, update.partition, drains);
+  const parts = partsOf(draft, begun, update.partition, (cluster) => isDraining(desired, cluster));
   const rollout = advanceWaves(draft, update, begun, parts);
   if (rollout.wave >= allWaves(update) && parts.every(({ state }) => state === "complete")) {
     // [U2] Lost clusters are not waited for; they are updated when they come back.
@@ -53,11 +54,11 @@ export function trackRollout(
   };
 }
 
-function beginOrTurn(draft: Draft, update: RollingUpdate, to: string): Rollout | null {
+function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: Desired | undefined): Rollout | null {
   const { rollout, currentRevision } = draft.ledger;
   if (rollout?.to === to) return rollout;
   if (!rollout && !hasOutdated(draft, to)) {
-    noteFirstCompletion(draft, to);
+    noteFirstCompletion(draft, to, desired);
     return null;
   }
   // [F3] Going back to what last completed, in the middle of going elsewhere, is a rollback, whoever asks for it.
@@ -85,16 +86,17 @@ function hasOutdated(draft: Draft, to: string): boolean {
   });
 }
 
-/** [D6] The first deployment is complete when everything granted is in place: from then on there is something to go back to. */
-function noteFirstCompletion(draft: Draft, to: string): void {
-  if (draft.ledger.currentRevision === to) return;
-  const granted = draft.order.map((cluster) => draft.entry(cluster)).filter(({ instances }) => instances.length > 0);
-  if (
-    granted.length > 0 &&
-    granted.every(({ grant, done, lostAtMs }) => lostAtMs !== null || (grant !== null && done))
-  ) {
-    draft.set("currentRevision", to);
+/** [D6] The first deployment is complete when all of it is in place: from then on there is something to go back to. */
+function noteFirstCompletion(draft: Draft, to: string, desired: Desired | undefined): void {
+  if (draft.ledger.currentRevision === to || !desired) return;
+  let granted = 0;
+  for (const cluster of draft.order) {
+    const { grant, done, lostAtMs, instances } = draft.entry(cluster);
+    if (lostAtMs !== null) continue;
+    if (instances.length < (desired.get(cluster) ?? 0) || (instances.length > 0 && !(grant && done))) return;
+    granted += instances.length;
   }
+  if (granted > 0) draft.set("currentRevision", to);
 }
 
 /** [U3] Who wins over a rollout: the template's state, then a halt, then pause, then the window. */

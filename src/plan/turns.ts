@@ -1,6 +1,6 @@
 import type { Draft } from "./draft.ts";
 import { withoutTurn } from "./loss.ts";
-import type { ClusterName } from "./types.ts";
+import type { ClusterName, Grant } from "./types.ts";
 import { localOrdinal, viewIn } from "./view.ts";
 
 /** [G7] A finished turn is taken away by a write; it counts until the cluster has acknowledged it. */
@@ -48,21 +48,19 @@ export function unblockStatefulSets(draft: Draft): void {
 }
 
 /**
- * [I7] Topology travels with every write. Clusters that need no other write get the newest one by one, each after the one
- * before has it, so that an operator which restarts for it shows that in one cluster only.
+ * [I7] Topology travels with every write. Clusters that need no other write get the newest one by one, the oldest view first,
+ * each after the one before has it, so that an operator which restarts for it shows that in one cluster only.
  */
 export function sweepTopology(draft: Draft): void {
   const version = draft.topologyVersion();
-  let next: ClusterName | undefined;
+  let next: Grant | undefined;
   for (const cluster of draft.order) {
     const { grant, turn, ackedAtMs, removedByLoss } = draft.entry(cluster);
     if (!grant || turn !== "none" || removedByLoss || viewIn(draft, cluster).reach !== "ready") continue;
     if (ackedAtMs === null) return;
-    if (grant.topologyVersion < version && grant.replicas > 0) next ??= cluster;
+    if (grant.replicas > 0 && grant.topologyVersion < (next?.topologyVersion ?? version)) next = grant;
   }
-  if (next === undefined) return;
-  const { grant } = draft.entry(next);
-  if (grant) draft.write(next, grant, { kind: "topology", why: `topology version ${version}` });
+  if (next) draft.write(next.cluster, next, { kind: "topology", why: `topology version ${version}` });
 }
 
 /** Views that no grant names any more are forgotten; the newest stays. */

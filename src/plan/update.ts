@@ -100,7 +100,7 @@ export function startUpdates(
 function inOrder({ draft, leader }: Turns, update: RollingUpdate, due: readonly Part[]): Part[] {
   const { schedule } = draft.intent;
   const listed = new Map<ClusterName, number>();
-  if (schedule.kind === "known") schedule.clusters.forEach(({ cluster }, i) => listed.set(cluster, i));
+  if (schedule.kind === "known") for (const { cluster } of schedule.clusters) listed.set(cluster, listed.size);
   const rank = ({ cluster, released }: Part): number => {
     if (released > 0) return 0;
     if (!viewIn(draft, cluster).healthy) return 1;

@@ -1,0 +1,83 @@
+import { emptyLedger } from "../ledger.ts";
+import { plan } from "../plan.ts";
+import type { ClusterName, Ledger, MembershipEvidence, Observation, PlanResult, TimeMs } from "../types.ts";
+import type { EditableIntent } from "./intent.ts";
+import { TestMember } from "./member.ts";
+
+/** A planner with its members on a bench: plan, deliver, settle, look. */
+export class Bench {
+  readonly intent: EditableIntent;
+  ledger: Ledger;
+  nowMs: TimeMs = 0;
+  readonly members = new Map<ClusterName, TestMember>();
+  /** Clusters that cannot be observed. */
+  readonly unreachable = new Set<ClusterName>();
+  membership: MembershipEvidence | undefined;
+  last: PlanResult | undefined;
+
+  constructor(intent: EditableIntent, ledger: Ledger = emptyLedger()) {
+    this.intent = intent;
+    this.ledger = ledger;
+  }
+
+  member(cluster: ClusterName): TestMember {
+    let found = this.members.get(cluster);
+    if (!found) {
+      found = new TestMember();
+      this.members.set(cluster, found);
+    }
+    return found;
+  }
+
+  observations() {
+    const clusters: Record<ClusterName, Observation> = {};
+    for (const cluster of new Set([...Object.keys(this.intent.fleet), ...this.members.keys()])) {
+      clusters[cluster] = this.unreachable.has(cluster)
+        ? { kind: "unreachable", message: "no answer" }
+        : this.member(cluster).observe(this.nowMs);
+    }
+    return { clusters, ...(this.membership ? { membership: this.membership } : {}) };
+  }
+
+  /** Plans, and keeps the ledger as a controller would. */
+  plan(): PlanResult {
+    this.last = plan(this.intent, this.ledger, this.observations(), this.nowMs);
+    this.ledger = this.last.ledger;
+    return this.last;
+  }
+
+  /** The grants of the last plan arrive in these clusters; nobody acts on them yet. */
+  deliver(...clusters: ClusterName[]): void {
+    for (const grant of this.last?.grants ?? []) {
+      if (this.unreachable.has(grant.cluster)) continue;
+      if (clusters.length === 0 || clusters.includes(grant.cluster)) this.member(grant.cluster).deliver(grant);
+    }
+  }
+
+  /** They arrive and are carried out, actions included. */
+  settle(...clusters: ClusterName[]): void {
+    const chosen = (cluster: ClusterName) =>
+      !this.unreachable.has(cluster) && (clusters.length === 0 || clusters.includes(cluster));
+    this.deliver(...clusters);
+    for (const grant of this.last?.grants ?? []) if (chosen(grant.cluster)) this.member(grant.cluster).settle();
+    for (const action of this.last?.actions ?? []) {
+      if (action.kind === "remove" && chosen(action.cluster)) this.member(action.cluster).remove();
+    }
+  }
+
+  wait(seconds: number): void {
+    this.nowMs += seconds * 1000;
+  }
+
+  /** Plan and settle until nothing starts any more. Returns every step, in order. */
+  run(limit = 1000): PlanResult["steps"] {
+    const steps: PlanResult["steps"][number][] = [];
+    for (let i = 0; i < limit; i++) {
+      const result = this.plan();
+      steps.push(...result.steps);
+      if (result.steps.length === 0 && !result.actions.some(({ kind }) => kind === "remove")) return steps;
+      this.settle();
+    }
+    throw new Error(`did not come to rest within ${limit} rounds; last: ${JSON.stringify(steps.slice(-4))}`);
+  }
+}

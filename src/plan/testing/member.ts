@@ -1,0 +1,74 @@
+import type { Grant, LeaderClaim, Observation, PresentObservation, TimeMs } from "../types.ts";
+
+/** One member cluster as tests see it: it shows what was delivered, and does what it is told when told to. */
+export class TestMember {
+  live: Grant | null = null;
+  generation = 0;
+  observedGeneration = 0;
+  counts = { replicas: 0, ready: 0, available: 0, updated: 0, terminating: 0 };
+  health: PresentObservation["health"] = "healthy";
+  report: PresentObservation["report"];
+  leader: LeaderClaim = { kind: "elsewhere" };
+  instances: PresentObservation["instances"];
+  volumes: readonly number[] | undefined;
+  /** Fields of the snapshot that a test sets by hand. */
+  overlay: Partial<PresentObservation> = {};
+
+  /** The dispatch object reached the cluster: the spec and the annotations are there, nobody has acted on them. */
+  deliver(grant: Grant): void {
+    const before = this.live;
+    const sameSpec =
+      before !== null &&
+      before.revision === grant.revision &&
+      before.replicas === grant.replicas &&
+      before.partition === grant.partition;
+    if (!sameSpec) this.generation++;
+    if (before && before.revision !== grant.revision) this.counts.updated = 0;
+    this.live = grant;
+  }
+
+  /** The controller in the cluster has done all that its grant asks for. */
+  settle(): void {
+    if (!this.live) return;
+    const { replicas, partition, onDelete, epoch, revision } = this.live;
+    this.observedGeneration = this.generation;
+    const updated = onDelete ? this.counts.updated : replicas - partition;
+    this.counts = { replicas, ready: replicas, available: replicas, updated, terminating: 0 };
+    this.health = "healthy";
+    this.instances = undefined;
+    this.report = { epoch, revision, phase: "Done", desired: replicas, updated, ready: replicas };
+  }
+
+  remove(): void {
+    this.live = null;
+    this.counts = { replicas: 0, ready: 0, available: 0, updated: 0, terminating: 0 };
+    this.report = undefined;
+  }
+
+  observe(atMs: TimeMs): Observation {
+    if (!this.live) return { kind: "absent", atMs, ...(this.volumes ? { volumes: this.volumes } : {}) };
+    const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = this.live;
+    return {
+      kind: "present",
+      atMs,
+      generation: this.generation,
+      observedGeneration: this.observedGeneration,
+      live: {
+        epoch,
+        revision,
+        processor,
+        partition,
+        topologyVersion,
+        replicas,
+        ...(transferLeaderTo === undefined ? {} : { transferLeaderTo }),
+      },
+      counts: { ...this.counts },
+      health: this.health,
+      ...(this.report ? { report: this.report } : {}),
+      leader: this.leader,
+      ...(this.instances ? { instances: this.instances } : {}),
+      ...(this.volumes ? { volumes: this.volumes } : {}),
+      ...this.overlay,
+    };
+  }
+}
