@@ -259,6 +259,25 @@ describe("a webhook", () => {
   });
 });
 
+test("an object that nests deeper than any API server allows is refused by every layer", async () => {
+  let deep: JsonObject = {};
+  for (let level = 0; level < 100_000; level++) deep = { deep };
+  const object = {
+    apiVersion: "foo.example.com/v1alpha1",
+    kind: "Foo",
+    metadata: { name: "foo", namespace: "x" },
+    spec: deep,
+  };
+  const { interpreter } = bench({ webhook: answering({ healthy: true }) });
+  interpreter.setWebhooks([exploring("hook")]);
+  expect(await interpreter.interpretNow("InterpretHealth", { object })).toMatchObject({
+    state: "failed",
+    code: "BadObject",
+  });
+  interpreter.setCustomizations([customization("mine", FOO, { healthInterpretation: healthScript("true") })]);
+  expect(interpreter.interpret("InterpretHealth", { object })).toMatchObject({ state: "failed" });
+});
+
 describe("the cache", () => {
   test("is bounded: what was used longest ago is computed again", async () => {
     const { interpreter, clock, asked } = bench({ entriesPerOperation: 2, webhook: answering({ healthy: true }) });

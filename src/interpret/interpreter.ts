@@ -6,7 +6,7 @@ import { LruMap } from "./cache.ts";
 import { describeObject, valueAt } from "./fields.ts";
 import { Layers, type Source } from "./layers.ts";
 import type { Inputs, Operation } from "./operations.ts";
-import { failureOf, noInterpreter, type Outcome, type Settled } from "./outcome.ts";
+import { type Failed, failureOf, noInterpreter, type Outcome, type Settled } from "./outcome.ts";
 import type { ObjectReport } from "./problem.ts";
 import { WebhookCaller, type WebhookLimits, type WebhookTransports } from "./webhook/caller.ts";
 import { type ServiceResolver, serviceByDnsName, type Webhook } from "./webhook/configuration.ts";
@@ -109,6 +109,7 @@ export class Interpreter {
     if (first.layer === "native") return first.answer(input);
     const cache: LruMap<Entry<O>> = this.#caches[operation];
     const key = keyOf(operation, input, sources);
+    if (typeof key !== "string") return key;
     const known = cache.get(key);
     if (known !== undefined) {
       if (known.failures > 0) this.#retryLater(operation, input, key, known);
@@ -130,6 +131,7 @@ export class Interpreter {
     }
     const cache: LruMap<Entry<O>> = this.#caches[operation];
     const key = keyOf(operation, input, sources);
+    if (typeof key !== "string") return key;
     const known = cache.get(key);
     if (known?.outcome.state === "known" && known.failures === 0) return known.outcome;
     const entry: Entry<O> = known ?? { outcome: { state: "pending" }, failures: 0, retryScheduled: false };
@@ -214,14 +216,19 @@ const READING: ReadonlySet<Operation> = new Set<Operation>([
   "InterpretLeader",
 ]);
 
-function keyOf<O extends Operation>(operation: O, input: Inputs[O], sources: readonly Source<O>[]): string {
+/** Or why there is none. */
+function keyOf<O extends Operation>(operation: O, input: Inputs[O], sources: readonly Source<O>[]): string | Failed {
   const { object, ...others } = input;
   const uid = valueAt(object, "metadata", "uid");
   const resourceVersion = valueAt(object, "metadata", "resourceVersion");
   const isStored = READING.has(operation) && typeof uid === "string" && typeof resourceVersion === "string";
-  const content = isStored ? `${uid}\n${resourceVersion}` : digest(object);
-  const rest = Object.keys(others).length === 0 ? "" : digest(others);
-  return [content, rest, ...sources.map(({ layer, version }) => `${layer}:${version}`)].join("\n");
+  try {
+    const content = isStored ? `${uid}\n${resourceVersion}` : digest(object);
+    const rest = Object.keys(others).length === 0 ? "" : digest(others);
+    return [content, rest, ...sources.map(({ layer, version }) => `${layer}:${version}`)].join("\n");
+  } catch (error) {
+    return failureOf(error, sources[0]?.layer ?? "native", undefined);
+  }
 }
 
 function digest(value: unknown): string {

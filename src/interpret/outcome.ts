@@ -64,6 +64,8 @@ export function failureOf(error: unknown, layer: Layer, source: string | undefin
   if (error instanceof NothingToRead) return failed("NoInterpreter", error.message);
   if (error instanceof BadObject) return failed("BadObject", error.message);
   if (error instanceof WebhookFailure) return failed(error.code, error.message);
+  // What V8 says when recursion over a value runs out of stack: no API server stores such an object.
+  if (error instanceof RangeError) return failed("BadObject", "nests too deep");
   throw error;
 }
 
