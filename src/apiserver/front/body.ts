@@ -1,11 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
-/** A request's body as text, or why it is not taken. */
-export type BodyRead =
-  | { kind: "text"; text: string }
-  | { kind: "too large" }
-  | { kind: "not UTF-8" }
-  | { kind: "cut off" };
+/** A request's body, or why it is not taken. */
+export type BodyRead = { kind: "whole"; bytes: Buffer } | { kind: "too large" } | { kind: "cut off" };
 
 /**
  * So much of a body that is too large is still read, and thrown away: a client that is still sending when the connection
@@ -30,9 +26,14 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
     return { kind: "cut off" };
   }
   if (bytes > limitBytes) return { kind: "too large" };
+  return { kind: "whole", bytes: Buffer.concat(parts) };
+}
+
+/** Undefined when the bytes are no UTF-8. */
+export function utf8(bytes: Buffer): string | undefined {
   try {
-    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)) };
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return { kind: "not UTF-8" };
+    return undefined;
   }
 }

@@ -7,8 +7,9 @@ import { errorResponse, StatusError } from "../status.ts";
 import type { HttpStream, ServerRequest } from "../types.ts";
 import { ANONYMOUS, type Authentication, authenticate, type BearerToken } from "./authentication.ts";
 import { PUBLIC_PATHS } from "./authorization.ts";
-import { readBody } from "./body.ts";
+import { readBody, utf8 } from "./body.ts";
 import type { CertifiedKey, Identity } from "./certificates.ts";
+import { decodeProtobuf, PROTOBUF_TYPE, ProtobufError } from "./protobuf.ts";
 
 /** What the front needs of an ApiServer. */
 export interface Backend {
@@ -67,6 +68,17 @@ const WRITE_STALL_MS = 60_000;
 const SHUTDOWN_GRACE_MS = 2_000;
 /** Far above any fleet's clients on one machine, below the usual limit of open files. */
 const CONNECTIONS = 4_096;
+
+const TOO_LARGE = new StatusError(
+  413,
+  "RequestEntityTooLarge",
+  `Request entity too large: limit is ${LIMITS.requestBodyBytes}`,
+);
+const NOT_TEXT = new StatusError(
+  400,
+  "BadRequest",
+  "the body is not valid UTF-8 text; this server speaks JSON and YAML",
+);
 
 const METHODS: readonly HttpRequest["method"][] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -203,27 +215,21 @@ class RunningFront implements Front {
       return { refusal: new StatusError(415, "UnsupportedMediaType", "the body must not be compressed") };
     }
     const body = await readBody(request, LIMITS.requestBodyBytes);
-    switch (body.kind) {
-      case "too large":
-        return {
-          refusal: new StatusError(
-            413,
-            "RequestEntityTooLarge",
-            `Request entity too large: limit is ${LIMITS.requestBodyBytes}`,
-          ),
-        };
-      case "not UTF-8":
-        return {
-          refusal: new StatusError(
-            400,
-            "BadRequest",
-            "the body is not valid UTF-8 text; this server speaks JSON and YAML",
-          ),
-        };
-      case "cut off":
-        return { refusal: new StatusError(400, "BadRequest", "the body ended too early") };
+    if (body.kind === "too large") return { refusal: TOO_LARGE };
+    if (body.kind === "cut off") return { refusal: new StatusError(400, "BadRequest", "the body ended too early") };
+    const headers = plainHeaders(request);
+    if (headers["content-type"]?.startsWith(PROTOBUF_TYPE) && body.bytes.length > 0) {
+      try {
+        const text = JSON.stringify(decodeProtobuf(body.bytes));
+        return { method, path, headers: { ...headers, "content-type": "application/json" }, user, body: text };
+      } catch (error) {
+        if (!(error instanceof ProtobufError)) throw error;
+        return { refusal: new StatusError(415, "UnsupportedMediaType", error.message) };
+      }
     }
-    return { method, path, headers: plainHeaders(request), user, ...(body.text !== "" && { body: body.text }) };
+    const text = utf8(body.bytes);
+    if (text === undefined) return { refusal: NOT_TEXT };
+    return { method, path, headers, user, ...(text !== "" && { body: text }) };
   }
 
   #userOf(request: IncomingMessage, path: string): Identity | undefined {
