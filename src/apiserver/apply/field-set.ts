@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { own } from "../values.ts";
 
 /**
  * A set of field paths, as the trie that FieldsV1 is: `f:name` a field, `k:{...}` a list item by its keys, `v:...` an
@@ -94,6 +95,26 @@ export class FieldSet {
   #sorted(): [string, FieldSet][] {
     return [...this.children].sort(([left], [right]) => (left < right ? -1 : 1));
   }
+}
+
+/** Whether a FieldsV1 document, unread, has one of the set's paths. Follows only the set, which is small. */
+export function overlaps(fields: Json | undefined, set: FieldSet): boolean {
+  if (!isJsonObject(fields)) return false;
+  if (set.member && isMember(fields)) return true;
+  for (const [element, child] of set.children) if (overlaps(own(fields, element), child)) return true;
+  return false;
+}
+
+/** Whether a FieldsV1 document, unread, has all of the set's paths. */
+export function covers(fields: Json | undefined, set: FieldSet): boolean {
+  if (!isJsonObject(fields)) return set.isEmpty();
+  if (set.member && !isMember(fields)) return false;
+  for (const [element, child] of set.children) if (!covers(own(fields, element), child)) return false;
+  return true;
+}
+
+function isMember(fields: JsonObject): boolean {
+  return own(fields, ".") !== undefined || Object.keys(fields).length === 0;
 }
 
 function read(fields: JsonObject): FieldSet | undefined {

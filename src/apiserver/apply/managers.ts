@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts
 import { StatusError } from "../status.ts";
 import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
 import { clone, equal } from "../values.ts";
-import { FieldSet } from "./field-set.ts";
+import { covers, FieldSet, overlaps } from "./field-set.ts";
 import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";
 
 /** Who writes, as managedFields tells writers apart. */
@@ -57,32 +57,54 @@ function limitTo(set: FieldSet, subresource: string, hasStatus: boolean): FieldS
   return set;
 }
 
+/** An entry of managedFields; its set is read when it is needed, which is seldom: most writes touch few managers. */
+class StoredManager implements Managed {
+  readonly stored: ManagedFieldsEntry;
+  readonly name: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string;
+  #set: FieldSet | undefined;
+
+  constructor(entry: ManagedFieldsEntry) {
+    this.stored = entry;
+    this.name = entry.manager ?? "";
+    this.operation = entry.operation === "Apply" ? "Apply" : "Update";
+    this.apiVersion = entry.apiVersion ?? "";
+    this.subresource = entry.subresource ?? "";
+    this.time = entry.time ?? "";
+  }
+
+  get set(): FieldSet {
+    this.#set ??= FieldSet.fromFieldsV1(this.stored.fieldsV1) ?? new FieldSet();
+    return this.#set;
+  }
+}
+
+function storedManagers(object: KubeObject | undefined): StoredManager[] {
+  return (object?.metadata.managedFields ?? []).map((entry) => new StoredManager(entry));
+}
+
 /** Undefined when an entry is not what managedFields look like: then the object's own are kept. */
-export function decodeManagers(entries: Json | undefined): Managed[] | undefined {
-  if (entries === undefined) return [];
-  if (!Array.isArray(entries)) return undefined;
-  const managers: Managed[] = [];
+function sentEntries(entries: Json[]): StoredManager[] | undefined {
+  const managers: StoredManager[] = [];
   for (const entry of entries) {
-    if (!isJsonObject(entry)) return undefined;
-    const set = FieldSet.fromFieldsV1(entry.fieldsV1);
-    const { manager, operation, apiVersion, time, subresource } = entry;
-    if (!set || (operation !== "Apply" && operation !== "Update") || typeof apiVersion !== "string") return undefined;
-    managers.push({
-      name: typeof manager === "string" ? manager : "",
-      operation,
-      apiVersion,
-      subresource: typeof subresource === "string" ? subresource : "",
-      time: typeof time === "string" ? time : "",
-      set,
-      stored: entry,
-    });
+    if (!isJsonObject(entry) || !FieldSet.fromFieldsV1(entry.fieldsV1)) return undefined;
+    const { operation, apiVersion, manager, time, subresource } = entry;
+    const isText = (value: Json | undefined) => value === undefined || typeof value === "string";
+    if ((operation !== "Apply" && operation !== "Update") || typeof apiVersion !== "string") return undefined;
+    if (![manager, time, subresource].every(isText)) return undefined;
+    managers.push(new StoredManager(entry));
   }
   return managers;
 }
 
+/** Managers that own nothing any more are left out. */
 function encodeManagers(managers: readonly Managed[]): ManagedFieldsEntry[] | undefined {
-  if (managers.length === 0) return undefined;
-  return [...managers].sort(inOrder).map((each) => each.stored ?? encode(each));
+  const owners = managers.filter((each) => each.stored !== undefined || !each.set.isEmpty());
+  if (owners.length === 0) return undefined;
+  return owners.sort(inOrder).map((each) => each.stored ?? encode(each));
 }
 
 function encode(each: Managed): ManagedFieldsEntry {
@@ -97,11 +119,8 @@ function encode(each: Managed): ManagedFieldsEntry {
   };
 }
 
-/** The same manager with another set, if it is another one. */
-function withSet(each: Managed, set: FieldSet): Managed {
-  if (set.equals(each.set)) return each;
-  const { stored: _outdated, ...rest } = each;
-  return { ...rest, set };
+function withSet({ name, operation, apiVersion, subresource, time }: Managed, set: FieldSet): Managed {
+  return { name, operation, apiVersion, subresource, time, set };
 }
 
 function inOrder(left: Managed, right: Managed): number {
@@ -145,22 +164,28 @@ export function managersAfterUpdate(
 
   const next: Managed[] = [];
   let known = false;
-  for (const each of sent ?? decodeManagers(old?.metadata.managedFields) ?? []) {
+  for (const each of sent ?? storedManagers(old)) {
     const isOwn = isSame(each, write.manager);
     known ||= isOwn;
-    const set = each.set.clone().subtract(removed);
-    const updated = withSet(each, isOwn ? set.add(changed) : set.subtract(changed));
-    if (!updated.set.isEmpty()) next.push(isOwn && updated !== each ? { ...updated, time: write.time } : updated);
+    const { fieldsV1 } = each.stored;
+    const isTouched = overlaps(fieldsV1, removed) || (isOwn ? !covers(fieldsV1, changed) : overlaps(fieldsV1, changed));
+    if (!isTouched) {
+      next.push(each);
+      continue;
+    }
+    const left = each.set.clone().subtract(removed);
+    if (isOwn) next.push({ ...withSet(each, left.add(changed)), time: write.time });
+    else next.push(withSet(each, left.subtract(changed)));
   }
-  if (!known && !changed.isEmpty()) next.push({ ...write.manager, set: changed, time: write.time });
+  if (!known) next.push({ ...write.manager, set: changed, time: write.time });
   return encodeManagers(next);
 }
 
 /** The managedFields a client sent on purpose: one empty entry resets them, other valid ones replace them. */
-function sentManagers(client: Json | undefined, old: KubeObject | undefined): Managed[] | "reset" | undefined {
+function sentManagers(client: Json | undefined, old: KubeObject | undefined): StoredManager[] | "reset" | undefined {
   if (!Array.isArray(client) || client.length === 0 || equal(client, old?.metadata.managedFields)) return undefined;
   if (client.length === 1 && equal(client[0], {})) return "reset";
-  return decodeManagers(client);
+  return sentEntries(client);
 }
 
 export interface ApplyResult {
@@ -179,16 +204,19 @@ export function applyConfiguration(
   force: boolean,
 ): ApplyResult {
   const { shape, manager } = write;
-  const managers = decodeManagers(live?.metadata.managedFields) ?? [];
+  const managers = storedManagers(live);
   const configured = limitTo(strip(ownedFields(config, shape)), manager.subresource, write.hasStatus);
   const last = managers.find((each) => isSame(each, manager));
   const others = managers.filter((each) => each !== last);
-  const everybody = configured.clone();
-  for (const other of others) everybody.add(other.set);
+  const saysTheSame = last?.set.equals(configured) ?? false;
 
   // Nothing may be shared with the stored object: defaulting and admission still change the result.
   let merged: Json = clone(merge(live ?? {}, config, shape));
-  if (last) merged = removeAbandoned(merged, shape, last.set, everybody) ?? {};
+  if (last && !saysTheSame) {
+    const everybody = configured.clone();
+    for (const other of others) everybody.add(other.set);
+    merged = removeAbandoned(merged, shape, last.set, everybody) ?? {};
+  }
   if (!isJsonObject(merged)) throw new TypeError("applying an object must give an object");
 
   const { changed, removed } = compare(live ?? {}, merged, shape);
@@ -197,14 +225,16 @@ export function applyConfiguration(
   const next: Managed[] = [];
   const conflicts: Conflict[] = [];
   for (const other of others) {
-    const disputed = other.set.intersection(changed);
-    for (const path of disputed.paths()) conflicts.push({ manager: other, path });
-    const left = withSet(other, other.set.clone().subtract(removed).subtract(disputed));
-    if (!left.set.isEmpty()) next.push(left);
+    const { fieldsV1 } = other.stored;
+    if (!overlaps(fieldsV1, changed) && !overlaps(fieldsV1, removed)) {
+      next.push(other);
+      continue;
+    }
+    for (const path of other.set.intersection(changed).paths()) conflicts.push({ manager: other, path });
+    next.push(withSet(other, other.set.clone().subtract(removed).subtract(changed)));
   }
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
-  if (last?.set.equals(configured)) next.push(last);
-  else if (!configured.isEmpty()) next.push({ ...manager, set: configured, time: write.time });
+  next.push(last && saysTheSame ? last : { ...manager, set: configured, time: write.time });
   return { object: merged, managedFields: encodeManagers(next) };
 }
 
