@@ -8,6 +8,10 @@ export const ENTRY_BYTES = 48;
 export const STRING_BYTES = 24;
 export const CLOSURE_BYTES = 96;
 
+/** Comparing, hashing or joining strings costs nothing extra up to this length, and beyond it one unit per 16 bytes. */
+export const LONG_STRING_BYTES = 64;
+export const LONG_STRING_SHIFT = 4;
+
 /**
  * Counts down what one call may use. The fields are public because compiled code takes from them directly; whoever
  * brings one below zero calls the method that throws.

@@ -1,4 +1,5 @@
 import type { ArithmeticOperator } from "./ast.ts";
+import { LONG_STRING_BYTES, LONG_STRING_SHIFT, type Meter } from "./meter.ts";
 import { numberToString, parseNumber } from "./numbers.ts";
 import { LuaTable } from "./table.ts";
 import { LuaFunction, type LuaValue, raise, typeName } from "./values.ts";
@@ -76,16 +77,33 @@ export function negate(value: LuaValue, line: number): number {
   return typeof number === "number" ? -number : raise(line, `__unm undefined: cannot negate a ${typeName(value)}`);
 }
 
-export function lessThan(left: LuaValue, right: LuaValue, line: number): boolean {
+export function equals(meter: Meter, left: LuaValue, right: LuaValue): boolean {
+  if (typeof left === "string" && typeof right === "string") payForComparing(meter, left, right);
+  return left === right;
+}
+
+export function lessThan(meter: Meter, left: LuaValue, right: LuaValue, line: number): boolean {
   if (typeof left === "number" && typeof right === "number") return left < right;
-  if (typeof left === "string" && typeof right === "string") return left < right;
+  if (typeof left === "string" && typeof right === "string") {
+    payForComparing(meter, left, right);
+    return left < right;
+  }
   return raise(line, `attempt to compare ${typeName(left)} with ${typeName(right)}`);
 }
 
-export function lessOrEqual(left: LuaValue, right: LuaValue, line: number): boolean {
+export function lessOrEqual(meter: Meter, left: LuaValue, right: LuaValue, line: number): boolean {
   if (typeof left === "number" && typeof right === "number") return left <= right;
-  if (typeof left === "string" && typeof right === "string") return left <= right;
+  if (typeof left === "string" && typeof right === "string") {
+    payForComparing(meter, left, right);
+    return left <= right;
+  }
   return raise(line, `attempt to compare ${typeName(left)} with ${typeName(right)}`);
+}
+
+/** Two long strings may be alike up to their last byte. */
+function payForComparing(meter: Meter, left: string, right: string): void {
+  const length = Math.min(left.length, right.length);
+  if (length > LONG_STRING_BYTES) meter.burn(length >>> LONG_STRING_SHIFT);
 }
 
 export function lengthOf(value: LuaValue, line: number, hint: string): number {
@@ -106,7 +124,7 @@ export function concat(vm: Vm, parts: readonly LuaValue[], line: number): string
     vm.meter.allocate(piece.length);
     text += piece;
   }
-  vm.meter.burn(size >>> 6);
+  vm.meter.burn(size >>> LONG_STRING_SHIFT);
   return text;
 }
 

@@ -30,6 +30,9 @@ export interface LuaCallOptions {
   emptyResult?: "object" | "array";
 }
 
+/** A script may raise an error of any length; it ends up in conditions and logs. */
+const MAX_REASON_CHARACTERS = 2_000;
+
 /** One compiled script. Calls share nothing: globals that one call sets are gone in the next. */
 export class LuaScript {
   readonly name: string;
@@ -117,6 +120,8 @@ export class LuaScript {
   private runtimeError({ value, line }: LuaThrow): LuaRuntimeError {
     const text = bytesToText(toText(this.vm, value));
     const prefix = `${CHUNK_NAME}:${line}: `;
-    return new LuaRuntimeError(this.name, line, text.startsWith(prefix) ? text.slice(prefix.length) : text);
+    const reason = text.startsWith(prefix) ? text.slice(prefix.length) : text;
+    const isLong = reason.length > MAX_REASON_CHARACTERS;
+    return new LuaRuntimeError(this.name, line, isLong ? `${reason.slice(0, MAX_REASON_CHARACTERS)}...` : reason);
   }
 }

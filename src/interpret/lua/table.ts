@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../runtime/index.ts";
 import { textToBytes } from "./bytes.ts";
-import { ENTRY_BYTES, type Meter, SLOT_BYTES, TABLE_BYTES } from "./meter.ts";
+import { ENTRY_BYTES, LONG_STRING_BYTES, LONG_STRING_SHIFT, type Meter, SLOT_BYTES, TABLE_BYTES } from "./meter.ts";
 import type { LuaValue } from "./values.ts";
 
 const EMPTY: LuaValue[] = [];
@@ -173,6 +173,7 @@ export class LuaTable {
   }
 
   private find(key: LuaValue): number {
+    if (typeof key === "string" && key.length > LONG_STRING_BYTES) this.meter.burn(key.length >>> LONG_STRING_SHIFT);
     if (this.index !== undefined) return this.index.get(key) ?? -1;
     const keys = this.keys;
     for (let i = 0; i < keys.length; i++) if (keys[i] === key) return i;

@@ -1,6 +1,6 @@
 import type { Expression } from "../ast.ts";
 import type { Evaluate } from "../frame.ts";
-import { arithmetic, lessOrEqual, lessThan, modulo } from "../operators.ts";
+import { arithmetic, equals, lessOrEqual, lessThan, modulo } from "../operators.ts";
 import type { Context } from "./context.ts";
 import { compileExpression } from "./expressions.ts";
 
@@ -51,26 +51,27 @@ export function compileArithmetic(context: Context, expression: Arithmetic): Eva
 export function compileComparison(context: Context, expression: Comparison): Evaluate {
   const left = compileExpression(context, expression.left);
   const right = compileExpression(context, expression.right);
+  const { meter } = context.vm;
   const { line } = expression;
   switch (expression.operator) {
     case "==":
-      return (frame) => left(frame) === right(frame);
+      return (frame) => equals(meter, left(frame), right(frame));
     case "~=":
-      return (frame) => left(frame) !== right(frame);
+      return (frame) => !equals(meter, left(frame), right(frame));
     case "<":
-      return (frame) => lessThan(left(frame), right(frame), line);
+      return (frame) => lessThan(meter, left(frame), right(frame), line);
     case "<=":
-      return (frame) => lessOrEqual(left(frame), right(frame), line);
+      return (frame) => lessOrEqual(meter, left(frame), right(frame), line);
     // gopher-lua evaluates the operands in their order and then compares them the other way around.
     case ">":
       return (frame) => {
         const a = left(frame);
-        return lessThan(right(frame), a, line);
+        return lessThan(meter, right(frame), a, line);
       };
     case ">=":
       return (frame) => {
         const a = left(frame);
-        return lessOrEqual(right(frame), a, line);
+        return lessOrEqual(meter, right(frame), a, line);
       };
   }
 }

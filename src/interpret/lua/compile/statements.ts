@@ -16,7 +16,7 @@ export function compileBlock(context: Context, block: Block): Exec {
   const pay = (): void => {
     meter.fuel -= cost;
     if (meter.fuel < 0) {
-      meter.line = line;
+      if (line > 0) meter.line = line;
       meter.outOfFuel();
     }
   };

@@ -1,4 +1,5 @@
 import { isAscii, runes, textToBytes } from "../bytes.ts";
+import type { Meter } from "../meter.ts";
 import { LuaFunction, type LuaResult, type LuaValue, NOTHING } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
@@ -7,6 +8,8 @@ import { BadPattern, type Captures, findFrom, type Pattern } from "./pattern.ts"
 
 /** Karmada's own limit on every string that a function of this library takes, with its wording. */
 const MAX_INPUT_BYTES = 1_000_000;
+/** Going through text character by character takes that much longer than by bytes. */
+const RUNE_FUEL = 10;
 const REFUSED = ["dump", "gsub", "rep"];
 
 export function stringLibrary(vm: Vm): Record<string, Builtin> {
@@ -52,7 +55,7 @@ export function stringLibrary(vm: Vm): Record<string, Builtin> {
     gfind: gmatch,
     gmatch,
     len: (args, check) => check.string(args, 1).length,
-    lower: (args, check) => meter.string(changeCase(paid(args, 1, check), (text) => text.toLowerCase())),
+    lower: (args, check) => meter.string(changeCase(meter, paid(args, 1, check), (text) => text.toLowerCase())),
     match: (args, check) => {
       const text = input(args, 1, check);
       const pattern = input(args, 2, check);
@@ -69,7 +72,7 @@ export function stringLibrary(vm: Vm): Record<string, Builtin> {
       const end = Math.min(Math.max(last < 0 ? text.length + last + 1 : last, 0), text.length);
       return start >= text.length || end < start ? "" : meter.string(text.slice(start, end));
     },
-    upper: (args, check) => meter.string(changeCase(paid(args, 1, check), (text) => text.toUpperCase())),
+    upper: (args, check) => meter.string(changeCase(meter, paid(args, 1, check), (text) => text.toUpperCase())),
   };
 }
 
@@ -80,8 +83,9 @@ function startPosition(text: string, position: number): number {
 }
 
 /** Character by character, as Go does it: a letter whose other case has several letters stays. */
-function changeCase(bytes: string, change: (text: string) => string): string {
+function changeCase(meter: Meter, bytes: string, change: (text: string) => string): string {
   if (isAscii(bytes)) return change(bytes);
+  meter.burn(bytes.length * RUNE_FUEL);
   let text = "";
   for (const rune of runes(bytes)) {
     const changed = change(rune);

@@ -1,4 +1,4 @@
-import { STRING_BYTES } from "../meter.ts";
+import { LONG_STRING_SHIFT, STRING_BYTES } from "../meter.ts";
 import { numberToString } from "../numbers.ts";
 import { lessThan } from "../operators.ts";
 import type { LuaTable } from "../table.ts";
@@ -45,7 +45,7 @@ function concat(vm: Vm, args: LuaValue[], check: Arguments): string {
     }
     const size = piece.length + separator.length;
     meter.allocate(size);
-    meter.burn(1 + (size >>> 6));
+    meter.burn(1 + (size >>> LONG_STRING_SHIFT));
     text += i === to ? piece : piece + separator;
   }
   return text;
@@ -57,7 +57,7 @@ function sort(vm: Vm, table: LuaTable, order: LuaFunction | undefined): void {
   const { meter } = vm;
   const isLess = (a: LuaValue, b: LuaValue): boolean => {
     meter.burn(2);
-    if (order === undefined) return lessThan(a, b, meter.line);
+    if (order === undefined) return lessThan(meter, a, b, meter.line);
     const answer = vm.callOne(order, [a, b]);
     return answer !== undefined && answer !== false;
   };
