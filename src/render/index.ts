@@ -26,6 +26,6 @@ export {
   snapshotRevision,
 } from "./revision.ts";
 export { sanitize } from "./sanitize.ts";
-export type { ClusterFacts } from "./selectors.ts";
+export { type ClusterFacts, labelSelectorMatches } from "./selectors.ts";
 export { topologyConfigMapName } from "./topology-files.ts";
-export { NEUTRAL_REPLICAS, type ReplicaSource, type Retention } from "./workload.ts";
+export { NEUTRAL_REPLICAS, type ReplicaSource, type Retention, workloadDifferences } from "./workload.ts";

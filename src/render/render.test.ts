@@ -16,6 +16,7 @@ import {
   topology,
   yaml,
 } from "./testing/fixtures.ts";
+import { workloadDifferences } from "./workload.ts";
 
 function rendered(change: Case = {}): RenderResult & { ok: true } {
   const result = renderMember(renderInput(change));
@@ -41,7 +42,7 @@ const policy = (rule: string) =>
   yaml(`{kind: OverridePolicy, metadata: {name: p, namespace: shop}, spec: {overrideRules: [${rule}]}}`);
 
 describe("a StatefulSet's member", () => {
-  it("gets exactly this", () => {
+  it("[G2] [I2] [I7] gets exactly this, spec and annotations in one object", () => {
     const view = topology([1, 2]);
     const { workload } = rendered({
       topology: view,
@@ -102,11 +103,11 @@ spec:
 `);
   });
 
-  it("writes no ordinals for the first block, so that an adopted StatefulSet's generation stays", () => {
+  it("[D7] writes no ordinals for the first block, so that an adopted StatefulSet's generation stays", () => {
     expect(valueAt(rendered().workload, "spec", "ordinals")).toBeUndefined();
   });
 
-  it("leaves restarting to a person when the grant is OnDelete", () => {
+  it("[U11] leaves restarting to a person when the grant is OnDelete", () => {
     expect(valueAt(rendered({ grant: { onDelete: true } }).workload, "spec", "updateStrategy")).toEqual({
       type: "OnDelete",
     });
@@ -122,7 +123,7 @@ spec:
     expect(at({ whenScaled: "Retain", whenDeleted: "Retain" })).toBeUndefined();
   });
 
-  it("restarts its pods for a restart and for a dependency's new content, by a mark on the pod template", () => {
+  it("[U10] restarts its pods for a restart and for a dependency's new content, by a mark on the pod template", () => {
     const marks = (change: Case) => valueAt(rendered(change).workload, "spec", "template", "metadata", "annotations");
     const config = (level: string) => [yaml(CONFIG_MAP.replace("info", level))];
     expect(marks({})).toBeUndefined();
@@ -132,6 +133,26 @@ spec:
       "crossclusterstatefulset.karmada.io/dependencies": "47hkhjcrmm",
     });
     expect(marks({ dependencies: config("info") })).not.toEqual(marks({ dependencies: config("debug") }));
+  });
+});
+
+describe("[D7] writing over what a cluster runs", () => {
+  const running = (change = "") =>
+    yaml(STATEFULSET.replace("replicas: 5", "replicas: 2").replace("{partition: 3}}", `{partition: 0}}${change}`));
+  const { workload } = rendered();
+
+  it("moves nothing when it runs the same", () => {
+    expect(workloadDifferences({ ...running(), status: { replicas: 2 } }, workload)).toEqual([]);
+  });
+
+  it("says what it would move", () => {
+    expect(workloadDifferences(yaml(STATEFULSET), workload)).toEqual([
+      "/spec/replicas",
+      "/spec/updateStrategy/rollingUpdate/partition",
+    ]);
+    expect(workloadDifferences(running("\n  podManagementPolicy: Parallel"), workload)).toEqual([
+      "/spec/podManagementPolicy",
+    ]);
   });
 });
 
@@ -203,7 +224,7 @@ Annotations:
     expect(annotationsOf(member("member2", 2))["corssclusterstatefulset.karmada.io/replicas"]).toBe(second);
   });
 
-  it("is told whether to act, by the proposal's key and by the contract's", () => {
+  it("[G7] is told whether to act, by the proposal's key and by the contract's", () => {
     for (const processor of [true, false]) {
       const annotations = annotationsOf(member("member1", 1, processor));
       expect(annotations[SEED_ANNOTATIONS.processer]).toBe(String(processor));
@@ -211,7 +232,7 @@ Annotations:
     }
   });
 
-  it("is told of a restart, which its spec does not show", () => {
+  it("[U10] is told of a restart, which its spec does not show", () => {
     const { workload } = rendered({ app, template, topology: view, grant: { replicas: 1 }, restart: "r1" });
     expect(annotationsOf(workload)["crossclusterstatefulset.karmada.io/restarted-at"]).toBe("r1");
   });
@@ -363,7 +384,7 @@ describe("what goes with the workload", () => {
     ]);
   });
 
-  it("is the topology as files", () => {
+  it("[I7] [I8] is the topology as files", () => {
     const { manifests, workload } = rendered();
     const object = byRole(manifests, "topology");
     expect(annotationsOf(object)).toMatchObject({ [ANNOTATIONS.topologyVersion]: "4" });

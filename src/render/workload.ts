@@ -192,8 +192,18 @@ function contractAnnotations(source: ContractSource): Record<string, string> {
   return annotations;
 }
 
-/** The pointers of the leaves in which two values differ. */
+/**
+ * Where a rendered workload says something else than the one that is there, apart from metadata: nothing, when writing
+ * it moves no instance. An adoption must find it empty, count, partition and update strategy included.
+ */
+export function workloadDifferences(current: JsonObject, rendered: JsonObject): string[] {
+  const content = ({ metadata: _metadata, status: _status, ...rest }: JsonObject): JsonObject => rest;
+  return differences(content(current), content(rendered));
+}
+
+/** The pointers of the leaves in which two values differ; null is as good as absent. */
 function differences(a: Json | undefined, b: Json | undefined, path = ""): string[] {
+  if ((a ?? null) === null && (b ?? null) === null) return [];
   if (isJsonObject(a) && isJsonObject(b)) {
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
     return keys.flatMap((key) => differences(valueAt(a, key), valueAt(b, key), `${path}/${escapePointer(key)}`));
