@@ -115,7 +115,9 @@ describe("a custom kind", () => {
         "-p",
         '{"spec":{"size":"small"}}',
       ]),
-    ).toContain("strategic merge patch is not supported");
+    ).toContain(
+      "application/strategic-merge-patch+json is not supported by example.lockstep.dev/v1alpha1, Kind=Gadget",
+    );
   });
 
   it("changes generation with its spec only", async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { type HttpResponse, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { apiVersionOf } from "../registry.ts";
 import { errorResponse, jsonResponse, noSuchResource } from "../status.ts";
 import type { DocumentHandler, RegistryView, ResourceDefinition } from "../types.ts";
@@ -7,6 +7,24 @@ import { DEFINITIONS, definitionName, UNKNOWN_KIND } from "./built-in.ts";
 import { META, ref, referenceOf, type Schema, text } from "./fields.ts";
 
 const INDEX_PATH = "/openapi/v3";
+
+/**
+ * kubectl asks for OpenAPI v2 only about kinds that v3 does not know, that is to say about slips. An empty document lets
+ * it go on to the sentence that helps: no matches for kind.
+ */
+const OLD_PATH = "/openapi/v2";
+/** As clients ask for it; it is no valid media type, so the answer names it with a dot. */
+const OLD_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
+function oldDocument(accept: string): HttpResponse {
+  // In protobuf: field 1 (swagger), a text of three characters.
+  if (accept.includes(OLD_PROTOBUF))
+    return { status: 200, headers: { "content-type": OLD_PROTOBUF.replace("@", ".") }, body: "\n\u00032.0" };
+  return jsonResponse(
+    200,
+    JSON.stringify({ swagger: "2.0", info: { title: "Kubernetes", version: "unversioned" }, paths: {} }),
+  );
+}
 
 interface Document {
   body: string;
@@ -39,6 +57,7 @@ export function openAPIDocuments(): DocumentHandler {
       }
       return jsonResponse(200, JSON.stringify({ paths }));
     }
+    if (path === OLD_PATH) return oldDocument(request.headers.accept ?? "");
     if (!path.startsWith(`${INDEX_PATH}/`)) return undefined;
     const document = documentOf(registry, path.slice(INDEX_PATH.length + 1));
     if (!document) return errorResponse(noSuchResource());

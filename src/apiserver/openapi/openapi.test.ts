@@ -101,12 +101,26 @@ describe("the index", () => {
     expect(after).not.toBe(before);
   });
 
+  it("answers for OpenAPI v2 with an empty document, in the form that is asked for", () => {
+    const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    const ask = (accept: string) =>
+      openAPIDocuments()(
+        { path: "/openapi/v2", query: new URLSearchParams(), headers: { accept } },
+        registryOf([thing]),
+      );
+    expect(ask(protobuf)).toEqual({
+      status: 200,
+      headers: { "content-type": protobuf.replace("@", ".") },
+      body: "\n\u00032.0",
+    });
+    expect(JSON.parse(ask("application/json")?.body ?? "{}")).toMatchObject({ swagger: "2.0", paths: {} });
+  });
+
   it("leads to documents, and is renewed when the kinds change", () => {
     const handler = openAPIDocuments();
     expect(JSON.parse(get(handler, "/openapi/v3/apis/apps/v1")?.body ?? "{}").openapi).toBe("3.0.0");
     expect(get(handler, "/openapi/v3/apis/apps.example.io/v1alpha1", [statefulSet])?.status).toBe(404);
     expect(get(handler, "/openapi/v3/apis/apps.example.io/v1alpha1")?.status).toBe(200);
-    expect(get(handler, "/openapi/v2")).toBeUndefined();
   });
 });
 
