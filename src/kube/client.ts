@@ -12,6 +12,7 @@ import {
   silentLog,
   type Transport,
 } from "../runtime/index.ts";
+import { Breather } from "./breather.ts";
 import { Discovery } from "./discovery.ts";
 import {
   BadResponseError,
@@ -23,6 +24,7 @@ import {
   statusError,
   WriteOutcomeUnknownError,
 } from "./errors.ts";
+import { cutList } from "./list-body.ts";
 import type { KubeObject, ObjectName } from "./object.ts";
 import {
   type AnyResource,
@@ -171,13 +173,11 @@ export class KubeClient {
       object: describe(of, { ...(options.namespace && { namespace: options.namespace }) }),
       safety: "read",
     };
-    const list = this.#parse(call, await this.#send(call, options));
+    const response = await this.#send(call, options);
+    const { list, items } = await this.#parseList(of, call, response);
     const metadata = isJsonObject(list.metadata) ? list.metadata : {};
-    if (!Array.isArray(list.items) && list.items !== null && list.items !== undefined) {
-      throw new BadResponseError(contextOf(this.basePath, call), "the answer is not a list");
-    }
     return {
-      items: (Array.isArray(list.items) ? list.items : []).map((item) => this.#object(of, call, item)),
+      items,
       resourceVersion: typeof metadata.resourceVersion === "string" ? metadata.resourceVersion : "",
       continueToken: typeof metadata.continue === "string" && metadata.continue ? metadata.continue : undefined,
     };
@@ -349,7 +349,7 @@ export class KubeClient {
     };
     const response = await this.#tracked(this.#send(call, options));
     if (!response) return undefined;
-    const answer = this.#parse(call, response);
+    const answer = this.#parse(call, response.body);
     if (answer.kind === "Status") return undefined;
     const object = this.#object(of, call, answer);
     return object.metadata.deletionTimestamp ? object : undefined;
@@ -384,7 +384,7 @@ export class KubeClient {
   /** Any document below the base path: `/version`, `/apis`, a pod's log is text instead. */
   async getJson(path: string, options: RequestOptions = {}): Promise<JsonObject> {
     const call: Call = { method: "GET", path: checkedDocumentPath(path), object: "document", safety: "read" };
-    return this.#parse(call, await this.#send(call, options));
+    return this.#parse(call, (await this.#send(call, options))?.body);
   }
 
   async getText(path: string, query: Query = {}, options: RequestOptions = {}): Promise<string> {
@@ -452,10 +452,10 @@ export class KubeClient {
     return headers;
   }
 
-  #parse(call: Call, response: HttpResponse | undefined): JsonObject {
+  #parse(call: Call, text: string | undefined): JsonObject {
     let parsed: unknown;
     try {
-      parsed = JSON.parse(response?.body ?? "");
+      parsed = JSON.parse(text ?? "");
     } catch (error) {
       throw new BadResponseError(contextOf(this.basePath, call), "the answer is not JSON", { cause: error });
     }
@@ -464,8 +464,28 @@ export class KubeClient {
     return parsed;
   }
 
+  /** Large lists are parsed object by object, giving way to others in between. */
+  async #parseList<T extends KubeObject>(
+    of: Resource<T>,
+    call: Call,
+    response: HttpResponse | undefined,
+  ): Promise<{ list: JsonObject; items: T[] }> {
+    const text = response?.body ?? "";
+    const cut = text.length > MAX_TEXT_PARSED_AT_ONCE ? cutList(text) : undefined;
+    const list = this.#parse(call, cut ? cut.envelope : text);
+    const whole = list.items ?? [];
+    if (!Array.isArray(whole)) throw new BadResponseError(contextOf(this.basePath, call), "the answer is not a list");
+    const items = whole.map((item) => this.#object(of, call, item));
+    const breather = new Breather(this.#options.clock);
+    for (const [start, end] of cut?.items ?? []) {
+      items.push(this.#object(of, call, this.#parse(call, text.slice(start, end))));
+      if (breather.isDue) await breather.rest();
+    }
+    return { list, items };
+  }
+
   #readAs<T extends KubeObject>(of: Resource<T>, call: Call, response: HttpResponse | undefined): T {
-    return this.#object(of, call, this.#parse(call, response));
+    return this.#object(of, call, this.#parse(call, response?.body));
   }
 
   #object<T extends KubeObject>(of: Resource<T>, call: Call, value: unknown): T {
@@ -478,7 +498,7 @@ export class KubeClient {
   }
 
   #readScale(call: Call, response: HttpResponse | undefined): Scale {
-    const scale = this.#parse(call, response);
+    const scale = this.#parse(call, response?.body);
     const part = (value: Json | undefined) => (isJsonObject(value) ? value : {});
     return {
       specReplicas: Number(part(scale.spec).replicas ?? 0),
@@ -492,6 +512,9 @@ export class KubeClient {
     return namespace;
   }
 }
+
+/** Parsed in about two milliseconds. */
+const MAX_TEXT_PARSED_AT_ONCE = 256 * 1024;
 
 /** A Status is small; more text than this is somebody's error page. */
 const MAX_STATUS_LENGTH = 64 * 1024;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../runtime/index.ts";
 
 /** The reason of an abort that a deadline caused. */
@@ -22,6 +23,7 @@ export async function withDeadline<Value>(
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
   parent?.throwIfAborted();
+  if (parent) allowManyListeners(parent);
   const inner = new AbortController();
   const timer = new AbortController();
   const onParentAbort = () => inner.abort(parent?.reason);
@@ -46,6 +48,7 @@ export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
       promise.catch(() => {});
       return onAbort();
     }
+    allowManyListeners(signal);
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
@@ -54,8 +57,14 @@ export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
 /** A controller that aborts with its parent, until it is let go. */
 export function childAbort(parent: AbortSignal): { controller: AbortController; letGo: () => void } {
   const controller = new AbortController();
+  allowManyListeners(parent);
   const onAbort = () => controller.abort(parent.reason);
   if (parent.aborted) onAbort();
   else parent.addEventListener("abort", onAbort, { once: true });
   return { controller, letGo: () => parent.removeEventListener("abort", onAbort) };
+}
+
+/** One signal stops a whole process with its many requests and watches; Node takes more than ten listeners for a leak. */
+export function allowManyListeners(signal: AbortSignal): void {
+  setMaxListeners(0, signal);
 }

@@ -2,7 +2,7 @@ import { type Clock, isJsonObject, LIMITS, type Log, type Random, retryDelayMs, 
 import { Breather } from "./breather.ts";
 import { type Cache, ObjectCache } from "./cache.ts";
 import type { KubeClient, ListPage, Selection } from "./client.ts";
-import { childAbort, orAbort, withDeadline } from "./deadline.ts";
+import { allowManyListeners, childAbort, orAbort, withDeadline } from "./deadline.ts";
 import { ExpiredError, StatusError, statusError, statusInfo } from "./errors.ts";
 import type { IndexFunction } from "./indexes.ts";
 import { LineSplitter } from "./lines.ts";
@@ -117,6 +117,7 @@ export class Reflector<T extends KubeObject> {
   /** Runs until aborted; resolves then, and never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
+    allowManyListeners(signal);
     while (!signal.aborted) {
       try {
         await this.#list(signal);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { performance } from "node:perf_hooks";
 import type { Random } from "./random.ts";
 
@@ -37,7 +38,10 @@ function nap(durationMs: number, signal: AbortSignal | undefined): Promise<void>
       signal?.removeEventListener("abort", onAbort);
       resolve();
     }, durationMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    if (!signal) return;
+    // One signal may end many sleeps; Node takes more than ten listeners for a leak and says so on stderr.
+    setMaxListeners(0, signal);
+    signal.addEventListener("abort", onAbort, { once: true });
   });
 }
 

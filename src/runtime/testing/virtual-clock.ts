@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../clock.ts";
 import type { Random } from "../random.ts";
 
@@ -65,7 +66,9 @@ export class VirtualClock implements Clock {
         },
       };
       this.#insert(sleeper);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      if (!signal) return;
+      setMaxListeners(0, signal);
+      signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 

@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cutList } from "./list-body.ts";
+
+test("cut and put together, a list is what JSON.parse makes of it, whatever strings its objects contain", () => {
+  const list = fc.record({
+    kind: fc.string(),
+    metadata: fc.dictionary(fc.string(), fc.jsonValue()),
+    items: fc.array(fc.jsonValue(), { maxLength: 5 }),
+    after: fc.jsonValue(),
+  });
+  fc.assert(
+    fc.property(list, fc.constantFrom(undefined, 1, "\t"), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      const cut = cutList(text);
+      expect(cut).toBeDefined();
+      const items = cut?.items.map(([start, end]) => JSON.parse(text.slice(start, end)));
+      expect({ ...JSON.parse(cut?.envelope ?? ""), items }).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each([
+  "",
+  "[]",
+  '{"items":[{"a":1}',
+  '{"items":[{"a":"x]}',
+  '{"items":[1,]}',
+  '{"items":[1 2]}',
+  '{"kind":"List"}',
+  '{"items":null}',
+  '{"kind" "x","items":[]}',
+])("%s is no list to cut", (text) => {
+  expect(cutList(text)).toBeUndefined();
+});

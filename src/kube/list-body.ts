@@ -1,0 +1,86 @@
+/**
+ * Cuts the text of a list into its items, so that each can be parsed by itself with pauses in between: JSON.parse of a
+ * whole page of large objects blocks the event loop for tens of milliseconds.
+ */
+export interface ListBody {
+  /** The list without its items, as JSON. */
+  readonly envelope: string;
+  /** Where each item begins and ends. */
+  readonly items: readonly (readonly [start: number, end: number])[];
+}
+
+/** Undefined for text that is not a list in good order; whoever parses it as a whole learns what is wrong. */
+export function cutList(text: string): ListBody | undefined {
+  let at = skipSpace(text, 0);
+  if (text[at] !== "{") return undefined;
+  at = skipSpace(text, at + 1);
+  while (text[at] === '"') {
+    const keyEnd = skipString(text, at);
+    const colon = skipSpace(text, keyEnd);
+    if (keyEnd < 0 || text[colon] !== ":") return undefined;
+    const valueStart = skipSpace(text, colon + 1);
+    if (text.slice(at, keyEnd) === '"items"' && text[valueStart] === "[") return cutItems(text, valueStart);
+    at = skipSpace(text, skipValue(text, valueStart));
+    if (text[at] !== ",") return undefined;
+    at = skipSpace(text, at + 1);
+  }
+  return undefined;
+}
+
+function cutItems(text: string, arrayStart: number): ListBody | undefined {
+  const items: [number, number][] = [];
+  let at = skipSpace(text, arrayStart + 1);
+  while (text[at] !== "]") {
+    const end = skipValue(text, at);
+    if (end <= at) return undefined;
+    items.push([at, end]);
+    at = skipSpace(text, end);
+    if (text[at] === ",") {
+      at = skipSpace(text, at + 1);
+      if (text[at] === "]") return undefined;
+    } else if (text[at] !== "]") return undefined;
+  }
+  return { envelope: `${text.slice(0, arrayStart)}[]${text.slice(at + 1)}`, items };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; ) {
+    code = text.charCodeAt(++at);
+  }
+  return at;
+}
+
+/** The index behind the value; 0 or less when it has no end. Values are not checked: parsing them does that. */
+function skipValue(text: string, start: number): number {
+  const first = text[start];
+  if (first === '"') return skipString(text, start);
+  if (first !== "{" && first !== "[") {
+    let at = start;
+    while (at < text.length && !",]} \n\r\t".includes(text[at] ?? "")) at++;
+    return at;
+  }
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = skipString(text, at) - 1;
+      if (at < 0) return -1;
+    } else if (code === 0x7b || code === 0x5b) depth++;
+    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+/** The index behind the closing quote, -1 without one. */
+function skipString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return -1;
+}
