@@ -29,10 +29,10 @@ export function compileInvocation(context: Context, call: Call): (frame: Frame) 
   if (call.kind === "functionCall") {
     const { callee: target, args, hint, line } = prepareFunction(context, call);
     return (frame) => {
-      const value = callee(target(frame), line, hint);
+      const value = target(frame);
       const values = args(frame);
       meter.line = line;
-      return value.invoke(values);
+      return callee(value, line, hint).invoke(values);
     };
   }
   const method = prepareMethod(context, call);
@@ -52,8 +52,9 @@ export function compileTail(
   if (call.kind === "methodCall") return prepareMethod(context, call);
   const { callee: target, args, hint, line } = prepareFunction(context, call);
   return (frame) => {
-    const value = callee(target(frame), line, hint);
-    return { value, values: args(frame) };
+    const value = target(frame);
+    const values = args(frame);
+    return { value: callee(value, line, hint), values };
   };
 }
 
@@ -75,9 +76,9 @@ function prepareMethod(context: Context, call: Extract<Call, { kind: "methodCall
   const hint = describe(call);
   return (frame: Frame): { value: LuaFunction; values: LuaValue[] } => {
     const self = object(frame);
-    const value = callee(index(vm, self, method, line, baseHint), line, hint);
+    const value = index(vm, self, method, line, baseHint);
     const values = args(frame);
     values.unshift(self);
-    return { value, values };
+    return { value: callee(value, line, hint), values };
   };
 }

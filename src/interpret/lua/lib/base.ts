@@ -1,5 +1,5 @@
 import { SLOT_BYTES } from "../meter.ts";
-import { parseFloatText, parseInteger } from "../numbers.ts";
+import { parseFloatText, parseInteger, toInt } from "../numbers.ts";
 import { toText } from "../operators.ts";
 import type { LuaTable } from "../table.ts";
 import { allOf, firstOf, LuaFunction, LuaThrow, type LuaValue, NOTHING, raise, typeName } from "../values.ts";
@@ -84,7 +84,7 @@ function select(args: LuaValue[], check: Arguments): LuaValue | LuaValue[] {
   if (index === "#") return args.length - 1;
   if (typeof index === "string") return check.fail(1, `invalid string '${index}'`);
   if (typeof index !== "number") return check.fail(1, `number or string expected, got ${typeName(index)}`);
-  const whole = Math.trunc(index);
+  const whole = toInt(index);
   const from = whole < 0 ? args.length + whole : Math.min(whole, args.length);
   if (from < 1) check.fail(1, "index out of range");
   return args.slice(from);

@@ -53,7 +53,7 @@ function quantity(vm: Vm, args: LuaValue[], n: number, check: Arguments): Quanti
   if (typeof value !== "string") return check.wrongType(value, n, "string");
   if (value.length > MAX_QUANTITY_BYTES) check.fail(n, "the quantity is too long");
   try {
-    return Quantity.parse(value);
+    return Quantity.parse(bytesToText(value));
   } catch (error) {
     if (error instanceof QuantityError) throw new LuaThrow(textToBytes(error.message), vm.meter.line);
     throw error;

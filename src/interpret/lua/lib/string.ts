@@ -1,5 +1,5 @@
 import { isAscii, runes, textToBytes } from "../bytes.ts";
-import type { Meter } from "../meter.ts";
+import { type Meter, SLOT_BYTES } from "../meter.ts";
 import { LuaFunction, type LuaResult, type LuaValue, NOTHING } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
@@ -100,10 +100,12 @@ function bytesOf(vm: Vm, text: string, args: LuaValue[], check: Arguments): LuaV
   if (start < 0) start = text.length + start + 1;
   if (end < 0) end = text.length + end + 1;
   if (args.length === 2) return start < 0 || start >= text.length ? NOTHING : [text.charCodeAt(start)];
+  const from = Math.max(start, 0);
+  const to = Math.min(end, text.length);
+  vm.meter.burn(Math.max(to - from, 0));
+  vm.meter.allocate(SLOT_BYTES * Math.max(to - from, 0));
   const values: LuaValue[] = [];
-  vm.meter.burn(Math.max(end - start, 0));
-  vm.meter.allocate(16 * Math.max(Math.min(end, text.length) - Math.max(start, 0), 0));
-  for (let i = Math.max(start, 0); i < Math.min(end, text.length); i++) values.push(text.charCodeAt(i));
+  for (let i = from; i < to; i++) values.push(text.charCodeAt(i));
   return values;
 }
 

@@ -27,7 +27,7 @@ export function tableLibrary(vm: Vm): Record<string, Builtin> {
   };
 }
 
-function concat(vm: Vm, args: LuaValue[], check: Arguments): string {
+function concat(vm: Vm, args: LuaValue[], check: Arguments): string | number {
   const table = check.table(args, 1);
   const separator = check.stringOr(args, 2, "");
   const length = table.length();
@@ -36,8 +36,12 @@ function concat(vm: Vm, args: LuaValue[], check: Arguments): string {
   if (args.length === 3 && (from > length || from < 1)) return "";
   const { meter } = vm;
   meter.allocate(STRING_BYTES);
+  const first = Math.max(Math.min(from, length), 1);
+  const only = table.getInt(first);
+  // A single number stays one, as in gopher-lua.
+  if (first === to && typeof only === "number") return only;
   let text = "";
-  for (let i = Math.max(Math.min(from, length), 1); i <= to; i++) {
+  for (let i = first; i <= to; i++) {
     const value = table.getInt(i);
     const piece = typeof value === "number" ? numberToString(value) : value;
     if (typeof piece !== "string") {
