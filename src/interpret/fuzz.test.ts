@@ -64,6 +64,7 @@ function inputOf(object: JsonObject, observed: JsonObject, status: Json, replica
 function expectTyped(outcome: Outcome<Operation>): void {
   if (outcome.state === "failed") {
     expect(outcome.code).toMatch(/^[A-Z][A-Za-z]+$/);
+    expect(outcome.code, outcome.reason).not.toBe("Internal");
     expect(outcome.reason.length).toBeGreaterThan(0);
   } else expect(outcome.state).toBe("known");
 }

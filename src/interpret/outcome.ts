@@ -19,6 +19,8 @@ export type FailureCode =
   | "BadAnswer"
   /** The object does not keep to its own kind's types. */
   | "BadObject"
+  /** A mistake in Lockstep: reported as any failure, because one object must not stop the others. */
+  | "Internal"
   | Exclude<WebhookFailureCode, "BadAnswer">;
 
 export interface Known<O extends Operation> {
@@ -66,7 +68,8 @@ export function failureOf(error: unknown, layer: Layer, source: string | undefin
   if (error instanceof WebhookFailure) return failed(error.code, error.message);
   // What V8 says when recursion over a value runs out of stack: no API server stores such an object.
   if (error instanceof RangeError) return failed("BadObject", "nests too deep");
-  throw error;
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return failed("Internal", `a mistake in Lockstep, please report it: ${message}`);
 }
 
 export function noInterpreter(operation: Operation, object: JsonObject): Failed {

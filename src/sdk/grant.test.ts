@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { ANNOTATIONS, parseMemberReport } from "../contract/index.ts";
+import { type Grant, readGrant, report, reportPatch } from "./index.ts";
+
+const topology = [
+  { cluster: "east", replicas: 1, ordinals: [0], instances: ["xline-0"], addresses: ["a:1"], states: ["member"] },
+];
+const annotations = {
+  [ANNOTATIONS.cluster]: "east",
+  [ANNOTATIONS.epoch]: "12",
+  [ANNOTATIONS.revision]: "r3",
+  [ANNOTATIONS.processor]: "true",
+  [ANNOTATIONS.topology]: JSON.stringify(topology),
+  [ANNOTATIONS.topologyVersion]: "4",
+  [ANNOTATIONS.partition]: "1",
+  [ANNOTATIONS.initialClusterState]: "existing",
+  [ANNOTATIONS.clusterToken]: "t",
+};
+const grant: Grant = {
+  cluster: "east",
+  epoch: 12,
+  revision: "r3",
+  processor: true,
+  topology: topology as Grant["topology"],
+  topologyVersion: 4,
+  partition: 1,
+  initialClusterState: "existing",
+  clusterToken: "t",
+};
+
+describe("a grant", () => {
+  test("is read from the annotations", () => {
+    expect(readGrant({ metadata: { annotations } })).toEqual({ state: "granted", grant });
+    const { [ANNOTATIONS.partition]: _, ...without } = annotations;
+    expect(readGrant({ metadata: { annotations: without } })).toMatchObject({ grant: { partition: 0 } });
+  });
+
+  test("is none on an object that Lockstep does not manage", () => {
+    expect(readGrant({})).toEqual({ state: "none" });
+    expect(readGrant({ metadata: { annotations: { other: "1" } } })).toEqual({ state: "none" });
+  });
+
+  test("that is malformed is not acted on, and every reason is given", () => {
+    const broken = {
+      ...annotations,
+      [ANNOTATIONS.epoch]: "twelve",
+      [ANNOTATIONS.processor]: "yes",
+      [ANNOTATIONS.topology]: '[{"cluster":"east"}]',
+      [ANNOTATIONS.initialClusterState]: "old",
+    };
+    const reading = readGrant({ metadata: { annotations: broken } });
+    expect(reading.state === "malformed" && reading.problems.map((problem) => problem.split(" ")[0])).toEqual([
+      ANNOTATIONS.processor,
+      ANNOTATIONS.initialClusterState,
+      ANNOTATIONS.epoch,
+      ANNOTATIONS.topology,
+    ]);
+    expect(readGrant({ metadata: { annotations: { [ANNOTATIONS.epoch]: "1" } } })).toMatchObject({
+      state: "malformed",
+    });
+  });
+});
+
+describe("a report", () => {
+  test("is about the grant's epoch and revision, and done when the counts are", () => {
+    expect(report(grant, { desired: 3, updated: 2, ready: 3, leader: "xline-0" })).toEqual({
+      epoch: 12,
+      revision: "r3",
+      phase: "Done",
+      desired: 3,
+      updated: 2,
+      ready: 3,
+      leader: "xline-0",
+    });
+    expect(report(grant, { desired: 3, updated: 1, ready: 3 }).phase).toBe("Working");
+    expect(report(grant, { desired: 3, updated: 3, ready: 2 }).phase).toBe("Working");
+    expect(report(grant, { desired: 3, updated: 3, ready: 3, failed: "no disk" })).toMatchObject({
+      phase: "Failed",
+      message: "no disk",
+    });
+  });
+
+  test("is what Lockstep reads", () => {
+    const written = report(grant, { desired: 1, updated: 1, ready: 1 });
+    expect(parseMemberReport(JSON.parse(JSON.stringify(reportPatch(written).status.crossCluster)))).toEqual(written);
+  });
+});

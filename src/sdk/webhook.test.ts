@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { Interpreter } from "../interpret/index.ts";
+import { exploring, foo, interpreting, webhookTransport } from "../interpret/testing/interpreter.ts";
+import type { JsonObject } from "../runtime/index.ts";
+import { seededRandom, silentLog } from "../runtime/index.ts";
+import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createInterpreterWebhook, type KindHandlers } from "./index.ts";
+
+const everything: KindHandlers = {
+  ExploreReplica: () => ({ replicas: 3, requirements: { resourceRequest: { cpu: "1" } } }),
+  ExploreReplicaRevising: ({ object, replicas }) => ({ ...object, spec: { replicas } }),
+  ExploreStatus: ({ object }) => object.status ?? null,
+  ExplorePacking({ object }) {
+    delete object.status; // what is given may be changed
+    return object;
+  },
+  ExploreRetaining: ({ desired, observed }) => ({ ...desired, spec: observed?.spec ?? {} }),
+  ExploreStatusAggregating: ({ object, items }) => ({
+    ...object,
+    status: { clusters: items.map(({ clusterName }) => clusterName) },
+  }),
+  ExploreHealthy: async ({ object }) => object.status !== undefined,
+  ExploreDependencies: () => [{ apiVersion: "v1", kind: "Secret", namespace: "default", name: "s" }],
+  InterpretComponent: () => [{ name: "worker", replicas: 2 }],
+};
+
+function interpreterFor(handlers: KindHandlers, configuration: (name: string) => JsonObject): Interpreter {
+  const webhook = createInterpreterWebhook({ "foo.example.com/v1alpha1/Foo": handlers });
+  const interpreter = new Interpreter({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    log: silentLog,
+    transports: () => webhookTransport((_, { body = "" }) => webhook.handle(body)),
+  });
+  interpreter.setWebhooks([configuration("sdk")]);
+  return interpreter;
+}
+
+describe("a webhook written with the SDK", () => {
+  test.each([
+    ["ExploreReview", exploring],
+    ["ResourceInterpreterContext", interpreting],
+  ])("answers every operation of %s as the interpreter expects", async (_, configuration) => {
+    const interpreter = interpreterFor(everything, configuration);
+    const object = foo("1", { spec: { a: 1 }, status: { b: 1 } });
+    const value = { state: "known", layer: "webhook" };
+    expect(await interpreter.interpretNow("InterpretReplica", { object })).toMatchObject({
+      ...value,
+      value: { replicas: 3, requirements: { resourceRequest: { cpu: "1" } } },
+    });
+    expect(await interpreter.interpretNow("ReviseReplica", { object, replicas: 7 })).toMatchObject({
+      value: { spec: { replicas: 7 } },
+    });
+    expect(await interpreter.interpretNow("InterpretStatus", { object })).toMatchObject({ ...value, value: { b: 1 } });
+    const packed = await interpreter.interpretNow("Prune", { object });
+    expect(packed).toMatchObject(value);
+    expect(packed.state === "known" && packed.value).not.toHaveProperty("status");
+    const observed = foo("2", { spec: { kept: true } });
+    expect(await interpreter.interpretNow("Retain", { object, observed })).toMatchObject({
+      value: { spec: { kept: true } },
+    });
+    expect(
+      await interpreter.interpretNow("AggregateStatus", { object, items: [{ clusterName: "east" }] }),
+    ).toMatchObject({ value: { status: { clusters: ["east"] } } });
+    expect(await interpreter.interpretNow("InterpretHealth", { object })).toMatchObject({ ...value, value: true });
+    expect(await interpreter.interpretNow("InterpretDependency", { object })).toMatchObject({ value: [{ name: "s" }] });
+  });
+
+  test("answers components in Karmada's protocol", async () => {
+    const interpreter = interpreterFor(everything, interpreting);
+    expect(await interpreter.interpretNow("InterpretComponent", { object: foo() })).toMatchObject({
+      value: [{ name: "worker", replicas: 2 }],
+    });
+  });
+
+  test("fails so that the caller sees why: an error, a missing operation, another kind", async () => {
+    const broken: KindHandlers = {
+      ExploreHealthy() {
+        throw new Error("database is away");
+      },
+    };
+    expect(await interpreterFor(broken, interpreting).interpretNow("InterpretHealth", { object: foo() })).toMatchObject(
+      {
+        code: "Unsuccessful",
+        reason: expect.stringContaining("database is away"),
+      },
+    );
+    expect(await interpreterFor(broken, exploring).interpretNow("InterpretHealth", { object: foo() })).toMatchObject({
+      code: "BadStatus",
+    });
+    expect(await interpreterFor({}, interpreting).interpretNow("InterpretHealth", { object: foo() })).toMatchObject({
+      reason: expect.stringContaining("InterpretHealth of Foo is not interpreted here"),
+    });
+    const other = { ...foo(), apiVersion: "foo.example.com/v2" };
+    expect(
+      await interpreterFor(everything, interpreting).interpretNow("InterpretHealth", { object: other }),
+    ).toMatchObject({
+      reason: expect.stringContaining("foo.example.com/v2 Foo is not interpreted here"),
+    });
+  });
+
+  test("reads any version under *, and the core group without a group", async () => {
+    const webhook = createInterpreterWebhook({ "*/Pod": { ExploreHealthy: () => true } });
+    const request = {
+      uid: "1",
+      operation: "ExploreHealthy",
+      kind: { group: "", version: "v1", kind: "Pod" },
+      object: {},
+    };
+    const body = JSON.stringify({ apiVersion: "config.karmada.io/v1alpha1", kind: "ExploreReview", request });
+    expect(JSON.parse((await webhook.handle(body)).body)).toEqual({
+      apiVersion: "config.karmada.io/v1alpha1",
+      kind: "ExploreReview",
+      response: { uid: "1", healthy: true },
+    });
+  });
+
+  test.each([
+    "",
+    "[]",
+    "null",
+    "{}",
+    '{"kind":"ExploreReview"}',
+    '{"apiVersion":"config.karmada.io/v1alpha1","kind":"ExploreReview"}',
+    '{"apiVersion":"config.karmada.io/v1alpha1","kind":"constructor","request":{}}',
+  ])("refuses %j", async (body) => {
+    const { status } = await createInterpreterWebhook({}).handle(body);
+    expect(status).toBe(400);
+  });
+});
