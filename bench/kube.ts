@@ -6,6 +6,7 @@ import { ApiServer } from "../src/apiserver/index.ts";
 import { KubeClient, Reflector, resource } from "../src/kube/index.ts";
 import { seededRandom, systemClock } from "../src/runtime/index.ts";
 import type { ClientFigures, ClientTask } from "./kube/client.ts";
+import type { ServerReady } from "./kube/server.ts";
 import type { BenchRow } from "./main.ts";
 
 export const title = "list and watch of 10,000 pods over HTTP; one change to 100 watches in memory";
@@ -33,7 +34,7 @@ async function overHttp(kind: ClientTask["kind"]): Promise<BenchRow> {
   const server = start("./kube/server.ts", String(PODS));
   const client = start("./kube/client.ts");
   try {
-    const [{ port }] = (await once(server, "message")) as [{ port: number }];
+    const [{ port }] = (await once(server, "message")) as [ServerReady];
     const task: ClientTask = { kind, port, pods: PODS, events: EVENTS, trickle: TRICKLE };
     const figures = await new Promise<ClientFigures>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${kind} did not finish`)), CLIENT_LIMIT_MS);

@@ -5,6 +5,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+export interface ServerReady {
+  port: number;
+}
+
 const PODS = Number(process.argv[2] ?? "10000");
 const WATCH_PATH = /[?&]watch=(?:1|true)/;
 const watches = new Set<ServerResponse>();
@@ -82,6 +86,7 @@ process.on("message", (command: { burst?: number; trickle?: number }) => {
 });
 process.on("disconnect", () => process.exit(0));
 
-server.listen(0, "127.0.0.1", () =>
-  process.send?.({ port: (server.address() as AddressInfo).port, bytes: items.join("").length }),
-);
+server.listen(0, "127.0.0.1", () => {
+  const ready: ServerReady = { port: (server.address() as AddressInfo).port };
+  process.send?.(ready);
+});

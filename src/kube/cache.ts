@@ -30,7 +30,10 @@ export interface Cache<T extends KubeObject> {
   subscribe(handler: CacheHandler<T>): () => void;
   synced(signal?: AbortSignal): Promise<void>;
   hasSeen(version: string): boolean;
-  /** Resolves when everything up to this version is in the cache: after a write, nothing older is acted on. */
+  /**
+   * Resolves when everything up to this version is in the cache: after a write, nothing older is acted on. Meant for
+   * objects that this cache holds; for others it may take until the next bookmark.
+   */
   waitFor(version: string, signal?: AbortSignal): Promise<void>;
   /**
    * Puts the answer of our own write into the cache before the watch brings it. From then on reading is never behind

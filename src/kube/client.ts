@@ -381,15 +381,10 @@ export class KubeClient {
     return this.#readScale(call, await this.#tracked(this.#send(call, options)));
   }
 
-  /** Any document below the base path: `/version`, `/apis`, a pod's log is text instead. */
+  /** Any JSON document of the server: `/version`, `/openapi/v3`. */
   async getJson(path: string, options: RequestOptions = {}): Promise<JsonObject> {
     const call: Call = { method: "GET", path: checkedDocumentPath(path), object: "document", safety: "read" };
     return this.#parse(call, (await this.#send(call, options))?.body);
-  }
-
-  async getText(path: string, query: Query = {}, options: RequestOptions = {}): Promise<string> {
-    const call: Call = { method: "GET", path: checkedDocumentPath(path), query, object: "document", safety: "read" };
-    return (await this.#send(call, options))?.body ?? "";
   }
 
   /** Resolves when no write is under way any more: a clean shutdown waits for it. */

@@ -55,6 +55,7 @@ const RETRY_MAX_MS = 30_000;
 const USEFUL_WATCH_MS = 5_000;
 /** After so many watches in a row that did not work, the version itself is suspected, and everything listed anew. */
 const MAX_FRUITLESS_WATCHES = 5;
+const PAGE_ATTEMPTS = 4;
 /** A list is read without pages after its continue tokens expired so often: then one answer must do. */
 const MAX_EXPIRED_PAGES = 2;
 /**
@@ -144,7 +145,9 @@ export class Reflector<T extends KubeObject> {
     do {
       let page: ListPage<T>;
       try {
-        page = await client.listPage(resource, { ...selection, limit, signal, maxAttempts: 1 }, token);
+        // The first page is tried again by `run`, with its longer pauses; the others here, lest one hiccup undo them all.
+        const maxAttempts = token === undefined ? 1 : PAGE_ATTEMPTS;
+        page = await client.listPage(resource, { ...selection, limit, signal, maxAttempts }, token);
       } catch (error) {
         if (error instanceof ExpiredError) this.#expiredPages++;
         throw error;

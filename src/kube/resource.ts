@@ -22,13 +22,12 @@ export function resource(definition: AnyResource & { parse?: (object: KubeObject
   return { ...definition, parse: definition.parse ?? ((object) => object) };
 }
 
-export type Subresource = "status" | "scale" | "eviction" | "log";
+export type Subresource = "status" | "scale";
 
 /** Kubernetes' own limit for the name of any object. */
 const MAX_NAME_LENGTH = 253;
 const GROUP_VERSION = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?v[a-z0-9]+$/;
 const PLURAL = /^[a-z][-a-z0-9]*$/;
-const SUBRESOURCE = /^[a-z]+$/;
 
 /**
  * The path of an object or, without a name, of its collection. Every part is checked, so that no name taken from outside
@@ -51,12 +50,7 @@ export function pathOf(
   }
   path += `/${of.plural}`;
   if (target.name !== undefined) path += `/${segment(target.name, "name")}`;
-  if (target.subresource !== undefined) {
-    if (!SUBRESOURCE.test(target.subresource)) {
-      throw new InvalidRequestError(`'${target.subresource}' is not a subresource`);
-    }
-    path += `/${target.subresource}`;
-  }
+  if (target.subresource !== undefined) path += `/${target.subresource}`;
   return path;
 }
 

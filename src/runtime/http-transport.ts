@@ -42,8 +42,8 @@ const MAX_STREAMS = 1_024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Below the 60 s after which cloud load balancers forget quiet connections. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
-/** Idle connections are closed before a server that closes them itself can race with a request. */
-const IDLE_CONNECTION_MS = 4_000;
+/** Idle connections are given up before load balancers (60 s) and API servers (3 min) do it in the middle of a request. */
+const IDLE_CONNECTION_MS = 50_000;
 
 /** Requests over HTTP/1.1 and TLS. Certificates are verified unless explicitly turned off. Redirects are not followed. */
 export class HttpTransport implements Transport {

@@ -8,7 +8,7 @@ export const LIMITS = {
   annotationsBytes: 256 * 1024,
   /** Deeper JSON than this is an attack, not an object; Kubernetes refuses at 10,000, our recursion must stay safe. */
   jsonDepth: 200,
-  /** Objects asked for in one page of a list. Parsing one page of 500 pods blocks the loop for about 10 ms. */
+  /** Objects asked for in one page of a list. 500 pods are about 2 MB: few round trips, and little to hold at a time. */
   listPageObjects: 500,
   /** A response larger than this is cut off: a list page of the largest objects still fits. */
   responseBodyBytes: 256 * 1024 * 1024,
