@@ -33,6 +33,11 @@ export {
 } from "./operations.ts";
 export type { Failed, FailureCode, Known, Layer, Outcome, Pending, Settled } from "./outcome.ts";
 export type { ObjectReport, Problem } from "./problem.ts";
-export type { WebhookLimits, WebhookTransports } from "./webhook/caller.ts";
+export {
+  httpWebhookTransports,
+  type WebhookLimits,
+  type WebhookTransport,
+  type WebhookTransports,
+} from "./webhook/caller.ts";
 export { EXPLORING_KIND, INTERPRETER_KIND, type ServiceResolver } from "./webhook/configuration.ts";
 export type { KindResource, ResourceMapper } from "./webhook/matching.ts";

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../runtime/index.ts";
-import { answering, bench, customization, exploring, foo, interpreting, known } from "./testing/interpreter.ts";
+import {
+  answering,
+  bench,
+  customization,
+  exploring,
+  foo,
+  interpreting,
+  known,
+  webhookTransport,
+} from "./testing/interpreter.ts";
 
 const FOO = "foo.example.com/v1alpha1/Foo";
 const healthScript = (answer: string) => `function InterpretHealth(obj) return ${answer} end`;
@@ -220,6 +229,32 @@ describe("a webhook", () => {
     await clock.advance(60_000);
     expect(interpreter.interpret("InterpretStatus", { object })).toMatchObject({ layer: "webhook" });
     interpreter.stop();
+  });
+
+  test("that changed or is gone is let go of, and one that cannot be opened is opened anew", async () => {
+    const opened: string[] = [];
+    let retired = 0;
+    const { interpreter } = bench({
+      transports: async ({ origin, caPem, servername }) => {
+        opened.push(`${origin} ${caPem ?? "-"} ${servername ?? "-"}`);
+        if (opened.length === 1) throw new Error("no socket left");
+        return { ...webhookTransport(answering({ healthy: true })), retire: async () => void retired++ };
+      },
+      resolveService: () => ({ origin: "https://10.0.0.7:8443", servername: "reader.ops.svc" }),
+    });
+    const service = { namespace: "ops", name: "reader" };
+    interpreter.setWebhooks([exploring("hook", { clientConfig: { service } })]);
+    const ask = (version: string) => interpreter.interpretNow("InterpretHealth", { object: foo(version) });
+    expect(await ask("1")).toMatchObject({ code: "Unreachable", reason: expect.stringContaining("no socket left") });
+    expect(await ask("1")).toMatchObject({ state: "known" });
+    expect(await ask("2")).toMatchObject({ state: "known" });
+    expect(opened).toEqual(Array(2).fill("https://10.0.0.7:8443 - reader.ops.svc"));
+    interpreter.setWebhooks([exploring("hook", { clientConfig: { service }, timeoutSeconds: 5 })]);
+    expect(await ask("3")).toMatchObject({ state: "known" });
+    expect([opened.length, retired]).toEqual([3, 1]);
+    interpreter.stop();
+    await Promise.resolve();
+    expect(retired).toBe(2);
   });
 
   test("is asked once by all who wait for the same answer, and never by more at once than allowed", async () => {

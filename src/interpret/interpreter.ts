@@ -22,7 +22,7 @@ export interface InterpreterOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** The way to webhooks. */
+  /** The way to webhooks: production's is httpWebhookTransports. */
   transports: WebhookTransports;
   webhookLimits?: Partial<WebhookLimits>;
   /** From discovery; what it does not know is guessed from the kind's name. */
@@ -91,10 +91,11 @@ export class Interpreter {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends waiting retries and notifications. */
+  /** Ends waiting retries and notifications, and lets go of connections. */
   stop(): void {
     this.#stopped.abort();
     this.#listeners.clear();
+    this.#caller.keepOnly([]);
   }
 
   /**

@@ -9,5 +9,6 @@ export {
   type DependencyReference,
   type InterpreterWebhook,
   type KindHandlers,
+  MAX_REQUEST_BYTES,
   type WebhookAnswer,
 } from "./webhook.ts";

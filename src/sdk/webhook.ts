@@ -256,5 +256,5 @@ function plain(status: number, body: JsonObject): WebhookAnswer {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
-/** A listener must not read more than this into memory: objects are far smaller. */
-export const MAX_REQUEST_BYTES = LIMITS.requestBodyBytes;
+/** What a listener should read at most: retaining sends two objects. */
+export const MAX_REQUEST_BYTES = 2 * LIMITS.requestBodyBytes;

@@ -2,11 +2,9 @@
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
-import { createServer, request as httpsRequest, type Server } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import * as x509 from "@peculiar/x509";
-import { type HttpStream, type Transport, TransportError } from "../../runtime/index.ts";
-import type { WebhookTransports } from "../webhook/caller.ts";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
@@ -91,21 +89,3 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   for await (const part of request) parts.push(part as Buffer);
   return Buffer.concat(parts).toString("utf8");
 }
-
-/** https that trusts the given CA only, and checks the name. */
-export const httpsTransports: WebhookTransports = ({ origin, caPem, servername }) => {
-  const { hostname, port } = new URL(origin);
-  const stream: Transport["stream"] = ({ method, path, headers, body, signal }) =>
-    new Promise<HttpStream>((resolve, reject) => {
-      const outgoing = httpsRequest(
-        { hostname, port, method, path, headers, ca: caPem, servername: servername ?? "", signal, agent: false },
-        (response) => {
-          response.setEncoding("utf8");
-          resolve({ status: response.statusCode ?? 0, headers: {}, chunks: response });
-        },
-      );
-      outgoing.on("error", (error) => reject(new TransportError("the request failed", { cause: error })));
-      outgoing.end(body);
-    });
-  return { stream, request: () => Promise.reject(new Error("not used")) };
-};

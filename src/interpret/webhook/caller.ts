@@ -1,12 +1,23 @@
 /** Calling webhooks: with a deadline, a bound on what is read, and a bound on how many calls run at once. */
-import { type Clock, type Random, type Transport, TransportError } from "../../runtime/index.ts";
+import { type Clock, openHttpTransport, type Random, type Transport } from "../../runtime/index.ts";
 import type { Inputs, Operation, Results } from "../operations.ts";
 import type { Webhook, WebhookEndpoint } from "./configuration.ts";
 import { WebhookFailure } from "./failure.ts";
 import { buildReview, parseReview } from "./review.ts";
 
-/** Makes the way to a webhook. Production's verifies https against `caPem`, or the system's roots without it. */
-export type WebhookTransports = (target: { origin: string; caPem?: string; servername?: string }) => Transport;
+/** `retire` lets go of connections once what is under way has ended. */
+export type WebhookTransport = Transport & { retire?(): Promise<void> };
+
+/** Makes the way to a webhook. It must verify https against `caPem`, or the system's roots without it. */
+export type WebhookTransports = (target: {
+  origin: string;
+  caPem?: string;
+  servername?: string;
+}) => WebhookTransport | Promise<WebhookTransport>;
+
+/** Production's. */
+export const httpWebhookTransports: WebhookTransports = ({ origin, caPem, servername }) =>
+  openHttpTransport({ server: origin, tls: { ca: caPem, servername } });
 
 export interface WebhookLimits {
   /** An answer carries at most a patch of one object, and objects are bounded at 1.5 MiB. */
@@ -28,7 +39,7 @@ export interface WebhookCallerOptions {
 
 interface Lane {
   version: string;
-  transport: Transport | undefined;
+  transport: Promise<WebhookTransport> | undefined;
   running: number;
   waiting: (() => void)[];
 }
@@ -36,7 +47,7 @@ interface Lane {
 export class WebhookCaller {
   readonly #options: WebhookCallerOptions;
   readonly #limits: WebhookLimits;
-  #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(options: WebhookCallerOptions) {
     this.#options = options;
@@ -45,8 +56,13 @@ export class WebhookCaller {
 
   /** Forgets the connections of webhooks that are gone or have changed. */
   keepOnly(webhooks: readonly Webhook[]): void {
-    const kept = new Map(webhooks.map(({ id, version }) => [id, version]));
-    this.#lanes = new Map([...this.#lanes].filter(([id, lane]) => kept.get(id) === lane.version));
+    const versions = new Map(webhooks.map(({ id, version }) => [id, version]));
+    for (const [id, lane] of this.#lanes) {
+      if (versions.get(id) === lane.version) continue;
+      this.#lanes.delete(id);
+      // A transport that never opened, or does not close, has nothing to be let go of.
+      lane.transport?.then((transport) => transport.retire?.()).catch(() => {});
+    }
   }
 
   /** Rejects with WebhookFailure only. */
@@ -83,6 +99,16 @@ export class WebhookCaller {
     lane.running++;
   }
 
+  /** One that cannot be opened is tried anew by the next call. */
+  async #open(lane: Lane, { origin, caPem, servername }: WebhookEndpoint): Promise<WebhookTransport> {
+    try {
+      return await this.#options.transports({ origin, ...(caPem && { caPem }), ...(servername && { servername }) });
+    } catch (error) {
+      lane.transport = undefined;
+      throw error;
+    }
+  }
+
   /** The place goes straight to the call that has waited longest, so that no newcomer can take it in between. */
   #leave(lane: Lane): void {
     const next = lane.waiting.shift();
@@ -92,8 +118,8 @@ export class WebhookCaller {
 
   /** The body of a 200, or a WebhookFailure; never later than the webhook's timeout. */
   async #exchange(lane: Lane, webhook: Webhook, endpoint: WebhookEndpoint, review: string): Promise<string> {
-    const { clock, transports } = this.#options;
-    const { origin, path, caPem, servername } = endpoint;
+    const { clock } = this.#options;
+    const { origin, path } = endpoint;
     const late = new WebhookFailure("Timeout", `no answer within ${webhook.timeoutSeconds} s`);
     const request = new AbortController();
     const timer = new AbortController();
@@ -104,8 +130,7 @@ export class WebhookCaller {
     // The race leaves it unobserved when the answer comes first.
     deadline.catch(() => {});
     try {
-      lane.transport ??= transports({ origin, ...(caPem && { caPem }), ...(servername && { servername }) });
-      const answer = this.#read(lane.transport, `${path}?timeout=${webhook.timeoutSeconds}s`, review, request);
+      const answer = this.#read(lane, endpoint, `${path}?timeout=${webhook.timeoutSeconds}s`, review, request);
       answer.catch(() => {});
       return await Promise.race([answer, deadline]);
     } catch (error) {
@@ -117,7 +142,15 @@ export class WebhookCaller {
     }
   }
 
-  async #read(transport: Transport, path: string, body: string, abort: AbortController): Promise<string> {
+  async #read(
+    lane: Lane,
+    endpoint: WebhookEndpoint,
+    path: string,
+    body: string,
+    abort: AbortController,
+  ): Promise<string> {
+    lane.transport ??= this.#open(lane, endpoint);
+    const transport = await lane.transport;
     const headers = { "content-type": "application/json", accept: "application/json" };
     const { status, chunks } = await transport.stream({ method: "POST", path, headers, body, signal: abort.signal });
     if (status >= 300 && status < 400) {
@@ -143,6 +176,5 @@ function unreachable(error: unknown, origin: string): string {
   for (let current = error; current instanceof Error && messages.length < 4; current = current.cause) {
     if (!messages.includes(current.message)) messages.push(current.message);
   }
-  const what = error instanceof TransportError || error instanceof Error ? messages.join(": ") : "unknown error";
-  return `cannot be reached at ${origin}: ${what}`;
+  return `cannot be reached at ${origin}: ${messages.join(": ") || String(error)}`;
 }

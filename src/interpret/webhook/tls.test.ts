@@ -6,7 +6,6 @@ import type { JsonObject } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
 import {
   type Authority,
-  httpsTransports,
   newAuthority,
   newCertificate,
   readBody,
@@ -14,6 +13,7 @@ import {
   serve,
 } from "../testing/https.ts";
 import { bench, exploring, foo, interpreting } from "../testing/interpreter.ts";
+import { httpWebhookTransports } from "./caller.ts";
 
 let authority: Authority;
 let certificate: ServerCertificate;
@@ -40,7 +40,8 @@ async function ask(
 ) {
   const server = await serve(options.server ?? certificate, listener);
   running.push(server.close);
-  const { interpreter } = bench({ transports: httpsTransports, clock: systemClock });
+  const { interpreter } = bench({ transports: httpWebhookTransports, clock: systemClock });
+  running.push(async () => interpreter.stop());
   const caBundle = Buffer.from(options.ca ?? authority.pem).toString("base64");
   const configuration = options.configuration ?? exploring;
   interpreter.setWebhooks([
