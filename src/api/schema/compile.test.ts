@@ -158,6 +158,20 @@ describe("validation, in Kubernetes' words", () => {
       ['spec[1]: Duplicate value: {"name":"a"}'],
     ],
     [
+      "list map of something else",
+      {
+        type: "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        items: { type: "object", required: ["name"], properties: { name: { type: "string" } } },
+      },
+      ["a"],
+      [
+        'spec[0]: Invalid value: "string": spec[0] in body must be of type object: "string"',
+        'spec[0]: Invalid value: "a": must be an object for an array of list-type map',
+      ],
+    ],
+    [
       "oneOf",
       {
         type: "object",

@@ -39,23 +39,30 @@ function checkType(node: SchemaNode, value: Json, path: string): FieldError[] {
 }
 
 function checkString(node: SchemaNode, text: string, path: string): FieldError[] {
-  const { minLength, maxLength, pattern, format } = node.limits;
-  const errors: FieldError[] = [];
-  if (maxLength !== undefined && characters(text) > maxLength) errors.push(wording.tooLong(path, maxLength));
-  if (minLength !== undefined && characters(text) < minLength) {
-    errors.push(wording.invalid(path, text, `${inBody(path)} should be at least ${minLength} chars long`));
-  }
-  // A text that is too long is not looked at further: neither pattern nor format would tell anything new.
-  if (errors.some((error) => error.kind === "TooLong")) return errors;
-  if (pattern && !pattern.test(text)) {
-    errors.push(wording.invalid(path, text, `${inBody(path)} should match '${pattern.source}'`));
-  }
+  const { format } = node.limits;
+  const limit = limitError(node, text, path);
+  // A text that is too long is not looked at further.
+  if (limit?.kind === "TooLong") return [limit];
+  const errors = limit ? [limit] : [];
   const hasFormat = format !== undefined && (node.type === "string" || node.type === undefined);
   const check = hasFormat ? stringFormat(format) : undefined;
   if (check && !check(text)) {
     errors.push(wording.wrongType(path, text, `${inBody(path)} must be of type ${format}: ${JSON.stringify(text)}`));
   }
   return errors;
+}
+
+/** The first that is broken; the others would mostly say the same. */
+function limitError(node: SchemaNode, text: string, path: string): FieldError | undefined {
+  const { minLength, maxLength, pattern } = node.limits;
+  if (maxLength !== undefined && characters(text) > maxLength) return wording.tooLong(path, maxLength);
+  if (minLength !== undefined && characters(text) < minLength) {
+    return wording.invalid(path, text, `${inBody(path)} should be at least ${minLength} chars long`);
+  }
+  if (pattern && !pattern.test(text)) {
+    return wording.invalid(path, text, `${inBody(path)} should match '${pattern.source}'`);
+  }
+  return undefined;
 }
 
 function characters(text: string): number {
@@ -203,6 +210,13 @@ export function checkUniqueness(node: SchemaNode, value: Json, path: string): Fi
 }
 
 function repeatedItems(node: SchemaNode, list: Json[], path: string): FieldError[] {
+  if (node.listType === "map") {
+    for (const [index, item] of list.entries()) {
+      if (item !== null && !isJsonObject(item)) {
+        return [wording.invalid(`${path}[${index}]`, item, "must be an object for an array of list-type map")];
+      }
+    }
+  }
   const seen = new Map<string, number>();
   const errors: FieldError[] = [];
   list.forEach((item, index) => {
