@@ -1,5 +1,6 @@
 import type { Draft } from "./draft.ts";
 import { rangeStart } from "./identity.ts";
+import { canHost } from "./member.ts";
 import type { Target } from "./target.ts";
 import type { Baseline, ClusterName } from "./types.ts";
 import { viewIn } from "./view.ts";
@@ -30,6 +31,22 @@ export function adopt(draft: Draft, target: Target): void {
     adopted.push(cluster);
   }
   if (adopted.length > 0) noteDifferences(draft, target, adopted);
+}
+
+/**
+ * [D7] Instances that run somewhere and are not in the ledger yet: no majority can be counted without them, so nothing starts
+ * anywhere. An object with a higher epoch than the ledger ever gave was dispatched by a ledger that is lost.
+ */
+export function awaitsAdoption(draft: Draft): boolean {
+  return draft.order.some((cluster) => {
+    const entry = draft.entry(cluster);
+    if (entry.grant || entry.instances.length > 0) return false;
+    const live = viewIn(draft, cluster).present?.live.epoch ?? 0;
+    const awaited = Object.hasOwn(draft.intent.baselines, cluster);
+    // Reports why.
+    if (awaited || live > entry.epoch) canHost(draft, cluster);
+    return awaited || live > entry.epoch;
+  });
 }
 
 function take(draft: Draft, cluster: ClusterName, baseline: Baseline): void {

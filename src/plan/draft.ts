@@ -163,7 +163,7 @@ export class Draft {
 
   /** A step's own clock, started now. */
   startStep(kind: StepKind, cluster: ClusterName, unblock = false): StepInProgress {
-    const unavailableBefore = this.views.get(cluster)?.unavailable ?? 0;
+    const unavailableBefore = this.views.get(cluster)?.down ?? 0;
     return { kind, sinceMs: this.nowMs, progressMs: this.nowMs, best: 0, unblock, unavailableBefore };
   }
 }

@@ -42,7 +42,7 @@ interface Failure {
 function failureOf(draft: Draft, cluster: ClusterName): Failure | undefined {
   const { intent, nowMs } = draft;
   const { step, grant } = draft.entry(cluster);
-  const { present, unavailable } = viewIn(draft, cluster);
+  const { present, down } = viewIn(draft, cluster);
   if (!step || !grant) return undefined;
   const report = present?.report;
   if (report?.phase === "Failed" && report.epoch === grant.epoch) {
@@ -54,12 +54,12 @@ function failureOf(draft: Draft, cluster: ClusterName): Failure | undefined {
     };
   }
   const delivered = present?.live.epoch === grant.epoch;
-  if (intent.memberConcurrency === "Serial" && delivered && unavailable > step.unavailableBefore + 1) {
-    const message = `${unavailable} instances of ${cluster} are down at once, ${step.unavailableBefore} were before the step`;
+  if (intent.memberConcurrency === "Serial" && delivered && down > step.unavailableBefore + 1) {
+    const message = `${down} instances of ${cluster} are down at once, ${step.unavailableBefore} were before the step`;
     return {
       code: "MemberRestartsInParallel",
       message,
-      evidence: [{ object: cluster, field: "unavailable", value: `${unavailable}` }],
+      evidence: [{ object: cluster, field: "unavailable", value: `${down}` }],
     };
   }
   if (intent.update.type !== "RollingUpdate") return undefined;

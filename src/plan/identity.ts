@@ -28,6 +28,7 @@ export function newEntry(index: number, clusterId: string, start: number): Clust
     done: false,
     step: null,
     highWater: 0,
+    staleVolumes: false,
     reassertedAtMs: null,
     awaySinceMs: null,
     lostAtMs: null,

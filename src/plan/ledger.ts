@@ -98,6 +98,7 @@ const entry: Decoder<ClusterEntry> = fields<ClusterEntry>({
   done: flag,
   step: nullable(step),
   highWater: count,
+  staleVolumes: flag,
   reassertedAtMs: nullable(number),
   awaySinceMs: nullable(number),
   lostAtMs: nullable(number),

@@ -112,7 +112,17 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
   for (const cluster of draft.order) {
     const entry = draft.entry(cluster);
     const wanted = Math.min(scheduled.get(cluster) ?? 0, entry.instances.length);
-    if (!entry.removedByLoss || entry.lostAtMs === null || wanted === 0 || draft.ledger.replacements[cluster]) continue;
+    if (entry.lostAtMs === null || wanted === 0 || draft.ledger.replacements[cluster]) continue;
+    if (!entry.removedByLoss) {
+      draft.wait(
+        "WaitingForLossEvidence",
+        cluster,
+        `its ${wanted} instances are replaced when the application has removed them, or a person confirms the loss`,
+        `Have the application remove the old members, or run 'lockstep confirm-lost ${cluster}'.`,
+        [{ object: `cluster ${cluster}`, field: "instances", value: `${wanted}, not confirmed removed` }],
+      );
+      continue;
+    }
     const placed = place(draft, scheduled, wanted);
     if (placed) setReplacement(draft, cluster, placed);
     else {

@@ -1,6 +1,6 @@
 import type { Desired } from "./desired.ts";
 import type { Draft } from "./draft.ts";
-import { localName, nextDense, nextInRange } from "./identity.ts";
+import { localName, nextDense, nextInRange, rangeStart } from "./identity.ts";
 import type { RolloutView } from "./rollout.ts";
 import type { Target } from "./target.ts";
 import type { ClusterEntry, ClusterName, InstanceRecord } from "./types.ts";
@@ -46,9 +46,16 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
     draft.wait("ClusterCordoned", cluster, fact.cordoned, "Remove the taint, or schedule the instances elsewhere.");
     return false;
   }
+  if (!entry.grant && entry.instances.length === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
+    draft.wait(
+      "Adopting",
+      cluster,
+      "it runs the application already and is taken over before anything else",
+      "Wait for its snapshot.",
+    );
+    return false;
+  }
   if (!entry.grant && view.present) {
-    const baseline = Object.hasOwn(draft.intent.baselines, cluster);
-    if (baseline && view.present.live.epoch === undefined) return false;
     draft.wait(
       "UnknownObject",
       cluster,
@@ -78,22 +85,26 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
     );
     return undefined;
   }
-  if (
-    identity.mode === "Blocks" &&
-    next.reusesVolume &&
-    !identity.reuseVolumes &&
-    volumeMaySurvive(draft, cluster, next.ordinal)
-  ) {
+  const mayNotReuse = entry.staleVolumes || (identity.mode === "Blocks" && !identity.reuseVolumes);
+  if (next.reusesVolume && mayNotReuse && volumeMaySurvive(draft, cluster, localOf(draft, entry, next.ordinal))) {
     draft.wait(
       "VolumeSurvives",
       cluster,
-      `a volume of ordinal ${next.ordinal} may survive, and identity.reuseVolumes is false`,
-      "Delete the old volume, or set identity.reuseVolumes: true to have it reused.",
+      entry.staleVolumes
+        ? `a volume of ordinal ${next.ordinal} may survive; its instance was removed from the application while the cluster was away`
+        : `a volume of ordinal ${next.ordinal} may survive, and identity.reuseVolumes is false`,
+      "Save what you need of the old volume and delete it.",
       [{ object: cluster, field: "volume", value: localName(identity, entry, next.ordinal) }],
     );
     return undefined;
   }
   return next.ordinal;
+}
+
+function localOf(draft: Draft, entry: ClusterEntry, ordinal: number): number {
+  return draft.identity.mode === "PerCluster"
+    ? entry.start + ordinal - rangeStart(draft.identity, entry.index)
+    : ordinal;
 }
 
 function volumeMaySurvive(draft: Draft, cluster: ClusterName, ordinal: number): boolean {

@@ -1,4 +1,4 @@
-import { adopt } from "./adopt.ts";
+import { adopt, awaitsAdoption } from "./adopt.ts";
 import { maxUnavailableOf } from "./budget.ts";
 import { deployStatic } from "./deploy.ts";
 import { desiredOf, registerClusters, scheduledTotal } from "./desired.ts";
@@ -96,9 +96,11 @@ function onePass(draft: Draft): PassOutcome {
   const turns = { draft, tally, leader: leaderOf(draft), target };
   const { update } = draft.intent;
   const rollout = update.type === "RollingUpdate" ? trackRollout(draft, update, target, desired) : null;
-  const still = draft.ledger.halt?.code === "AdoptedWithDifferences";
+  const blind = awaitsAdoption(draft);
+  const still = blind || draft.ledger.halt?.code === "AdoptedWithDifferences";
   const keep = new Set<ClusterName>();
   const updateSteps = (limits: Pick<ScaleOutcome, "membershipFirst" | "busy">, view: RolloutView | null) => {
+    if (blind) return;
     if (update.type === "OnDelete") handOut(draft, target, desired);
     else if (view) for (const cluster of startUpdates(turns, update, view, limits)) keep.add(cluster);
   };

@@ -60,18 +60,16 @@ export class Tally {
     this.#pendingOf.set(cluster, charged);
   }
 
-  /** [Q8] May a step that takes up to `cost` ready instances of this cluster down start? */
-  keepsMajority(cluster: ClusterName, cost: number): boolean {
+  /** [Q8] May a step that takes up to `cost` ready instances down start, with `elsewhere` more in the hands of other turns? */
+  keepsMajority(cost: number, elsewhere: number): boolean {
     if (cost === 0 || this.#draft.intent.quorum === "None") return true;
-    const elsewhere = this.pendingElsewhere(cluster);
     if (this.ready - elsewhere - cost >= this.majority) return true;
     return this.notFaultTolerant && cost === 1 && elsewhere === 0 && this.ready === this.voters;
   }
 
   /** [Q9] May a voter be added? The majority must be ready even while the joiner is not. */
-  toleratesJoiner(cluster: ClusterName): boolean {
+  toleratesJoiner(elsewhere: number): boolean {
     if (this.voters === 0 || this.#draft.intent.quorum === "None") return true;
-    const elsewhere = this.pendingElsewhere(cluster);
     if (this.ready - elsewhere >= majorityOf(this.voters + 1)) return true;
     return this.notFaultTolerant && elsewhere === 0 && this.ready === this.voters;
   }

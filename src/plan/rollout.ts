@@ -39,7 +39,7 @@ export function trackRollout(
   if (!begun) return null;
   const parts = partsOf(draft, begun, update.partition, (cluster) => isDraining(desired, cluster));
   const rollout = advanceWaves(draft, update, begun, parts);
-  if (rollout.wave >= allWaves(update) && parts.every(({ state }) => state === "complete")) {
+  if (rollout.wave >= allWaves(update) && parts.every(({ state, share }) => state === "complete" && share === 0)) {
     // [U2] Lost clusters are not waited for; they are updated when they come back.
     draft.set("currentRevision", rollout.to);
     draft.set("rollout", null);
@@ -57,7 +57,7 @@ export function trackRollout(
 function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: Desired | undefined): Rollout | null {
   const { rollout, currentRevision } = draft.ledger;
   if (rollout?.to === to) return rollout;
-  if (!rollout && !hasOutdated(draft, to)) {
+  if (!rollout && !hasOutdated(draft, to, desired)) {
     noteFirstCompletion(draft, to, desired);
     return null;
   }
@@ -78,10 +78,12 @@ function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: D
   return next;
 }
 
-function hasOutdated(draft: Draft, to: string): boolean {
+/** Asks exactly those that take part in a rollout (`partsOf`), so that a finished one does not begin again. */
+function hasOutdated(draft: Draft, to: string, desired: Desired | undefined): boolean {
   return draft.order.some((cluster) => {
     const { grant, instances, removedByLoss, lostAtMs } = draft.entry(cluster);
-    if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null) return false;
+    if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null || isDraining(desired, cluster))
+      return false;
     return grant.revision !== to || grant.onDelete || grant.partition > 0;
   });
 }

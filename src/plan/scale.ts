@@ -56,6 +56,8 @@ interface Facts {
   readonly additions: number;
   /** A lost cluster that the schedule has left, and whose instances still vote. */
   readonly unconfirmedLoss: ClusterName | undefined;
+  /** A membership change is under way. */
+  readonly busy: boolean;
   /** Clusters that the rollout can reach now and has not completed. */
   readonly due: ReadonlySet<ClusterName>;
 }
@@ -73,6 +75,7 @@ function gather(draft: Draft, desired: Desired, rollout: RolloutView | null): Fa
     total: scheduledTotal(draft),
     members: memberTotal(draft),
     additions: outstandingAdditions(draft, desired),
+    busy: busyClusters(draft).size > 0,
     unconfirmedLoss: draft.order.find((cluster) => {
       const { lostAtMs, removedByLoss, instances } = draft.entry(cluster);
       return lostAtMs !== null && !removedByLoss && instances.length > (scheduled.get(cluster) ?? 0);
@@ -102,7 +105,8 @@ function grow(
   if (ordinal === undefined) return "nothing";
   const revision = newcomerRevision(draft, target, rollout, cluster, ordinal);
   if (revision === null) return "nothing";
-  if (!tally.toleratesJoiner(cluster)) {
+  const other = turnElsewhere(draft, cluster);
+  if (!tally.toleratesJoiner(0) && !(other !== undefined && facts.busy)) {
     draft.wait(
       "QuorumAtRisk",
       cluster,
@@ -112,7 +116,6 @@ function grow(
     );
     return "nothing";
   }
-  const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   const first = tally.voters === 0;
   const added = atOnce ? missing : 1;
@@ -176,7 +179,7 @@ function shrink(
     );
     return "nothing";
   }
-  if (!tally.keepsMajority(cluster, cost)) {
+  if (!tally.keepsMajority(cost, atOnce ? tally.pendingElsewhere(cluster) : 0)) {
     draft.wait(
       "QuorumAtRisk",
       cluster,

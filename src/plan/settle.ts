@@ -80,6 +80,7 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
       ackedAtMs: null,
       openSinceMs: null,
       instances: [],
+      staleVolumes: entry.staleVolumes || entry.removedByLoss,
       removedByLoss: false,
       returned: false,
       lostAtMs: null,

@@ -83,7 +83,7 @@ export function reviewHalt(draft: Draft, target: Target): Halt | null {
     draft.set("halt", null);
     // The clock of a step that is resumed starts over; otherwise the same deadline would halt it at once.
     if (resumed && entry?.step) {
-      const unavailableBefore = draft.views.get(halt.cluster)?.unavailable ?? 0;
+      const unavailableBefore = draft.views.get(halt.cluster)?.down ?? 0;
       draft.patch(halt.cluster, { step: { ...entry.step, progressMs: draft.nowMs, unavailableBefore } });
     }
     return null;

@@ -350,6 +350,8 @@ export interface ClusterEntry {
   readonly step: StepInProgress | null;
   /** The most instances it ever held: below that, an old volume may exist. */
   readonly highWater: number;
+  /** Volumes here belong to instances that were removed from the application while the cluster was away. */
+  readonly staleVolumes: boolean;
   /** The last time a drifted object was written again. */
   readonly reassertedAtMs: TimeMs | null;
   /** Since when it has not been both Ready and observed. */

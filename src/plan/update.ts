@@ -247,7 +247,9 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   } else if (!repeats && allowance <= 0) {
     partition = from;
   }
-  const targets = readyTargets(draft, cluster, to, partition);
+  // What was released before and is verified runs the revision already.
+  const below = onIt && entry.done ? from : replicas;
+  const targets = readyTargets(draft, cluster, to, partition, below);
   const { down } = viewIn(draft, cluster);
   const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
   const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
@@ -267,11 +269,11 @@ function mayCost({ draft, tally }: Turns, cluster: ClusterName, cost: number): b
   const { turn } = draft.entry(cluster);
   const { down, unavailable } = viewIn(draft, cluster);
   const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
-  if (!tally.keepsMajority(cluster, cost)) {
+  if (!tally.keepsMajority(cost, tally.pendingElsewhere(cluster))) {
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the step may take ${cost} instances down; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      `the step may take ${cost} instances down, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
       "Bring the instances that are not ready back; they are named in the members' status.",
       tally.evidence(),
     );
@@ -319,7 +321,7 @@ function whyNow({ draft, leader, tally }: Turns, { cluster, released }: Part, wh
         : mayLead(leader, cluster)
           ? "the leader's cluster goes last"
           : "followers go from the highest ordinal down";
-  const figures = `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${tally.unavailable + tally.pending} of ${tally.maxUnavailable} unavailable`;
+  const figures = `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${tally.unavailable + tally.pendingElsewhere(cluster)} of ${tally.maxUnavailable} unavailable`;
   return `${why === "" ? order : `${why}; ${order}`} (${figures})`;
 }
 

@@ -116,13 +116,19 @@ function restarting(present: PresentObservation | null): number {
 }
 
 /**
- * [Q2] How many ready instances a step may replace: those at or above `partition` that do not run `revision` yet. Without
- * details of each instance, as many as are ready.
+ * [Q2] How many ready instances a step may replace: those from `partition` up to `below` that do not run `revision` yet.
+ * Without details of each instance, as many as are ready.
  */
-export function readyTargets(draft: Draft, cluster: ClusterName, revision: string, partition: number): number {
+export function readyTargets(
+  draft: Draft,
+  cluster: ClusterName,
+  revision: string,
+  partition: number,
+  below: number = draft.entry(cluster).instances.length,
+): number {
   const view = viewIn(draft, cluster);
   const entry = draft.entry(cluster);
-  const upper = Math.min(view.ready, Math.max(0, entry.instances.length - partition));
+  const upper = Math.min(view.ready, Math.max(0, below - partition));
   const details = view.present?.instances;
   if (!details || upper === 0) return upper;
   const byOrdinal = new Map<number, InstanceObservation>();
@@ -131,7 +137,7 @@ export function readyTargets(draft: Draft, cluster: ClusterName, revision: strin
   const runs = view.present?.live.revision;
   const base = entry.grant?.revision === runs ? entry.baseRevision : null;
   let targets = 0;
-  for (let i = partition; i < entry.instances.length; i++) {
+  for (let i = partition; i < below; i++) {
     const seen = byOrdinal.get(localOrdinal(draft, entry, i));
     if (!seen) return upper;
     const onIt = seen.updated === true ? runs === revision : seen.updated === false && base === revision;

@@ -4,13 +4,15 @@ import type { Grant, LeaderClaim, Observation, PresentObservation, TimeMs } from
 export class TestMember {
   live: Grant | null = null;
   generation = 0;
-  observedGeneration = 0;
+  observedGeneration: number | undefined = 0;
   counts = { replicas: 0, ready: 0, available: 0, updated: 0, terminating: 0 };
   health: PresentObservation["health"] = "healthy";
   report: PresentObservation["report"];
   leader: LeaderClaim = { kind: "elsewhere" };
   instances: PresentObservation["instances"];
   volumes: readonly number[] | undefined;
+  /** Runs the application without ever having had a grant. */
+  unmanaged = false;
   /** Fields of the snapshot that a test sets by hand. */
   overlay: Partial<PresentObservation> = {};
 
@@ -22,9 +24,18 @@ export class TestMember {
       before.revision === grant.revision &&
       before.replicas === grant.replicas &&
       before.partition === grant.partition;
-    if (!sameSpec) this.generation++;
+    if (!sameSpec && !this.unmanaged) this.generation++;
+    this.unmanaged = false;
     if (before && before.revision !== grant.revision) this.counts.updated = 0;
     this.live = grant;
+  }
+
+  /** It runs so many instances that nobody granted. */
+  runUnmanaged(replicas: number): void {
+    this.unmanaged = true;
+    this.generation = 1;
+    this.observedGeneration = 1;
+    this.counts = { replicas, ready: replicas, available: replicas, updated: replicas, terminating: 0 };
   }
 
   /** The controller in the cluster has done all that its grant asks for. */
@@ -46,22 +57,27 @@ export class TestMember {
   }
 
   observe(atMs: TimeMs): Observation {
+    if (this.unmanaged) return this.#present(atMs, {});
     if (!this.live) return { kind: "absent", atMs, ...(this.volumes ? { volumes: this.volumes } : {}) };
     const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = this.live;
+    return this.#present(atMs, {
+      epoch,
+      revision,
+      processor,
+      partition,
+      topologyVersion,
+      replicas,
+      ...(transferLeaderTo === undefined ? {} : { transferLeaderTo }),
+    });
+  }
+
+  #present(atMs: TimeMs, live: PresentObservation["live"]): Observation {
     return {
       kind: "present",
       atMs,
       generation: this.generation,
-      observedGeneration: this.observedGeneration,
-      live: {
-        epoch,
-        revision,
-        processor,
-        partition,
-        topologyVersion,
-        replicas,
-        ...(transferLeaderTo === undefined ? {} : { transferLeaderTo }),
-      },
+      ...(this.observedGeneration === undefined ? {} : { observedGeneration: this.observedGeneration }),
+      live,
       counts: { ...this.counts },
       health: this.health,
       ...(this.report ? { report: this.report } : {}),
