@@ -85,6 +85,29 @@ test("lists in pages, with the kind that the items of a list lack", async () => 
   expect(api.requests).toHaveLength(3);
 });
 
+test("a large list is parsed with pauses, so that others get the event loop", async () => {
+  const { clock, api } = setUp();
+  const text = "x".repeat(1_000);
+  for (let index = 0; index < 400; index++) api.put(configMaps, configMap(`c${index}`, { text }));
+  let workMs = 0;
+  let pauses = 0;
+  const busyClock = {
+    now: () => clock.now(),
+    // Every look at the clock finds a millisecond gone, as if each object took that long.
+    monotonicMs: () => workMs++,
+    sleep: (ms: number, signal?: AbortSignal) => {
+      if (ms > 0) return clock.sleep(ms, signal);
+      pauses++;
+      return Promise.resolve();
+    },
+  };
+  const client = new KubeClient({ transport: api, clock: busyClock, random: seededRandom(1) });
+  const page = await client.listPage(configMaps);
+  expect(page.items).toHaveLength(400);
+  expect(page.items[399]?.data).toEqual({ text });
+  expect(pauses).toBeGreaterThan(20);
+});
+
 test("a list whose continue token expired is read again at once, without pages", async () => {
   const { client, api } = setUp();
   for (let index = 0; index < 4; index++) api.put(configMaps, configMap(`c${index}`));

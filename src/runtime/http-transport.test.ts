@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, connect as dial } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
@@ -199,4 +199,59 @@ test("a client certificate is shown to the server", async () => {
 test("a server or proxy that is no URL of the right kind is refused", () => {
   expect(() => new HttpTransport({ server: "ftp://x" })).toThrow("must begin with https://");
   expect(() => new HttpTransport({ server: "https://x", proxyUrl: "gopher://y" })).toThrow("socks5://");
+});
+
+test("an HTTP proxy tunnels to the server, whose certificate is still verified", async () => {
+  const certificate = await selfSigned("127.0.0.1");
+  const port = await listen(createTlsServer(certificate, (_request, response) => response.end("behind the proxy")));
+  const asked: (string | undefined)[] = [];
+  const proxy = createServer();
+  proxy.on("connect", (request, socket) => {
+    asked.push(request.url);
+    const upstream = dial(port, "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on("error", () => socket.destroy());
+    socket.on("error", () => upstream.destroy());
+  });
+  const proxyUrl = `http://127.0.0.1:${await listen(proxy)}`;
+  const server = `https://127.0.0.1:${port}`;
+  const trusting = connect({ server, proxyUrl, tls: { ca: certificate.cert } });
+  expect((await trusting.request(get("/"))).body).toBe("behind the proxy");
+  expect(asked).toEqual([`127.0.0.1:${port}`]);
+  await expect(connect({ server, proxyUrl }).request(get("/"))).rejects.toMatchObject({ name: "TransportError" });
+});
+
+test("a SOCKS5 proxy does so too", async () => {
+  const certificate = await selfSigned("example.test");
+  const port = await listen(createTlsServer(certificate, (_request, response) => response.end("behind the proxy")));
+  const proxy = createTcpServer((socket) => {
+    let greeted = false;
+    const onData = (data: Buffer) => {
+      if (!greeted) {
+        greeted = true;
+        socket.write(Buffer.from([5, 0]));
+        return;
+      }
+      // CONNECT: version, command, reserved, address type, address, port (the last two bytes).
+      expect(data.readUInt16BE(data.length - 2)).toBe(port);
+      socket.off("data", onData);
+      const upstream = dial(port, "127.0.0.1", () => {
+        socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 0]));
+        upstream.pipe(socket).pipe(upstream);
+      });
+      upstream.on("error", () => socket.destroy());
+    };
+    socket.on("data", onData);
+    socket.on("error", () => {});
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  closing.push(() => proxy.close());
+  const proxyUrl = `socks5://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const server = `https://127.0.0.1:${port}`;
+  const tls = { ca: certificate.cert, servername: "example.test" };
+  expect((await connect({ server, proxyUrl, tls }).request(get("/"))).body).toBe("behind the proxy");
+  const stranger = connect({ server, proxyUrl, tls: { servername: "example.test" } });
+  await expect(stranger.request(get("/"))).rejects.toMatchObject({ name: "TransportError" });
 });
