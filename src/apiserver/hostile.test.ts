@@ -95,6 +95,7 @@ describe("hostile input gets a Status and changes nothing", () => {
     ["an encoded dot segment", "GET", "/api/v1/namespaces/%2e%2e/secrets", undefined, {}, 404],
     ["a broken percent-encoding", "GET", `${CONFIG_MAPS}/%zz`, undefined, {}, 400],
     ["doubled slashes", "GET", "/api//v1/namespaces//default/configmaps", undefined, {}, 404],
+    ["a namespace of no characters", "GET", "/api/v1/namespaces//configmaps", undefined, {}, 404],
     ["a NUL", "GET", `${CONFIG_MAPS}/a%00`, undefined, {}, 404],
     ["an endless URL", "GET", `${CONFIG_MAPS}/${"a".repeat(70_000)}`, undefined, {}, 414],
     ["an absurd limit", "GET", `${CONFIG_MAPS}?limit=1e99`, undefined, {}, 400],
