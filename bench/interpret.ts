@@ -89,6 +89,7 @@ export async function run(): Promise<BenchRow[]> {
 function measure(operation: string, bytes: number, call: () => unknown): BenchRow {
   for (let i = 0; i < WARM_UP_CALLS; i++) call();
   const start = performance.now();
+  const cpuBefore = process.cpuUsage();
   let calls = 0;
   let elapsedMs = 0;
   while (elapsedMs < MEASURE_MS) {
@@ -97,12 +98,15 @@ function measure(operation: string, bytes: number, call: () => unknown): BenchRo
     elapsedMs = performance.now() - start;
   }
   const microseconds = (elapsedMs * 1000) / calls;
+  const cpu = process.cpuUsage(cpuBefore);
   const karmada = KARMADA_US[operation];
   return {
     operation,
     "object bytes": bytes,
     "calls/s": Math.round((calls / elapsedMs) * 1000),
     "us/call": Number(microseconds.toFixed(2)),
+    // What the call takes when nothing else runs on the machine; garbage collection included.
+    "CPU us/call": Number(((cpu.user + cpu.system) / calls).toFixed(2)),
     "Karmada us (measured elsewhere)": karmada ?? "",
     "times faster": karmada === undefined ? "" : Math.round(karmada / microseconds),
   };
@@ -118,6 +122,7 @@ function compileRow(): BenchRow {
     "object bytes": "",
     "calls/s": Math.round((COMPILE_TIMES / elapsedMs) * 1000),
     "us/call": Number(((elapsedMs * 1000) / COMPILE_TIMES).toFixed(1)),
+    "CPU us/call": "",
     "Karmada us (measured elsewhere)": "",
     "times faster": "",
   };

@@ -1,43 +1,14 @@
-import type {
-  ArithmeticOperator,
-  Block,
-  ComparisonOperator,
-  Expression,
-  FunctionNode,
-  Statement,
-  TableField,
-  Target,
-  Variable,
-} from "./ast.ts";
+import type { Block, Expression, FunctionNode, Statement, TableField, Target, Variable } from "./ast.ts";
 import { LuaSyntaxError } from "./errors.ts";
+import { checkJumps } from "./jumps.ts";
 import { Lexer, type Token } from "./lexer.ts";
+import { combine, PRIORITIES, UNARY_PRIORITY } from "./precedence.ts";
 import { FunctionScope } from "./scope.ts";
 
 /** Blocks, functions, tables and parentheses inside one another. The parser and the compiled code recurse this deep. */
 const MAX_NESTING = 200;
 /** Links of a chain such as a + b + c or a.b.c: each nests the links before it. */
 const MAX_CHAIN = 200;
-
-const UNARY_PRIORITY = 8;
-
-/** Binding strength to the left and to the right; a stronger left side makes the operator right associative. */
-const PRIORITIES: Record<string, readonly [left: number, right: number]> = {
-  or: [1, 1],
-  and: [2, 2],
-  "<": [3, 3],
-  ">": [3, 3],
-  "<=": [3, 3],
-  ">=": [3, 3],
-  "~=": [3, 3],
-  "==": [3, 3],
-  "..": [5, 4],
-  "+": [6, 6],
-  "-": [6, 6],
-  "*": [7, 7],
-  "/": [7, 7],
-  "%": [7, 7],
-  "^": [10, 9],
-};
 
 const BLOCK_ENDS = new Set(["<eof>", "end", "else", "elseif", "until"]);
 
@@ -503,70 +474,5 @@ class Parser {
 
   private error(reason: string): LuaSyntaxError {
     return new LuaSyntaxError(this.script, this.token.line, reason);
-  }
-}
-
-function combine(operator: string, left: Expression, right: Expression, line: number): Expression {
-  switch (operator) {
-    case "and":
-    case "or":
-      return { kind: operator, left, right, line };
-    case "..":
-      // One flat list: the whole chain is put together at once.
-      return { kind: "concat", parts: right.kind === "concat" ? [left, ...right.parts] : [left, right], line };
-    case "==":
-    case "~=":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-      return { kind: "comparison", operator: operator satisfies ComparisonOperator, left, right, line };
-    case "+":
-    case "-":
-    case "*":
-    case "/":
-    case "%":
-    case "^":
-      return { kind: "arithmetic", operator: operator satisfies ArithmeticOperator, left, right, line };
-    default:
-      throw new TypeError(`no such operator: ${operator}`);
-  }
-}
-
-/** A goto may reach labels of the blocks around it, and break needs a loop, both inside one function. */
-function checkJumps(block: Block, script: string, labels: readonly string[] = [], inLoop = false): void {
-  const visible = [...labels];
-  for (const statement of block) {
-    if (statement.kind !== "label") continue;
-    if (visible.includes(statement.label)) {
-      throw new LuaSyntaxError(script, statement.line, `label '${statement.label}' already defined`);
-    }
-    visible.push(statement.label);
-  }
-  for (const statement of block) {
-    const { line } = statement;
-    switch (statement.kind) {
-      case "goto":
-        if (!visible.includes(statement.label)) {
-          throw new LuaSyntaxError(script, line, `no visible label '${statement.label}' for goto`);
-        }
-        break;
-      case "break":
-        if (!inLoop) throw new LuaSyntaxError(script, line, "no loop to break");
-        break;
-      case "do":
-        checkJumps(statement.body, script, visible, inLoop);
-        break;
-      case "if":
-        for (const clause of statement.clauses) checkJumps(clause.body, script, visible, inLoop);
-        if (statement.otherwise !== undefined) checkJumps(statement.otherwise, script, visible, inLoop);
-        break;
-      case "while":
-      case "repeat":
-      case "numericFor":
-      case "genericFor":
-        checkJumps(statement.body, script, visible, true);
-        break;
-    }
   }
 }

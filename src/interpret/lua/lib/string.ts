@@ -4,7 +4,8 @@ import { LuaFunction, type LuaResult, type LuaValue, NOTHING } from "../values.t
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
 import { formatString } from "./format.ts";
-import { BadPattern, type Captures, findFrom, type Pattern } from "./pattern.ts";
+import { type Captures, findFrom } from "./pattern.ts";
+import { BadPattern, type Pattern } from "./pattern-program.ts";
 
 /** Karmada's own limit on every string that a function of this library takes, with its wording. */
 const MAX_INPUT_BYTES = 1_000_000;
