@@ -1,30 +1,7 @@
-import {
-  type Clock,
-  type HttpRequest,
-  type HttpResponse,
-  type HttpStream,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  LIMITS,
-  type Log,
-  type Random,
-  silentLog,
-  type Transport,
-} from "../runtime/index.ts";
-import { Breather } from "./breather.ts";
+import { type HttpStream, isJsonObject, type Json, type JsonObject, LIMITS } from "../runtime/index.ts";
 import { Discovery } from "./discovery.ts";
-import {
-  BadResponseError,
-  ExpiredError,
-  InvalidRequestError,
-  NotFoundError,
-  type RequestContext,
-  readStatus,
-  statusError,
-  WriteOutcomeUnknownError,
-} from "./errors.ts";
-import { cutList } from "./list-body.ts";
+import { ExpiredError, InvalidRequestError, NotFoundError, readStatus, statusError } from "./errors.ts";
+import { type Call, Exchange, type ExchangeOptions, type Query } from "./exchange.ts";
 import type { KubeObject, ObjectName } from "./object.ts";
 import {
   type AnyResource,
@@ -33,19 +10,13 @@ import {
   pathOf,
   pathOfSegments,
   type Resource,
-  readObject,
   type Subresource,
 } from "./resource.ts";
-import { type RequestOptions, type Safety, Sender, unreachable, withRetryAfter } from "./sender.ts";
+import { type RequestOptions, type Safety, unreachable, withRetryAfter } from "./sender.ts";
 
-export interface KubeClientOptions {
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log?: Log | undefined;
+export interface KubeClientOptions extends ExchangeOptions {
   /** Goes before every path: Karmada's cluster proxy makes a member just another client. */
   readonly basePath?: string | undefined;
-  readonly userAgent?: string | undefined;
 }
 
 export interface Selection {
@@ -99,33 +70,17 @@ export interface Scale {
   readonly resourceVersion: string;
 }
 
-type Query = Readonly<Record<string, string | number | boolean | undefined>>;
-
-interface Call {
-  method: HttpRequest["method"];
-  path: string;
-  query?: Query;
-  body?: Json;
-  contentType?: string;
-  object: string;
-  safety: Safety;
-  goneIsDone?: boolean;
-}
-
 /** Talks to one API server, in raw JSON: fields that nobody here knows survive every round trip. */
 export class KubeClient {
   readonly basePath: string;
   readonly discovery: Discovery;
   readonly #options: KubeClientOptions;
-  readonly #sender: Sender;
-  readonly #log: Log;
-  readonly #writes = new Set<Promise<unknown>>();
+  readonly #exchange: Exchange;
 
   constructor(options: KubeClientOptions) {
     this.#options = options;
     this.basePath = checkedBasePath(options.basePath ?? "");
-    this.#log = options.log ?? silentLog;
-    this.#sender = new Sender({ ...options, log: this.#log });
+    this.#exchange = new Exchange(this.basePath, options);
     this.discovery = new Discovery({ clock: options.clock, getJson: (path, request) => this.getJson(path, request) });
   }
 
@@ -136,7 +91,7 @@ export class KubeClient {
 
   async get<T extends KubeObject>(of: Resource<T>, name: ObjectName, options: RequestOptions = {}): Promise<T> {
     const call: Call = { method: "GET", path: pathOf(of, name), object: describe(of, name), safety: "read" };
-    return this.#readAs(of, call, await this.#send(call, options));
+    return this.#exchange.object(of, call, (await this.#exchange.send(call, options))?.body);
   }
 
   /** Like `get`, with undefined for an object that does not exist. */
@@ -173,8 +128,7 @@ export class KubeClient {
       object: describe(of, { ...(options.namespace && { namespace: options.namespace }) }),
       safety: "read",
     };
-    const response = await this.#send(call, options);
-    const { list, items } = await this.#parseList(of, call, response);
+    const { list, items } = await this.#exchange.list(of, call, options);
     const metadata = isJsonObject(list.metadata) ? list.metadata : {};
     return {
       items,
@@ -221,13 +175,13 @@ export class KubeClient {
       timeoutSeconds: options.timeoutSeconds,
     };
     const call: Call = { method: "GET", path, query, object: `watch of ${of.plural}`, safety: "read" };
-    const context = contextOf(this.basePath, call);
+    const context = this.#exchange.context(call);
     let stream: HttpStream;
     try {
       stream = await this.#options.transport.stream({
         method: "GET",
-        path: this.#target(call),
-        headers: this.#headers(call),
+        path: this.#exchange.target(call),
+        headers: this.#exchange.headers(call),
         signal: options.signal,
       });
     } catch (error) {
@@ -260,7 +214,7 @@ export class KubeClient {
       object: describe(of, { name: name ?? `${object.metadata.generateName}*`, ...(namespace && { namespace }) }),
       safety: options.dryRun ? "read" : name === undefined ? "once" : "repeatable",
     };
-    return this.#write(of, call, options);
+    return this.#exchange.write(of, call, options);
   }
 
   /** Compare-and-swap: replaces the object if it still has the resourceVersion that the given one carries. */
@@ -282,7 +236,7 @@ export class KubeClient {
       object: describe(of, object.metadata),
       safety: options.dryRun ? "read" : "repeatable",
     };
-    return this.#write(of, call, options);
+    return this.#exchange.write(of, call, options);
   }
 
   /** With metadata.resourceVersion in the body (or a `test` of it, in a JSON patch) the patch is a compare-and-swap. */
@@ -301,7 +255,7 @@ export class KubeClient {
       object: describe(of, name),
       safety: options.dryRun ? "read" : patchSafety(patch),
     };
-    return this.#write(of, call, options);
+    return this.#exchange.write(of, call, options);
   }
 
   /** Server-side apply: states the fields this manager wants. ConflictError names who owns them, unless forced. */
@@ -320,7 +274,7 @@ export class KubeClient {
       object: describe(of, object.metadata),
       safety: options.dryRun ? "read" : "repeatable",
     };
-    return this.#write(of, call, options);
+    return this.#exchange.write(of, call, options);
   }
 
   /**
@@ -347,18 +301,18 @@ export class KubeClient {
       safety: options.dryRun ? "read" : options.preconditions?.uid ? "repeatable" : "once",
       goneIsDone: true,
     };
-    const response = await this.#tracked(this.#send(call, options));
+    const response = await this.#exchange.sendWrite(call, options);
     if (!response) return undefined;
-    const answer = this.#parse(call, response.body);
+    const answer = this.#exchange.json(call, response.body);
     if (answer.kind === "Status") return undefined;
-    const object = this.#object(of, call, answer);
+    const object = this.#exchange.object(of, call, response.body);
     return object.metadata.deletionTimestamp ? object : undefined;
   }
 
   async getScale(of: AnyResource, name: ObjectName, options: RequestOptions = {}): Promise<Scale> {
     const path = pathOf(of, { ...name, subresource: "scale" });
     const call: Call = { method: "GET", path, object: `scale of ${describe(of, name)}`, safety: "read" };
-    return this.#readScale(call, await this.#send(call, options));
+    return readScale(this.#exchange.json(call, (await this.#exchange.send(call, options))?.body));
   }
 
   /** With a resourceVersion, only if the object still has it. */
@@ -378,128 +332,18 @@ export class KubeClient {
       object: `scale of ${describe(of, name)}`,
       safety: options.dryRun ? "read" : "repeatable",
     };
-    return this.#readScale(call, await this.#tracked(this.#send(call, options)));
+    return readScale(this.#exchange.json(call, (await this.#exchange.sendWrite(call, options))?.body));
   }
 
   /** Any JSON document of the server: `/version`, `/openapi/v3`. */
   async getJson(path: string, options: RequestOptions = {}): Promise<JsonObject> {
     const call: Call = { method: "GET", path: checkedDocumentPath(path), object: "document", safety: "read" };
-    return this.#parse(call, (await this.#send(call, options))?.body);
+    return this.#exchange.json(call, (await this.#exchange.send(call, options))?.body);
   }
 
   /** Resolves when no write is under way any more: a clean shutdown waits for it. */
-  async settled(): Promise<void> {
-    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
-  }
-
-  #send(call: Call, options: RequestOptions): Promise<HttpResponse | undefined> {
-    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-    const context = contextOf(this.basePath, call);
-    if (body !== undefined && body.length > LIMITS.requestBodyBytes) {
-      throw new InvalidRequestError(
-        `${context.method} ${context.object}: the body has ${body.length} bytes, the server takes ${LIMITS.requestBodyBytes}`,
-      );
-    }
-    return this.#sender.send(
-      {
-        request: { method: call.method, path: this.#target(call), ...(body !== undefined && { body }) },
-        headers: this.#headers(call),
-        context,
-        safety: call.safety,
-        goneIsDone: call.goneIsDone ?? false,
-      },
-      options,
-    );
-  }
-
-  async #write<T extends KubeObject>(of: Resource<T>, call: Call, options: WriteOptions): Promise<T> {
-    const response = await this.#tracked(this.#send(call, options));
-    try {
-      return this.#readAs(of, call, response);
-    } catch (error) {
-      if (error instanceof BadResponseError) throw new WriteOutcomeUnknownError(error.request, error);
-      throw error;
-    }
-  }
-
-  #tracked<Value>(write: Promise<Value>): Promise<Value> {
-    this.#writes.add(write);
-    const done = () => this.#writes.delete(write);
-    write.then(done, done);
-    return write;
-  }
-
-  #target(call: Call): string {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== undefined && value !== "") query.set(name, String(value));
-    }
-    const text = query.toString();
-    return this.basePath + call.path + (text ? `?${text}` : "");
-  }
-
-  #headers(call: Call): Record<string, string> {
-    const headers: Record<string, string> = {
-      accept: "application/json",
-      "user-agent": this.#options.userAgent ?? "kubernetes-runtime",
-    };
-    if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
-    return headers;
-  }
-
-  #parse(call: Call, text: string | undefined): JsonObject {
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(text ?? "");
-    } catch (error) {
-      throw new BadResponseError(contextOf(this.basePath, call), "the answer is not JSON", { cause: error });
-    }
-    if (!isJsonObject(parsed))
-      throw new BadResponseError(contextOf(this.basePath, call), "the answer is not an object");
-    return parsed;
-  }
-
-  /** Large lists are parsed object by object, giving way to others in between. */
-  async #parseList<T extends KubeObject>(
-    of: Resource<T>,
-    call: Call,
-    response: HttpResponse | undefined,
-  ): Promise<{ list: JsonObject; items: T[] }> {
-    const text = response?.body ?? "";
-    const cut = text.length > MAX_TEXT_PARSED_AT_ONCE ? cutList(text) : undefined;
-    const list = this.#parse(call, cut ? cut.envelope : text);
-    const whole = list.items ?? [];
-    if (!Array.isArray(whole)) throw new BadResponseError(contextOf(this.basePath, call), "the answer is not a list");
-    const items = whole.map((item) => this.#object(of, call, item));
-    const breather = new Breather(this.#options.clock);
-    for (const [start, end] of cut?.items ?? []) {
-      items.push(this.#object(of, call, this.#parse(call, text.slice(start, end))));
-      if (breather.isDue) await breather.rest();
-    }
-    return { list, items };
-  }
-
-  #readAs<T extends KubeObject>(of: Resource<T>, call: Call, response: HttpResponse | undefined): T {
-    return this.#object(of, call, this.#parse(call, response?.body));
-  }
-
-  #object<T extends KubeObject>(of: Resource<T>, call: Call, value: unknown): T {
-    try {
-      return readObject(of, value);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new BadResponseError(contextOf(this.basePath, call), why, { cause: error });
-    }
-  }
-
-  #readScale(call: Call, response: HttpResponse | undefined): Scale {
-    const scale = this.#parse(call, response?.body);
-    const part = (value: Json | undefined) => (isJsonObject(value) ? value : {});
-    return {
-      specReplicas: Number(part(scale.spec).replicas ?? 0),
-      statusReplicas: Number(part(scale.status).replicas ?? 0),
-      resourceVersion: String(part(scale.metadata).resourceVersion ?? ""),
-    };
+  settled(): Promise<void> {
+    return this.#exchange.settled();
   }
 
   #requiredNamespace(of: AnyResource, namespace: string | undefined): string | undefined {
@@ -507,9 +351,6 @@ export class KubeClient {
     return namespace;
   }
 }
-
-/** Parsed in about two milliseconds. */
-const MAX_TEXT_PARSED_AT_ONCE = 256 * 1024;
 
 /** A Status is small; more text than this is somebody's error page. */
 const MAX_STATUS_LENGTH = 64 * 1024;
@@ -531,8 +372,13 @@ function patchSafety(patch: Patch): Safety {
   return isJsonObject(metadata) && typeof metadata.resourceVersion === "string" ? "repeatable" : "once";
 }
 
-function contextOf(basePath: string, call: Call): RequestContext {
-  return { method: call.method, path: basePath + call.path, object: call.object };
+function readScale(scale: JsonObject): Scale {
+  const part = (value: Json | undefined) => (isJsonObject(value) ? value : {});
+  return {
+    specReplicas: Number(part(scale.spec).replicas ?? 0),
+    statusReplicas: Number(part(scale.status).replicas ?? 0),
+    resourceVersion: String(part(scale.metadata).resourceVersion ?? ""),
+  };
 }
 
 function selectionQuery(selection: Selection): Query {

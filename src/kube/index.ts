@@ -1,6 +1,12 @@
 /**
  * The Kubernetes runtime: a client on raw JSON, reflectors with caches, a work queue, leader election on a Lease, events,
  * and kubeconfig. It knows nothing of Lockstep and imports only `src/runtime`.
+ *
+ * How the parts are meant to be used together: a `Reflector` per kind keeps a cache; the cache's handlers add keys to a
+ * `WorkQueue`; the work reads caches, decides, and writes through a `KubeClient` with the resourceVersion it read, then
+ * hands the answer back with `cache.wrote`, so that nothing it decides next is based on less. All of it runs inside
+ * `Election.run`, whose leadership ends before another one's can begin. On shutdown: `queue.shutdown()`, then
+ * `client.settled()`, then let the election release its lease. What may be sent twice is ruled in sender.ts.
  */
 export type { Cache, CacheHandler } from "./cache.ts";
 export type {

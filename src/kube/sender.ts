@@ -38,6 +38,9 @@ import {
  * When any copy of a write may have been applied and no success was heard, the caller gets WriteOutcomeUnknownError,
  * whatever the last answer was: a conflict after a lost answer may be a conflict with our own write. One exception:
  * `NotFound` after a lost answer of a delete by uid is the success it asked for.
+ *
+ * No rule helps against a copy that a server carries out long after we gave it up, behind later writes of ours. What must
+ * not go back is therefore written with a resourceVersion.
  */
 export type Safety = "read" | "repeatable" | "once";
 
@@ -104,7 +107,7 @@ export class Sender {
     for (let attempt = 0; ; attempt++) {
       this.#throwIfAborted(options.signal, sending, mayBeApplied);
       const leftMs = endMs - this.#clock.monotonicMs();
-      const outcome = await this.#attempt(sending, Math.min(leftMs, ATTEMPT_TIMEOUT_MS), timeoutMs, options.signal);
+      const outcome = await this.#attempt(sending, Math.min(leftMs, ATTEMPT_TIMEOUT_MS), options.signal);
       if ("response" in outcome) return outcome.response;
 
       if (mayBeApplied && sending.goneIsDone && isNotFound(outcome.error)) return undefined;
@@ -135,22 +138,17 @@ export class Sender {
     signal?.throwIfAborted();
   }
 
-  async #attempt(
-    sending: Sending,
-    attemptMs: number,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Outcome> {
+  async #attempt(sending: Sending, timeoutMs: number, signal: AbortSignal | undefined): Promise<Outcome> {
     const { context } = sending;
     let response: HttpResponse;
     try {
-      response = await withDeadline(this.#clock, attemptMs, sending.safety === "read" ? signal : undefined, (inner) =>
+      response = await withDeadline(this.#clock, timeoutMs, sending.safety === "read" ? signal : undefined, (inner) =>
         this.#transport.request({ ...sending.request, headers: sending.headers, signal: inner }),
       );
     } catch (error) {
       if (sending.safety === "read") signal?.throwIfAborted();
       if (error instanceof DeadlineReached) {
-        const timeout = new RequestTimeoutError(context, Math.min(timeoutMs, attemptMs));
+        const timeout = new RequestTimeoutError(context, timeoutMs);
         return { error: timeout, transient: true, maybeApplied: true };
       }
       const neverSent = error instanceof TransportError && error.neverSent;
