@@ -90,7 +90,7 @@ function object(schema: JsonObject, kind: string, seen: Map<string, Reader>): Re
   const fields = new Map<string, Reader>();
   if (isJsonObject(schema.properties)) {
     for (const [name, field] of Object.entries(schema.properties)) {
-      if (isJsonObject(field)) fields.set(name, compile(field, kind, seen));
+      if (isJsonObject(field)) fields.set(name, compile(field, goStruct(kind, name), seen));
     }
   }
   const additional = isJsonObject(schema.additionalProperties)
@@ -113,6 +113,12 @@ function object(schema: JsonObject, kind: string, seen: Map<string, Reader>): Re
     }
     return value;
   };
+}
+
+/** Go's name for the struct of a field that has no definition of its own: errors name it. */
+function goStruct(kind: string, field: string): string {
+  if (field === "spec") return `${kind}Spec`;
+  return field === "status" ? `${kind}Status` : kind;
 }
 
 function mismatch(value: Json, kind: string, path: string, goType: string): Error {

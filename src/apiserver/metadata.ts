@@ -38,7 +38,8 @@ export function readMetadata(raw: Json | undefined, unknown: string[]): ObjectMe
   for (const field of MAP_FIELDS) {
     const value = source[field];
     if (value === undefined || value === null) continue;
-    metadata[field] = readTexts(value, `metadata.${field}`);
+    const texts = readTexts(value, `metadata.${field}`);
+    if (Object.keys(texts).length > 0) metadata[field] = texts;
   }
   const owners = readList(source.ownerReferences, "metadata.ownerReferences").map(readOwner);
   if (owners.length > 0) metadata.ownerReferences = owners;

@@ -1,20 +1,29 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { type PatchRequest, readPatch } from "./patches.ts";
-import { apiVersionOf } from "./registry.ts";
-import { badRequest, conflict, invalid, MODIFIED, noSuchResource, notFound, problem } from "./status.ts";
+import { badRequest, conflict, invalid, MODIFIED, noSuchResource, notFound, problem, StatusError } from "./status.ts";
 import type { StoredObject } from "./store.ts";
 import type { ResourceDefinition, ScaleSubresource } from "./types.ts";
 import { clone, own, setAt, simplePath, valueAt } from "./values.ts";
 import { keyOf, updateObject } from "./writes.ts";
 
-/** The autoscaling/v1 Scale of an object: what `kubectl scale` reads and writes. */
+/** The autoscaling/v1 Scale of an object: what `kubectl scale` reads. A custom resource may have no replicas to show. */
+export function readScale(definition: ResourceDefinition, stored: StoredObject): JsonObject {
+  const { specReplicasPath } = pathsOf(definition);
+  const replicas = valueAt(stored.objectFor(definition), ...simplePath(specReplicasPath));
+  if (replicas === undefined && !definition.builtIn) {
+    const why = `the spec replicas field ${JSON.stringify(specReplicasPath)} does not exist`;
+    throw new StatusError(500, "InternalError", `Internal error occurred: ${why}`);
+  }
+  return scaleOf(definition, stored);
+}
+
+/** Replicas that are absent are written as 0, so that they can be set. */
 export function scaleOf(definition: ResourceDefinition, stored: StoredObject): JsonObject {
   const paths = pathsOf(definition);
   const object = stored.objectFor(definition);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = valueAt(object, ...simplePath(paths.specReplicasPath));
-  if (typeof replicas !== "number" && !definition.builtIn) throw noReplicas(definition, paths);
   const seen = valueAt(object, ...simplePath(paths.statusReplicasPath));
   const selector = paths.labelSelectorPath && valueAt(object, ...simplePath(paths.labelSelectorPath));
   const selectorText = typeof selector === "string" ? selector : selectorAsText(selector);
@@ -69,12 +78,6 @@ function writeScale(core: Core, write: WriteContext, change: (scale: JsonObject)
 function pathsOf(definition: ResourceDefinition): ScaleSubresource {
   if (!definition.subresources.scale) throw noSuchResource();
   return definition.subresources.scale;
-}
-
-function noReplicas(definition: ResourceDefinition, paths: ScaleSubresource): Error {
-  return badRequest(
-    `the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist in this ${apiVersionOf(definition)} ${definition.kind}`,
-  );
 }
 
 function selectorAsText(selector: Json | undefined): string {

@@ -11,7 +11,7 @@ import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from
 import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./reads.ts";
 import { apiVersionOf, Registry } from "./registry.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request.ts";
-import { patchScale, putScale, scaleOf } from "./scale.ts";
+import { patchScale, putScale, readScale, scaleOf } from "./scale.ts";
 import { SchemaCache } from "./schema-cache.ts";
 import {
   badRequest,
@@ -291,7 +291,7 @@ export class ApiServer {
 
   #get(call: Call): HttpResponse {
     const stored = this.#find(call);
-    if (call.path.subresource === "scale") return this.#scale(call, stored);
+    if (call.path.subresource === "scale") return jsonResponse(200, JSON.stringify(readScale(call.definition, stored)));
     return jsonResponse(200, objectText(this.#core, this.#readOf(call), stored));
   }
 

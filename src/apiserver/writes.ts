@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "../runtime/index.ts";
 import { isJsonObject } from "../runtime/index.ts";
 import { managersAfterUpdate, type Write } from "./apply/managers.ts";
 import type { Core, WriteContext } from "./core.ts";
+import type { Decoder } from "./decode.ts";
 import { isRemovable } from "./deletion.ts";
 import { generateName, readMetadata, validateMetadata } from "./metadata.ts";
 import { apiVersionOf } from "./registry.ts";
@@ -18,7 +19,7 @@ import {
 } from "./status.ts";
 import { StoredObject } from "./store.ts";
 import type { FieldProblem, KubeObject, ManagedFieldsEntry, ObjectKey, ResourceDefinition } from "./types.ts";
-import { clone, equal, own, timestamp } from "./values.ts";
+import { clone, equal, own, setDefault, timestamp } from "./values.ts";
 
 /** Generated names collide once in millions; then another is tried, as Kubernetes does. */
 const GENERATED_NAME_ATTEMPTS = 8;
@@ -40,19 +41,25 @@ export function readObject(write: WriteContext, raw: Json): KubeObject {
   const apiVersion = apiVersionOf(definition);
   if (!isJsonObject(raw))
     throw badRequest(`the object of a request must be a JSON object, not ${JSON.stringify(raw)?.slice(0, 40)}`);
-  if (typeof raw.kind !== "string" || raw.kind === "")
-    throw badRequest(`Object 'Kind' is missing in the request's ${definition.kind}`);
-  if (typeof raw.apiVersion !== "string" || raw.apiVersion === "") {
-    throw badRequest(`Object 'apiVersion' is missing in the request's ${definition.kind}`);
+  // Go's decoder knows a built-in kind from the URL; a custom resource must say what it is.
+  if (definition.builtIn) {
+    setDefault(raw, "kind", definition.kind);
+    setDefault(raw, "apiVersion", apiVersion);
+  }
+  for (const field of ["kind", "apiVersion"]) {
+    if (typeof raw[field] !== "string" || raw[field] === "") {
+      const name = field === "kind" ? "Kind" : field;
+      throw badRequest(`Object '${name}' is missing in the request's ${definition.kind}`);
+    }
   }
   if (raw.kind !== definition.kind) {
     throw badRequest(
-      `${raw.kind} in version ${JSON.stringify(raw.apiVersion)} cannot be handled as a ${definition.kind}`,
+      `${String(raw.kind)} in version ${JSON.stringify(raw.apiVersion)} cannot be handled as a ${definition.kind}`,
     );
   }
   if (raw.apiVersion !== apiVersion) {
     throw badRequest(
-      `the API version in the data (${raw.apiVersion}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${String(raw.apiVersion)}) does not match the expected API version (${apiVersion})`,
     );
   }
   const unknown: string[] = [];
@@ -62,12 +69,22 @@ export function readObject(write: WriteContext, raw: Json): KubeObject {
   if (definition.decoder) {
     // Metadata has been read already, managedFields included, which no schema describes.
     const body: JsonObject = { ...object, metadata: {} };
-    unknown.push(...definition.decoder.decode(body));
+    unknown.push(...decode(write, definition.decoder, body));
     for (const key of Object.keys(object)) if (own(body, key) === undefined) delete object[key];
     for (const key of Object.keys(body)) if (key !== "metadata") object[key] = body[key];
   } else if (definition.schema) unknown.push(...definition.schema.prune(object));
   reportUnknown(write, unknown);
   return object;
+}
+
+function decode(write: WriteContext, decoder: Decoder, body: JsonObject): string[] {
+  try {
+    return decoder.decode(body);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const { kind, version } = write.definition;
+    throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`);
+  }
 }
 
 function reportUnknown(write: WriteContext, unknown: readonly string[]): void {

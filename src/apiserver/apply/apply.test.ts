@@ -255,6 +255,26 @@ describe("server-side apply", () => {
     expect(stale.status).toBe(409);
   });
 
+  it("lets kubectl take over what it applied from the client's side, as long as nobody changed it since", async () => {
+    const server = new TestServer();
+    const url = `${CONFIG_MAPS}/a`;
+    const LAST = "kubectl.kubernetes.io/last-applied-configuration";
+    const sent = configMap("a", { x: "1", y: "1" });
+    const annotations = { [LAST]: JSON.stringify(sent) };
+    await server.create(`${CONFIG_MAPS}?fieldManager=kubectl-client-side-apply`, {
+      ...sent,
+      metadata: { name: "a", annotations },
+    });
+    expect((await server.apply(url, "somebody", configMap("a", { x: "2" }))).status).toBe(409);
+    const taken = await server.apply(url, "kubectl", configMap("a", { x: "2" }));
+    expect([taken.status, taken.body.data]).toEqual([200, { x: "2", y: "1" }]);
+    expect((taken.body as KubeObject).metadata.annotations?.[LAST]).toContain('{"x":"2"}');
+    await server.merge(`${url}?fieldManager=editor`, { data: { y: "edited" } });
+    expect((await server.apply(url, "kubectl", configMap("a", { x: "2", y: "3" }))).body.message).toBe(
+      'Apply failed with 1 conflict: conflict with "editor" using v1: .data.y',
+    );
+  });
+
   it("does nothing in a dry run", async () => {
     const server = new TestServer();
     const answer = await server.apply(`${CONFIG_MAPS}/a`, "me", configMap("a", { x: "1" }), "&dryRun=All");

@@ -3,6 +3,7 @@ import { StatusError } from "../status.ts";
 import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
 import { clone, equal } from "../values.ts";
 import { covers, FieldSet, overlaps } from "./field-set.ts";
+import { refreshLastApplied, takenOver } from "./last-applied.ts";
 import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";
 
 /** Who writes, as managedFields tells writers apart. */
@@ -224,16 +225,19 @@ export function applyConfiguration(
   limitTo(strip(removed), manager.subresource, write.hasStatus);
   const next: Managed[] = [];
   const conflicts: Conflict[] = [];
+  const allowed = takenOver(manager.name, live, shape);
   for (const other of others) {
     const { fieldsV1 } = other.stored;
     if (!overlaps(fieldsV1, changed) && !overlaps(fieldsV1, removed)) {
       next.push(other);
       continue;
     }
-    for (const path of other.set.intersection(changed).paths()) conflicts.push({ manager: other, path });
+    const disputed = other.set.intersection(changed).subtract(allowed);
+    for (const path of disputed.paths()) conflicts.push({ manager: other, path });
     next.push(withSet(other, other.set.clone().subtract(removed).subtract(changed)));
   }
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
+  refreshLastApplied(manager.name, live, config, merged);
   next.push(last && saysTheSame ? last : { ...manager, set: configured, time: write.time });
   return { object: merged, managedFields: encodeManagers(next) };
 }
