@@ -15,7 +15,7 @@ export function adopt(draft: Draft, target: Target): void {
     const entry = draft.entry(cluster);
     const baseline = Object.hasOwn(draft.intent.baselines, cluster) ? draft.intent.baselines[cluster] : undefined;
     const { present } = viewIn(draft, cluster);
-    if (entry.grant || entry.instances.length > 0 || !baseline || !present || present.live.epoch !== undefined)
+    if (entry.epoch > 0 || entry.instances.length > 0 || !baseline || !present || present.live.epoch !== undefined)
       continue;
     if (draft.identity.mode !== "PerCluster") {
       draft.wait(
@@ -42,7 +42,7 @@ export function awaitsAdoption(draft: Draft): boolean {
     const entry = draft.entry(cluster);
     if (entry.grant || entry.instances.length > 0) return false;
     const live = viewIn(draft, cluster).present?.live.epoch ?? 0;
-    const awaited = Object.hasOwn(draft.intent.baselines, cluster);
+    const awaited = entry.epoch === 0 && Object.hasOwn(draft.intent.baselines, cluster);
     // Reports why.
     if (awaited || live > entry.epoch) canHost(draft, cluster);
     return awaited || live > entry.epoch;

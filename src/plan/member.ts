@@ -46,7 +46,7 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
     draft.wait("ClusterCordoned", cluster, fact.cordoned, "Remove the taint, or schedule the instances elsewhere.");
     return false;
   }
-  if (!entry.grant && entry.instances.length === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
+  if (entry.epoch === 0 && entry.instances.length === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
     draft.wait(
       "Adopting",
       cluster,

@@ -21,6 +21,10 @@ export class Tally {
   readonly maxUnavailable: number;
   #pending = 0;
   readonly #pendingOf = new Map<ClusterName, number>();
+  /** What turns that are out may take down if everything that is down by accident comes up again. */
+  #own = 0;
+  #ownLost = 0;
+  readonly #ownOf = new Map<ClusterName, number>();
 
   constructor(draft: Draft, maxUnavailable: number) {
     this.#draft = draft;
@@ -32,6 +36,12 @@ export class Tally {
       if (view.reach !== "lost") this.unavailable += view.unavailable;
       this.#pending += view.pending;
       if (view.pending > 0) this.#pendingOf.set(cluster, view.pending);
+      const { turn, grant } = draft.entry(cluster);
+      if (turn === "none" || !grant || view.voters === 0) continue;
+      const own = draft.intent.memberConcurrency === "Serial" ? 1 : grant.replicas - grant.partition;
+      this.#ownOf.set(cluster, own);
+      this.#own += own;
+      if (view.reach === "lost") this.#ownLost += own;
     }
   }
 
@@ -52,12 +62,27 @@ export class Tally {
     return this.#pending - (this.#pendingOf.get(cluster) ?? 0);
   }
 
-  /** A step of this cost starts in the cluster; what it already held is replaced by it. */
-  charge(cluster: ClusterName, cost: number): void {
+  /** A step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at one time. */
+  charge(cluster: ClusterName, cost: number, own: number): void {
     const held = this.#pendingOf.get(cluster) ?? 0;
     const charged = Math.max(held, cost);
     this.#pending += charged - held;
     this.#pendingOf.set(cluster, charged);
+    const owned = this.#ownOf.get(cluster) ?? 0;
+    this.#own += Math.max(owned, own) - owned;
+    this.#ownOf.set(cluster, Math.max(owned, own));
+  }
+
+  /**
+   * [Q14] A step that costs nothing, because all that it replaces is down, may always start alone. Beside other turns it is
+   * charged as if what it replaces were up: it may come up by itself before the member acts.
+   */
+  mayRepair(cluster: ClusterName, own: number): boolean {
+    const elsewhere = this.#own - (this.#ownOf.get(cluster) ?? 0);
+    if (elsewhere === 0) return true;
+    if (elsewhere - this.#ownLost + own > this.maxUnavailable) return false;
+    if (this.#draft.intent.quorum === "None") return true;
+    return !this.notFaultTolerant && elsewhere + own <= this.voters - this.majority;
   }
 
   /** [Q8] May a step that takes up to `cost` ready instances down start, with `elsewhere` more in the hands of other turns? */

@@ -75,8 +75,8 @@ export function startUpdates(
       reportBehind(turns, cluster, limits, busyElsewhere);
       continue;
     }
-    if (!mayCost(turns, cluster, step.cost)) {
-      blocked = true;
+    if (!mayCost(turns, cluster, step)) {
+      if (step.cost > 0) blocked = true;
       continue;
     }
     const target = step.cost > 0 || step.replacesReady ? transferTarget(draft, cluster, way.to) : undefined;
@@ -90,7 +90,7 @@ export function startUpdates(
     } else {
       release(turns, part, way, step);
     }
-    turns.tally.charge(cluster, step.cost);
+    turns.tally.charge(cluster, step.cost, step.own);
     allowance -= step.release;
   }
   return keep;
@@ -224,6 +224,8 @@ interface StepSize {
   readonly partition: number;
   readonly release: number;
   readonly cost: number;
+  /** What it would cost if everything that it replaces were up. */
+  readonly own: number;
   readonly replacesReady: boolean;
 }
 
@@ -253,7 +255,8 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   const { down } = viewIn(draft, cluster);
   const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
   const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
-  return { partition, release: repeats ? 1 : from - partition, cost, replacesReady: targets > 0 };
+  const own = intent.memberConcurrency === "Parallel" ? below - partition : Math.min(1, below - partition);
+  return { partition, release: repeats ? 1 : from - partition, cost, own, replacesReady: targets > 0 };
 }
 
 /** [U7] A Parallel member takes all that is released down at once, so it is released as far as the budget reaches. */
@@ -265,7 +268,18 @@ function parallelRoom({ draft, tally }: Turns, cluster: ClusterName): number {
   return viewIn(draft, cluster).ready <= room ? Number.POSITIVE_INFINITY : room;
 }
 
-function mayCost({ draft, tally }: Turns, cluster: ClusterName, cost: number): boolean {
+function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
+  if (cost === 0) {
+    if (tally.mayRepair(cluster, own)) return true;
+    draft.wait(
+      "BudgetExhausted",
+      cluster,
+      "what is down here may come up by itself, and other turns leave no room for it then",
+      "Wait for the other turns to come back.",
+      [...budgetEvidence(tally), ...tally.evidence()],
+    );
+    return false;
+  }
   const { turn } = draft.entry(cluster);
   const { down, unavailable } = viewIn(draft, cluster);
   const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
