@@ -100,6 +100,17 @@ describe("a customization that does not compile", () => {
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({ code: "BadCustomization" });
   });
 
+  test("after another that did not either is the one that is reported", () => {
+    const { interpreter } = bench();
+    interpreter.setCustomizations([customization("a", FOO, broken)]);
+    interpreter.setCustomizations([customization("a", FOO, { healthInterpretation: "return" })]);
+    expect(interpreter.reports()).toMatchObject([{ inForce: "part" }]);
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({
+      code: "BadCustomization",
+      reason: expect.stringContaining("does not define InterpretHealth"),
+    });
+  });
+
   test("stops neither another kind, nor another operation of its own", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([

@@ -200,6 +200,16 @@ describe("a webhook", () => {
     expect(asked.length).toBe(afterRecovery);
   });
 
+  test("that failed is asked again once, however often its answer is read meanwhile", async () => {
+    const { interpreter, clock, asked } = bench({ webhook: () => ({ status: 503, body: "" }) });
+    interpreter.setWebhooks([exploring("hook")]);
+    interpreter.interpret("InterpretHealth", { object: foo() });
+    await clock.advance(0);
+    for (let read = 0; read < 5; read++) interpreter.interpret("InterpretHealth", { object: foo() });
+    await clock.advance(600_000);
+    expect(asked).toHaveLength(2);
+  });
+
   test("that failed is left alone when nobody reads its answer any more", async () => {
     const { interpreter, clock, asked } = bench({ webhook: () => ({ status: 503, body: "" }) });
     interpreter.setWebhooks([exploring("hook")]);
@@ -271,8 +281,10 @@ describe("a webhook", () => {
       },
     });
     interpreter.setWebhooks([exploring("hook")]);
-    const objects = Array.from({ length: 10 }, (_, index) => foo(String(index)));
-    const waiting = [...objects, ...objects].map((object) => interpreter.interpretNow("InterpretHealth", { object }));
+    const ask = (version: number) => interpreter.interpretNow("InterpretHealth", { object: foo(String(version)) });
+    const waiting = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4].map(ask);
+    await clock.advance(150);
+    waiting.push(...[5, 6, 7, 8, 9].map(ask));
     const outcomes = await clock.run(Promise.all(waiting));
     expect(outcomes.every(({ state }) => state === "known")).toBe(true);
     expect(asked).toHaveLength(10);
