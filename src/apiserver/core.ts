@@ -1,7 +1,7 @@
 import type { Clock, Log, Random } from "../runtime/index.ts";
 import type { Registry } from "./registry.ts";
 import type { Store } from "./store.ts";
-import type { FieldProblem, KubeObject, ResourceDefinition, ServerLimits, User } from "./types.ts";
+import type { KubeObject, ResourceDefinition, ServerLimits, User } from "./types.ts";
 
 /** What every operation works on. */
 export interface Core {
@@ -30,5 +30,3 @@ export interface WriteContext {
   /** Sentences for the client beside the answer. */
   readonly warnings: string[];
 }
-
-export type { FieldProblem };

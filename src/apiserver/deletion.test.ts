@@ -207,6 +207,14 @@ describe("namespaces", () => {
     expect(await server.names("/api/v1/configmaps")).toEqual([]);
   });
 
+  it("that everybody takes for granted stay", async () => {
+    const answer = await new TestServer().ask("DELETE", "/api/v1/namespaces/default");
+    expect([answer.status, answer.body.message]).toEqual([
+      403,
+      'namespaces "default" is forbidden: this namespace may not be deleted',
+    ]);
+  });
+
   it("wait for what a finalizer holds, and take nothing new meanwhile", async () => {
     const server = new TestServer();
     const inside = "/api/v1/namespaces/temp/configmaps";

@@ -27,12 +27,8 @@ export interface PatchRequest {
   readonly explicitManager: string;
 }
 
-export function isApply(contentType: string): boolean {
-  return contentType === APPLY_PATCH;
-}
-
 export function patchObject(core: Core, write: WriteContext, patch: PatchRequest): Written {
-  if (isApply(patch.contentType)) return applyObject(core, write, patch);
+  if (patch.contentType === APPLY_PATCH) return applyObject(core, write, patch);
   const { definition, name } = write;
   // The patch is read first: a malformed one is refused whether or not there is something to patch.
   const change = readPatch(core, patch, definition.builtIn ? definition.shape : undefined);

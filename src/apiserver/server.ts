@@ -1,5 +1,6 @@
 import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
 import { Admission } from "./admission.ts";
+import { authorize } from "./authorize.ts";
 import { Collector } from "./collector.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./crd.ts";
@@ -13,9 +14,11 @@ import { apiVersionOf, Registry } from "./registry.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request.ts";
 import { patchScale, putScale, readScale, scaleOf } from "./scale.ts";
 import { SchemaCache } from "./schema-cache.ts";
+import { loadSnapshot, takeSnapshot } from "./snapshot.ts";
 import {
   badRequest,
   errorResponse,
+  forbidden,
   jsonResponse,
   methodNotAllowed,
   noSuchResource,
@@ -23,7 +26,7 @@ import {
   StatusError,
   successStatus,
 } from "./status.ts";
-import { Store, StoredObject } from "./store.ts";
+import { Store, type StoredObject } from "./store.ts";
 import { wantsTable } from "./table.ts";
 import type {
   ApiServerOptions,
@@ -47,7 +50,7 @@ const DEFAULT_LIMITS: ServerLimits = {
   // Selectors of a few hundred names fit; more is an attack.
   urlCharacters: 64 * 1024,
   // Enough for a client to come back after a minute of heavy writing; each entry holds one old version of an object.
-  historyEvents: 20_000,
+  historyEvents: 8_000,
   // A reader this far behind reads the whole list again faster.
   watchQueueEvents: 20_000,
   bookmarkEveryEvents: 500,
@@ -56,6 +59,7 @@ const DEFAULT_LIMITS: ServerLimits = {
 /** In-process callers without a user are the fleet itself. */
 const SUPERUSER: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 
+/** Made at the start, and never deleted: clients take them for granted. */
 const FIRST_NAMESPACES = ["default", "kube-system"];
 
 /** One request, as far as it has been understood. */
@@ -100,7 +104,7 @@ export class ApiServer {
     };
     this.registry = registry;
     this.#authorizer = options.authorizer;
-    if (options.storage) load(store, options.storage);
+    if (options.storage) loadSnapshot(store, options.storage);
     this.#collector = new Collector(this.#core);
     custom.attach(this.#core, this.#hub, this.#collector);
     store.listen((event) => {
@@ -175,11 +179,7 @@ export class ApiServer {
   }
 
   snapshot(): ServerSnapshot {
-    const { store } = this.#core;
-    const objects = store
-      .kinds()
-      .flatMap((resource) => [...store.objects(resource, "")].map(({ object }) => ({ resource, object })));
-    return { format: "lockstep-apiserver/1", resourceVersion: store.version, objects };
+    return takeSnapshot(this.#core.store);
   }
 
   /** Calls back after every stored change, in order, before the request that made it is answered. Returns how to stop. */
@@ -318,6 +318,9 @@ export class ApiServer {
   #delete(call: Call): HttpResponse {
     const { definition, path } = call;
     const options = readDeleteOptions(call.request, call.target, this.#core.limits);
+    if (definition.resource === "/namespaces" && FIRST_NAMESPACES.includes(path.name)) {
+      throw forbidden(definition, path.name, "this namespace may not be deleted");
+    }
     const key = keyOf(this.#writeOf(call), path.name);
     const { removed, stored } = deleteObject(this.#core, definition, key, options);
     if (!removed) return jsonResponse(200, stored.textFor(definition));
@@ -375,43 +378,7 @@ export class ApiServer {
   }
 
   #authorize(request: ServerRequest, target: RequestTarget, path: ResourcePath): void {
-    if (!this.#authorizer) return;
-    const user = request.user ?? SUPERUSER;
-    const { group, version, plural, subresource, namespace, name } = path;
-    const verb = verbOf(request, target, path);
-    const attributes = {
-      user,
-      verb,
-      path: target.path,
-      group,
-      version,
-      resource: plural,
-      subresource,
-      namespace,
-      name,
-    };
-    const reason = this.#authorizer(attributes);
-    if (reason === undefined) return;
-    const what =
-      plural === ""
-        ? `path ${JSON.stringify(target.path)}`
-        : `resource ${JSON.stringify(plural + (subresource && `/${subresource}`))} in API group ${JSON.stringify(group)}`;
-    const where =
-      plural === ""
-        ? ""
-        : namespace === ""
-          ? " at the cluster scope"
-          : ` in the namespace ${JSON.stringify(namespace)}`;
-    const subject =
-      plural === ""
-        ? "forbidden"
-        : `${plural}${group && `.${group}`}${name && ` ${JSON.stringify(name)}`} is forbidden`;
-    throw new StatusError(
-      403,
-      "Forbidden",
-      `${subject}: User ${JSON.stringify(user.name)} cannot ${verb} ${what}${where}${reason && `: ${reason}`}`,
-      { ...(name && { name }), ...(group && { group }), kind: plural },
-    );
+    if (this.#authorizer) authorize(this.#authorizer, request.user ?? SUPERUSER, request.method, target, path);
   }
 
   /** What is not a StatusError is a fault of this server: it is logged whole and answered without details. */
@@ -439,36 +406,6 @@ export class ApiServer {
       };
       createObject(this.#core, write, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
-  }
-}
-
-function load(store: Store, snapshot: ServerSnapshot): void {
-  if (snapshot.format !== "lockstep-apiserver/1") {
-    throw new TypeError(
-      `a snapshot of format ${JSON.stringify(snapshot.format)} cannot be restored; this is lockstep-apiserver/1`,
-    );
-  }
-  for (const { resource, object } of snapshot.objects) {
-    const key = { resource, namespace: object.metadata.namespace ?? "", name: object.metadata.name };
-    store.load(new StoredObject(key, object, Number(object.metadata.resourceVersion ?? 0)));
-  }
-}
-
-function verbOf(request: ServerRequest, target: RequestTarget, path: ResourcePath): string {
-  const isCollection = path.name === "";
-  switch (request.method) {
-    case "GET":
-      if (path.plural === "") return "get";
-      if (target.query.get("watch") === "true" || target.query.get("watch") === "1") return "watch";
-      return isCollection ? "list" : "get";
-    case "POST":
-      return "create";
-    case "PUT":
-      return "update";
-    case "PATCH":
-      return "patch";
-    case "DELETE":
-      return isCollection ? "deletecollection" : "delete";
   }
 }
 

@@ -14,10 +14,6 @@ export class FieldSet {
     return !this.member && this.children.size === 0;
   }
 
-  has(element: string): boolean {
-    return this.children.has(element);
-  }
-
   /** The subset below one element, made if it is not there. */
   at(element: string): FieldSet {
     const child = this.children.get(element) ?? new FieldSet();
