@@ -2,7 +2,7 @@ import type { Log } from "../runtime/index.ts";
 import { Indexes, type IndexFunction } from "./indexes.ts";
 import { type KubeObject, keyOf, type ObjectName } from "./object.ts";
 import { Progress } from "./progress.ts";
-import { compareVersions, isOlder } from "./resource-version.ts";
+import { compareVersions, isOlder, newerVersion } from "./resource-version.ts";
 
 /** Told of every change, after the cache shows it. A replaced object (same name, other uid) is a delete and an add. */
 export interface CacheHandler<T> {
@@ -56,10 +56,12 @@ export interface ObjectCacheOptions<T> {
 /** Deletes remembered, against late copies of older events. A stream's disorder spans a few events, not thousands. */
 const MAX_TOMBSTONES = 1_000;
 
+/** What is known of a name whose object is gone. */
 interface Tombstone {
-  readonly uid: string | undefined;
-  /** Undefined: deleted by ourselves, at a version we were not told. */
+  /** Everything of that name up to this version is old, of whatever uid. */
   readonly version: string | undefined;
+  /** Deleted by ourselves, at a version we were not told: this uid does not come back at any. */
+  readonly uid: string | undefined;
 }
 
 /**
@@ -165,7 +167,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     const key = keyOf(object.metadata);
     const cached = this.#objects.get(key);
     if (cached && cached.metadata.uid !== object.metadata.uid) return;
-    this.#bury(key, { uid: object.metadata.uid, version: undefined });
+    this.#bury(key, { uid: object.metadata.uid });
     if (cached) this.#set(key, cached, undefined);
   }
 
@@ -187,13 +189,12 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     const key = keyOf(object.metadata);
     const previous = this.#objects.get(key);
     const { uid, resourceVersion } = object.metadata;
-    this.#bury(key, { uid, version: resourceVersion });
-    if (!previous || isOlder(resourceVersion, previous.metadata.resourceVersion)) return;
-    if (
-      previous.metadata.uid !== uid &&
-      compareVersions(resourceVersion ?? "", previous.metadata.resourceVersion ?? "") === undefined
-    )
-      return;
+    this.#bury(key, { version: resourceVersion });
+    if (!previous) return;
+    const order = compareVersions(resourceVersion ?? "", previous.metadata.resourceVersion ?? "");
+    // Without an order only the uid can tell whether this is the object that went, or one before it.
+    const isOld = order === undefined ? previous.metadata.uid !== uid : order < 0;
+    if (isOld) return;
     this.#set(key, previous, undefined);
   }
 
@@ -205,7 +206,10 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
       this.#set(key, object, undefined);
     }
     // Streams after this list begin at its version: they cannot bring what came before. Our own deletes stay.
-    for (const [key, tombstone] of this.#tombstones) if (tombstone.version !== undefined) this.#tombstones.delete(key);
+    for (const [key, { uid }] of this.#tombstones) {
+      if (uid === undefined) this.#tombstones.delete(key);
+      else this.#tombstones.set(key, { uid, version: undefined });
+    }
     this.progress.listEnds(version, reset);
     for (const done of this.#syncWaiters) done();
     this.#syncWaiters.clear();
@@ -226,16 +230,20 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
 
   #isBuried(key: string, object: T): boolean {
     const tombstone = this.#tombstones.get(key);
-    if (!tombstone || tombstone.uid !== object.metadata.uid) return false;
-    // A uid never comes back after a delete; after leaving a selector it may, at a later version.
-    if (tombstone.version === undefined) return true;
-    const order = compareVersions(object.metadata.resourceVersion ?? "", tombstone.version);
+    if (!tombstone) return false;
+    const { uid, resourceVersion } = object.metadata;
+    if (uid !== undefined && uid === tombstone.uid) return true;
+    if (tombstone.version === undefined) return false;
+    // Not by uid alone: an object that left a selector may come back, at a later version.
+    const order = compareVersions(resourceVersion ?? "", tombstone.version);
     return order !== undefined && order <= 0;
   }
 
-  #bury(key: string, tombstone: Tombstone): void {
+  #bury(key: string, known: Partial<Tombstone>): void {
+    const before = this.#tombstones.get(key);
+    const version = known.version === undefined ? before?.version : newerVersion(before?.version, known.version);
     this.#tombstones.delete(key);
-    this.#tombstones.set(key, tombstone);
+    this.#tombstones.set(key, { version, uid: known.uid ?? before?.uid });
     if (this.#tombstones.size <= MAX_TOMBSTONES) return;
     const oldest = this.#tombstones.keys().next();
     if (!oldest.done) this.#tombstones.delete(oldest.value);
@@ -243,7 +251,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
 
   #drop(cached: T, version: string): void {
     const key = keyOf(cached.metadata);
-    this.#bury(key, { uid: cached.metadata.uid, version });
+    this.#bury(key, { version });
     this.#set(key, cached, undefined);
   }
 

@@ -158,7 +158,8 @@ async function story(seed: number): Promise<void> {
 test("whatever goes wrong, at quiescence the cache equals the server, and no object ever moves backwards", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), (seed) => story(seed)),
-    { numRuns: 200, seed: 7 },
+    // The example once brought an object's earlier life back.
+    { numRuns: 200, seed: 7, examples: [[893952524]] },
   );
   const dangers = [
     "reset",

@@ -233,6 +233,22 @@ test("a new object of the same name is a delete and an add, and a late delete of
   expect(cache.get(renewed.metadata)?.metadata.uid).toBe(renewed.metadata.uid);
 });
 
+test("late copies of an object's earlier lives stay dead", async () => {
+  const { api, clock, cache, start, watch } = setUp();
+  await start();
+  const name = { namespace: "default", name: "a" };
+  const first = api.put(configMaps, configMap("a"));
+  const firstDeleted = api.remove(configMaps, name);
+  const second = api.put(configMaps, configMap("a"));
+  api.remove(configMaps, name);
+  await clock.settle();
+  for (const late of [first, second]) watch().sendEvent("MODIFIED", late);
+  watch().sendEvent("DELETED", firstDeleted);
+  watch().sendEvent("ADDED", second);
+  await clock.settle();
+  expect(cache.size).toBe(0);
+});
+
 test("a list from an older cache is refused until the server has caught up", async () => {
   const { api, clock, cache, changes, start, watch, names } = setUp();
   api.put(configMaps, configMap("a"));
