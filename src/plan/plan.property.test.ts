@@ -30,6 +30,7 @@ const KINDS = [
   "scale",
   "wait",
   "crash",
+  "rebuild",
 ] as const;
 
 const event = fc.record({ kind: fc.constantFrom(...KINDS), who: fc.nat(3), value: fc.nat(3) });
@@ -41,15 +42,17 @@ const setting = fc.record({
   policy: fc.constantFrom("OrderedReady", "Parallel"),
   mode: fc.constantFrom("Blocks", "Dense"),
   batches: fc.constantFrom([], [], [1], [1, 2]),
+  concurrency: fc.constantFrom("Serial", "Serial", "Parallel"),
 });
 
 type Setting = typeof setting extends fc.Arbitrary<infer T> ? T : never;
 
-function build({ sizes, maxUnavailable, partition, policy, mode, batches }: Setting): World {
+function build({ sizes, maxUnavailable, partition, policy, mode, batches, concurrency }: Setting): World {
   const intent = testIntent({ a: sizes[0], b: sizes[1], c: sizes[2] });
   intent.fleet.d = { state: "Ready" };
   intent.update = rollingUpdate({ maxUnavailable, partition, batches });
   intent.podManagementPolicy = policy;
+  intent.memberConcurrency = concurrency;
   intent.identity = { ...intent.identity, mode };
   return new World(intent);
 }
@@ -63,6 +66,9 @@ function play(world: World, { kind, who, value }: { kind: (typeof KINDS)[number]
       return;
     case "tick":
       world.tick();
+      return;
+    case "rebuild":
+      world.rebuild();
       return;
     case "crash":
       world.plan(value % 2 === 0 ? "ledger" : "dispatch");
@@ -99,7 +105,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-const reached = { restarts: 0, joins: 0, leaves: 0, accidents: 0, losses: 0, overlaps: 0, crashes: 0 };
+const reached = { restarts: 0, joins: 0, leaves: 0, accidents: 0, losses: 0, overlaps: 0, crashes: 0, rebuilds: 0 };
 
 describe("whatever happens", () => {
   test("[Q8] [Q11] [S2] [C2] own action keeps majority and budget, one membership change at a time, nothing removed unseen", () => {

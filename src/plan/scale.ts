@@ -169,7 +169,9 @@ function shrink(
   const top = topInstance(entry);
   if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
   if (entry.instances.some(({ state }) => state === "leaving")) return "nothing";
-  const cost = topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0;
+  // A step under way here may still take an instance down before its operator reads that another is to leave.
+  const underWay = entry.done ? 0 : viewIn(draft, cluster).pending;
+  const cost = (topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0) + underWay;
   if (cost > 0 && !entry.removedByLoss && facts.members - 1 < facts.total && facts.additions > 0) {
     draft.wait(
       "AddBeforeRemove",

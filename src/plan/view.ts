@@ -55,7 +55,7 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
   const present = reachable && observation.kind === "present" ? observation : null;
   const voters = entry.removedByLoss ? 0 : entry.instances.length;
   const members = entry.removedByLoss ? 0 : countMembers(entry);
-  const seen = Math.min(present?.counts.ready ?? 0, voters);
+  const seen = Math.min(seenReady(present), voters);
   const down = Math.max(0, members - seen);
   // [Q6] A cluster that does not say it is healthy counts at least one instance as unavailable, and not as ready.
   const wellSaid = present !== null && present.health === "healthy";
@@ -68,6 +68,19 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
     pending: pendingOf(draft.intent, entry, view),
     healthy: reach === "ready" && (voters === 0 || (wellSaid && ready >= voters)),
   };
+}
+
+/**
+ * [Q6] A StatefulSet's readyReplicas counts pods that are terminating already, and pods and status come from two watches:
+ * whichever of them knows worse is believed.
+ */
+function seenReady(present: PresentObservation | null): number {
+  if (!present) return 0;
+  const { ready = 0, terminating = 0 } = present.counts;
+  if (!present.instances) return Math.max(0, ready - terminating);
+  let serving = 0;
+  for (const instance of present.instances) if (instance.ready && !instance.terminating) serving++;
+  return Math.min(ready, serving);
 }
 
 function countMembers(entry: ClusterEntry): number {

@@ -1,4 +1,4 @@
-import { emptyLedger } from "../ledger.ts";
+import { emptyLedger, foundGrantOf, parseFoundGrant, rebuildLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
 import { majorityOf } from "../quorum.ts";
 import { decodeInstances } from "../topology.ts";
@@ -67,7 +67,16 @@ export class World {
   last: PlanResult | undefined;
   /** Filled when a property does not hold. */
   readonly broken: string[] = [];
-  readonly reached = { restarts: 0, joins: 0, leaves: 0, accidents: 0, losses: 0, overlaps: 0, crashes: 0 };
+  readonly reached = {
+    restarts: 0,
+    joins: 0,
+    leaves: 0,
+    accidents: 0,
+    losses: 0,
+    overlaps: 0,
+    crashes: 0,
+    rebuilds: 0,
+  };
 
   constructor(intent: EditableIntent) {
     this.intent = intent;
@@ -141,15 +150,13 @@ export class World {
     const member = this.member(cluster);
     const grant = member.read;
     if (!grant) return;
-    const report = (phase: MemberReportSeen["phase"]) => {
-      const updated = [...member.processes.values()].filter(({ revision }) => revision === grant.revision).length;
-      const { epoch, revision, replicas } = grant;
-      member.report = { epoch, revision, phase, desired: replicas, updated, ready: member.ready };
-    };
-    if (!grant.processor) {
-      report("Done");
-      return;
-    }
+    const phase = grant.processor ? this.#actOn(cluster, member, grant) : "Done";
+    const updated = [...member.processes.values()].filter(({ revision }) => revision === grant.revision).length;
+    const { epoch, revision, replicas } = grant;
+    member.report = { epoch, revision, phase, desired: replicas, updated, ready: member.ready };
+  }
+
+  #actOn(cluster: ClusterName, member: Member, grant: Grant): MemberReportSeen["phase"] {
     const wanted = [...member.readOrdinals].sort((a, b) => a - b).slice(0, grant.replicas);
     const surplus = [...member.processes.keys()]
       .filter((ordinal) => !wanted.includes(ordinal))
@@ -158,25 +165,36 @@ export class World {
       this.#checkDown(cluster, surplus, "removes");
       member.processes.delete(surplus);
       this.reached.leaves++;
-      return report("Working");
+      return "Working";
     }
     const missing = wanted.find((ordinal) => !member.processes.has(ordinal));
     if (missing !== undefined) {
       // Below the partition a new instance would be of the old revision; the model has none, so it is of the new one.
       member.processes.set(missing, { revision: grant.revision, up: false, byOperator: false });
       this.reached.joins++;
-      return report("Working");
+      return "Working";
     }
-    if (member.ready < member.processes.size) return report("Working");
+    const parallel = this.intent.memberConcurrency === "Parallel";
+    if (member.ready < member.processes.size && !parallel) return "Working";
     const stale = wanted
       .slice(grant.partition)
       .filter((ordinal) => member.processes.get(ordinal)?.revision !== grant.revision);
-    const next = stale.at(-1);
-    if (next === undefined) return report("Done");
-    this.#checkDown(cluster, next, "restarts");
-    member.processes.set(next, { revision: grant.revision, up: false, byOperator: true });
-    this.reached.restarts++;
-    return report("Working");
+    for (const next of parallel ? stale : stale.slice(-1)) {
+      const wasUp = member.processes.get(next)?.up === true;
+      if (wasUp) this.#checkDown(cluster, next, "restarts");
+      member.processes.set(next, { revision: grant.revision, up: false, byOperator: wasUp });
+      this.reached.restarts++;
+    }
+    return stale.length > 0 || member.ready < member.processes.size ? "Working" : "Done";
+  }
+
+  /** The ledger is lost and rebuilt from the dispatch objects. */
+  rebuild(): void {
+    if (!this.dispatched) return;
+    const { ledger, grants } = this.dispatched;
+    const found = grants.flatMap(({ cluster }) => foundGrantOf(ledger, cluster) ?? []);
+    this.ledger = rebuildLedger(found.map((each) => parseFoundGrant(JSON.parse(JSON.stringify(each)))));
+    this.reached.rebuilds++;
   }
 
   /** A process that is down comes up. */
