@@ -257,3 +257,23 @@ describe("custom resource definitions", () => {
     expect((await watch.rest()).map(({ type }) => type)).toEqual(["ADDED", "ADDED", "DELETED", "MODIFIED", "DELETED"]);
   });
 });
+
+describe("events", () => {
+  it("are forgotten an hour after they were last seen", async () => {
+    const server = new TestServer();
+    const path = "/api/v1/namespaces/default/events";
+    const event = (name: string, more: JsonObject = {}) => ({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name },
+      ...more,
+    });
+    await server.create(path, event("old"));
+    await server.create(path, event("repeated", { lastTimestamp: "2030-01-01T00:30:00Z" }));
+    server.clock.advance(61 * 60 * 1000);
+    for (let index = 0; index < 64; index++) await server.create(path, event(`new-${index}`));
+    const names = await server.names(path);
+    expect(names).toHaveLength(65);
+    expect(names).not.toContain("old");
+  });
+});

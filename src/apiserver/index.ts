@@ -9,6 +9,7 @@
 export { apiVersionOf, qualifiedKind, qualifiedResource } from "./registry.ts";
 export { SchemaCache } from "./schema-cache.ts";
 export { ApiServer } from "./server.ts";
+export { SnapshotFormatError } from "./snapshot.ts";
 export type {
   ApiServerOptions,
   Authorizer,

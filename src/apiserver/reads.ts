@@ -57,7 +57,7 @@ export function listCollection(core: Core, read: CollectionRead): string {
     if (items.length < limit) items.push(stored);
     else {
       remaining += 1;
-      // With a selector nobody may know how many there are: Kubernetes does not count either.
+      // Of a selection Kubernetes does not say how many are left, so nobody need look.
       if (matches) break;
     }
   }

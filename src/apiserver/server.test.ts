@@ -310,6 +310,20 @@ describe("the server as a whole", () => {
     expect(seen).toEqual(["ADDED a", "MODIFIED a", "DELETED a"]);
   });
 
+  it("tells all listeners in the same order, also when one writes or fails", async () => {
+    const server = new TestServer();
+    const seen: string[] = [];
+    server.server.onCommit(({ key }) => {
+      if (key.name === "a") void server.create(CONFIG_MAPS, configMap("b"));
+    });
+    server.server.onCommit(() => {
+      throw new Error("a listener's own fault");
+    });
+    server.server.onCommit(({ key }) => seen.push(key.name));
+    await server.create(CONFIG_MAPS, configMap("a"));
+    expect(seen).toEqual(["a", "b"]);
+  });
+
   it("forwards a path prefix to another server, watches included", async () => {
     const hub = new TestServer();
     const member = new TestServer();

@@ -6,6 +6,7 @@ import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./crd.ts";
 import { type DeleteOptions, deleteObject } from "./deletion.ts";
 import { answerDiscovery } from "./discovery.ts";
+import { expireEvents } from "./event-expiry.ts";
 import { openAPIDocuments } from "./openapi.ts";
 import { type PatchRequest, patchObject } from "./patches.ts";
 import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from "./path.ts";
@@ -26,7 +27,7 @@ import {
   StatusError,
   successStatus,
 } from "./status.ts";
-import { Store, type StoredObject } from "./store.ts";
+import { Store, type StoredObject, type StoreEvent } from "./store.ts";
 import { wantsTable } from "./table.ts";
 import type {
   ApiServerOptions,
@@ -81,6 +82,8 @@ export class ApiServer {
   readonly #documents: DocumentHandler[] = [answerDiscovery, openAPIDocuments()];
   #routes: Route[] = [];
   #commitListeners: ((commit: Commit) => void)[] = [];
+  /** Commits that not all listeners know of; the first is being told. */
+  readonly #commits: Commit[] = [];
 
   constructor(options: ApiServerOptions) {
     const log = options.log ?? silentLog;
@@ -107,11 +110,10 @@ export class ApiServer {
     if (options.storage) loadSnapshot(store, options.storage);
     this.#collector = new Collector(this.#core);
     custom.attach(this.#core, this.#hub, this.#collector);
+    expireEvents(this.#core, this.#collector);
     store.listen((event) => {
       this.#hub.publish(event);
-      const { type, key, old, current, version } = event;
-      const commit = { type, key, object: current.object, old: old?.object, resourceVersion: version };
-      for (const listener of this.#commitListeners) listener(commit);
+      this.#tellListeners(event);
     });
     if (!options.storage) this.#createFirstNamespaces();
   }
@@ -201,6 +203,23 @@ export class ApiServer {
   /** Ends every watch, as a server that stops does. */
   closeWatches(): void {
     this.#hub.closeAll();
+  }
+
+  /** A listener may write too: what it causes is told after what it was told, to everybody in the same order. */
+  #tellListeners({ type, key, old, current, version }: StoreEvent): void {
+    if (this.#commitListeners.length === 0) return;
+    this.#commits.push({ type, key, object: current.object, old: old?.object, resourceVersion: version });
+    if (this.#commits.length > 1) return;
+    for (let commit = this.#commits[0]; commit; commit = this.#commits[0]) {
+      for (const listener of this.#commitListeners) {
+        try {
+          listener(commit);
+        } catch (error) {
+          this.#core.log.error("a commit listener failed", { detail: error instanceof Error ? error.stack : error });
+        }
+      }
+      this.#commits.shift();
+    }
   }
 
   #routeOf(path: string): Route | undefined {
