@@ -285,6 +285,22 @@ test("a server restored from a backup is believed after minutes, not at once", a
   expect(cache.version).toBe(String(backup));
 });
 
+test("one lagging answer before an outage and one after it are not a restored backup", async () => {
+  const { api, clock, start, watch, names } = setUp();
+  api.put(configMaps, configMap("a"));
+  const past = api.store.version;
+  api.put(configMaps, configMap("b"));
+  await start();
+  let lists = 0;
+  api.fault = (request) => {
+    if (request.query.has("watch")) return { kind: "hang" };
+    return lists++ === 0 || clock.monotonicMs() > 20 * 60_000 ? { kind: "stale", version: past } : { kind: "refuse" };
+  };
+  watch().sendEvent("ERROR", status(410, "", "Expired"));
+  await clock.advance(20 * 60_000 + 40_000);
+  expect(names()).toEqual(["a", "b"]);
+});
+
 test("continue tokens that keep expiring lead to one list without pages", async () => {
   const { api, clock, cache, start, lists } = setUp({ pageObjects: 1 });
   for (const name of ["a", "b", "c"]) api.put(configMaps, configMap(name));

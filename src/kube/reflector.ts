@@ -63,6 +63,8 @@ const MAX_EXPIRED_PAGES = 2;
  * sooner it is a cache that lags. Until then nothing moves backwards.
  */
 const HISTORY_RESET_AFTER_MS = 5 * 60_000;
+/** And said so often: a lagging answer before an outage and one after it prove nothing. */
+const HISTORY_RESET_LISTS = 5;
 /** The largest object etcd takes, four times over for managed fields and escapes. */
 const MAX_LINE_LENGTH = 4 * LIMITS.requestBodyBytes;
 
@@ -81,7 +83,7 @@ export class Reflector<T extends KubeObject> {
   readonly #log: Log;
   readonly #cache: ObjectCache<T>;
   readonly #breather: Breather;
-  #staleSinceMs: number | undefined;
+  #stale: { sinceMs: number; lists: number } | undefined;
   #expiredPages = 0;
   #lastHeardMs: number | undefined;
   #failure: string | undefined;
@@ -178,19 +180,20 @@ export class Reflector<T extends KubeObject> {
   #isHistoryReset(version: string): boolean {
     const seen = this.#cache.version;
     if (!isOlder(version, seen)) {
-      this.#staleSinceMs = undefined;
+      this.#stale = undefined;
       return false;
     }
     const nowMs = this.#clock.monotonicMs();
-    this.#staleSinceMs ??= nowMs;
-    if (nowMs - this.#staleSinceMs < HISTORY_RESET_AFTER_MS) {
+    this.#stale ??= { sinceMs: nowMs, lists: 0 };
+    this.#stale.lists++;
+    if (nowMs - this.#stale.sinceMs < HISTORY_RESET_AFTER_MS || this.#stale.lists < HISTORY_RESET_LISTS) {
       throw new StaleListError(`the server listed version ${version}, but ${seen} has been seen already`);
     }
     this.#log.error("the server's history began anew (a restored backup?); everything is taken as it is now", {
       version,
       seen,
     });
-    this.#staleSinceMs = undefined;
+    this.#stale = undefined;
     return true;
   }
 
