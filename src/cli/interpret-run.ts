@@ -26,7 +26,7 @@ export interface Terminal {
 }
 
 export interface InterpretArguments {
-  filename: string;
+  filename?: string;
   operation?: string;
   desired?: string;
   observed?: string;
@@ -54,14 +54,16 @@ export function evaluateCommand(options: InterpretArguments, terminal: Terminal)
     const format = options.output ?? "text";
     if (format !== "text" && format !== "json")
       throw new FileProblem("--output", undefined, `must be text or json, found ${format}`);
+    const { filename } = options;
+    if (filename === undefined) throw new FileProblem("--filename", undefined, "is required: -f CUSTOMIZATION");
     const interpreter = offlineInterpreter();
-    const objects = loadCustomizations(interpreter, readSource(options.filename));
+    const objects = loadCustomizations(interpreter, readSource(filename));
     if (options.operation === undefined) {
       for (const { severity, field, reason } of interpreter.reports().flatMap(({ problems }) => problems)) {
-        terminal.out(`${options.filename}: ${severity}: ${field}: ${reason}`);
+        terminal.out(`${filename}: ${severity}: ${field}: ${reason}`);
       }
       terminal.out(
-        `${options.filename}: ${objects.length} ${objects.length === 1 ? "customization compiles" : "customizations compile"}`,
+        `${filename}: ${objects.length} ${objects.length === 1 ? "customization compiles" : "customizations compile"}`,
       );
       return 0;
     }
@@ -74,7 +76,7 @@ export function evaluateCommand(options: InterpretArguments, terminal: Terminal)
     if (!evaluation.ok) {
       const line = evaluation.failure?.line;
       terminal.error(
-        `${options.filename}: ${operation}: ${evaluation.reason}${line === undefined ? "" : " (line of the script)"}`,
+        `${filename}: ${operation}: ${evaluation.reason}${line === undefined ? "" : " (line of the script)"}`,
       );
       return 1;
     }

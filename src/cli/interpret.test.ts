@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { registerInterpret } from "./interpret.ts";
 import { evaluateCommand, type InterpretArguments, testCommand } from "./interpret-run.ts";
 
@@ -196,10 +196,41 @@ describe("lockstep interpret test", () => {
   });
 });
 
-test("both commands are registered", () => {
-  const program = new Command("lockstep");
-  registerInterpret(program);
-  const interpret = program.commands.find((command) => command.name() === "interpret");
-  expect(interpret?.helpInformation()).toContain("--status-items <file>");
-  expect(interpret?.commands.map((command) => command.name())).toEqual(["test"]);
+describe("the command line", () => {
+  const parse = async (...args: string[]) => {
+    const program = new Command("lockstep").exitOverride();
+    registerInterpret(program);
+    const out: string[] = [];
+    const stdout = vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0);
+    const stderr = vi.spyOn(process.stderr, "write").mockImplementation((text) => out.push(String(text)) > 0);
+    try {
+      await program.parseAsync(["interpret", ...args], { from: "user" });
+      return { code: process.exitCode, out: out.join("") };
+    } finally {
+      stdout.mockRestore();
+      stderr.mockRestore();
+      process.exitCode = undefined;
+    }
+  };
+
+  test("reaches both commands with their options", async () => {
+    const options = [
+      "--operation",
+      "AggregateStatus",
+      "--desired",
+      at("desired.yaml"),
+      "--status-items",
+      at("items.yaml"),
+    ];
+    const { code, out } = await parse("-f", at("c.yaml"), ...options, "-o", "json");
+    expect(JSON.parse(out)).toMatchObject({ aggregatedStatus: { status: { ready: 3 } } });
+    expect(code).toBe(0);
+    write("cli/customizations.yaml", customizations("return true"));
+    write("cli/a-test.yaml", `name: a\nobservedObj: ${foo("")}\noperation: InterpretHealth\n`);
+    expect(await parse("test", at("cli"))).toEqual({ code: 0, out: "1 passed, 0 failed\n" });
+    expect(await parse("--operation", "InterpretHealth")).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("-f CUSTOMIZATION"),
+    });
+  });
 });

@@ -8,7 +8,8 @@ export function registerInterpret(program: Command): void {
     .description(
       "evaluate one operation of a ResourceInterpreterCustomization offline and show what changed; without --operation, check that it compiles",
     )
-    .requiredOption("-f, --filename <file>", "the customization (YAML; several documents or a List are fine)")
+    // Required, but by the action: commander would ask the subcommand for it too.
+    .option("-f, --filename <file>", "the customization (YAML; several documents or a List are fine)")
     .option("--operation <operation>", "InterpretHealth, Retain ... or ExploreHealthy, ExploreRetaining ...")
     .option("--desired <file>", "the object as the hub wants it")
     .option("--observed <file>", "the object as a member cluster has it")
