@@ -32,8 +32,11 @@ export interface Engine {
 
   /** Keeps the engine from rendering the template by itself. Resolves to what the hold is worth right now. */
   hold(app: EngineApp): Promise<HoldState>;
-  /** Ends the hold, when the application has been released or torn down. */
-  unhold(app: EngineApp): Promise<void>;
+  /**
+   * Ends the hold, when the application has been released or torn down. `kept`: the template is still there, and without
+   * the hold the engine would render it at once; the hold is left behind, free for anybody to delete.
+   */
+  unhold(app: EngineApp): Promise<"gone" | "kept">;
 
   /** What has been dispatched for this application, as far as this process has seen, its own writes included. */
   dispatched(app: EngineApp): readonly Dispatched[];

@@ -5,13 +5,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import type { ContractFleet } from "../../src/engine/testing/contract.ts";
 import { KubeClient } from "../../src/kube/index.ts";
-import { type HttpTransport, lineLog, openHttpTransport, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import {
+  type HttpTransport,
+  lineLog,
+  openHttpTransport,
+  silentLog,
+  systemClock,
+  systemRandom,
+} from "../../src/runtime/index.ts";
 import { type Stack, startStack } from "./stack/stack.ts";
 
 export const MEMBERS = ["member1", "member2", "member3"];
 
 /** Real programs on a machine with two cores: generous, so that only a real failure is one. */
-const UNTIL_TIMEOUT_MS = 90_000;
+const UNTIL_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
 export interface KarmadaFleet extends ContractFleet {

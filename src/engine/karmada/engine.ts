@@ -199,12 +199,16 @@ export class KarmadaEngine implements Engine {
     return rendered.length > 0 ? { kind: "adopting", clusters: rendered } : { kind: "held" };
   }
 
-  async unhold(app: EngineApp): Promise<void> {
-    const { metadata } = holdPolicy(app);
-    const found = await this.#hub.find(OVERRIDE_POLICIES, metadata);
-    if (!found) return;
-    const freed = await this.#hub.update(OVERRIDE_POLICIES, withoutProtection(found));
-    await this.#hub.delete(OVERRIDE_POLICIES, freed.metadata, uidPrecondition(freed));
+  async unhold(app: EngineApp): Promise<"gone" | "kept"> {
+    const found = await this.#hub.find(OVERRIDE_POLICIES, holdPolicy(app).metadata);
+    if (!found) return "gone";
+    const freed = withoutProtection(found);
+    const written = isProtected(found) ? await this.#hub.update(OVERRIDE_POLICIES, freed) : found;
+    this.#policies.cache.wrote(written);
+    // Without the hold Karmada would render the template as it stands now, to all clusters at once.
+    if (this.#binding(app.template)) return "kept";
+    await this.#hub.delete(OVERRIDE_POLICIES, written.metadata, uidPrecondition(written));
+    return "gone";
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
@@ -391,6 +395,10 @@ function isRefusedSwap(error: unknown): boolean {
 function withTerm(work: KubeObject, term: number): KubeObject {
   const annotations = { ...work.metadata.annotations, [MARKS.term]: String(term) };
   return { ...work, metadata: { ...work.metadata, annotations } };
+}
+
+function isProtected(object: KubeObject): boolean {
+  return Object.keys(PROTECTION).some((key) => object.metadata.labels?.[key] !== undefined);
 }
 
 function withoutProtection(object: KubeObject): KubeObject {

@@ -1,0 +1,220 @@
+import { createHash } from "node:crypto";
+import type { CrossClusterStatefulsetSpec } from "../../api/index.ts";
+import type { Dispatched, Engine, EngineApp, EngineCluster } from "../../engine/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import {
+  type Action,
+  type FoundGrant,
+  foundGrantOf,
+  type Grant,
+  initialCluster,
+  type Ledger,
+  parseFoundGrant,
+  topologyView,
+} from "../../plan/index.ts";
+import { type MemberManifest, type NetworkSettings, type ReplicaSource, renderMember } from "../../render/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import type { RevisionOwner, RevisionStore } from "./revision-store.ts";
+
+export interface ActContext {
+  readonly engine: Engine;
+  readonly app: EngineApp;
+  readonly owner: RevisionOwner;
+  readonly revisions: RevisionStore;
+  readonly interpreter: Pick<Interpreter, "interpretNow">;
+  readonly spec: CrossClusterStatefulsetSpec;
+  readonly network: NetworkSettings;
+  readonly ledger: Ledger;
+  readonly term: number;
+  /** Clusters that the engine itself had rendered before the hold: their objects are taken over as they are. */
+  readonly adopting: ReadonlySet<string>;
+}
+
+/** What could not be carried out, by cluster; everything else was. */
+export interface ActResult {
+  readonly failures: readonly { readonly cluster: string; readonly message: string }[];
+  /** Whether something is still going away and has to be looked at again. */
+  readonly unfinished: boolean;
+}
+
+const GRANT_NOTE = "grant";
+const CONTENT_NOTE = "content";
+
+/** The epoch that the workload's dispatch object carries; 0 when there is none. */
+export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineApp, cluster: string): number {
+  const note = dispatched.find((one) => one.cluster === cluster && isWorkload(one, app))?.notes[GRANT_NOTE];
+  return note === undefined ? 0 : (readNote(note)?.grant.epoch ?? 0);
+}
+
+export function grantsOutstanding(
+  grants: readonly Grant[],
+  dispatched: readonly Dispatched[],
+  app: EngineApp,
+): Grant[] {
+  return grants.filter((grant) => dispatchedEpoch(dispatched, app, grant.cluster) < grant.epoch);
+}
+
+/** Every cluster's found grant, for a ledger that has to be rebuilt. */
+export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp) {
+  return dispatched.flatMap((one) => {
+    const note = isWorkload(one, app) ? one.notes[GRANT_NOTE] : undefined;
+    return (note === undefined ? undefined : readNote(note)) ?? [];
+  });
+}
+
+/** Carries the grants and actions out. One cluster's failure stops no other. */
+export async function act(
+  context: ActContext,
+  grants: readonly Grant[],
+  actions: readonly Action[],
+  clusters: ReadonlyMap<string, EngineCluster>,
+): Promise<ActResult> {
+  const failures: { cluster: string; message: string }[] = [];
+  let unfinished = false;
+  const attempt = async (cluster: string, work: () => Promise<boolean>) => {
+    try {
+      if (!(await work())) unfinished = true;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      failures.push({ cluster, message: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  await Promise.all([
+    ...grants.map((grant) => attempt(grant.cluster, () => dispatchGrant(context, grant, clusters.get(grant.cluster)))),
+    ...actions.map((action) => attempt(action.cluster, () => carryOut(context, action))),
+  ]);
+  return { failures, unfinished };
+}
+
+/** A later leader's term ends this process's leadership; it is not one cluster's failure. */
+function isFatal(error: unknown): boolean {
+  return error instanceof Error && error.name === "SupersededError";
+}
+
+async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineCluster | undefined): Promise<boolean> {
+  const { engine, app, ledger, adopting } = context;
+  const manifests = await render(context, grant, facts);
+  if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
+  const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);
+  // In order: what the workload needs is there before the workload names it.
+  for (const { object, role } of manifests) {
+    const manifest = object as unknown as KubeObject;
+    const expected = found.find(({ ref }) => isSameObject(ref, manifest)) ?? null;
+    const content = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 32);
+    if (role !== "workload" && expected?.notes[CONTENT_NOTE] === content) continue;
+    const grantNote: Record<string, string> =
+      role === "workload" ? { [GRANT_NOTE]: JSON.stringify(foundGrantOf(ledger, grant.cluster)) } : {};
+    await engine.dispatch(app, {
+      cluster: grant.cluster,
+      manifest,
+      term: context.term,
+      notes: { [CONTENT_NOTE]: content, ...grantNote },
+      expected,
+      takeOver: adopting.has(grant.cluster),
+    });
+  }
+  return true;
+}
+
+/** Dispatch objects that the cluster's grant no longer needs, once it is done with what used them. */
+export async function removeLeftovers(
+  context: ActContext,
+  grant: Grant,
+  facts: EngineCluster | undefined,
+): Promise<void> {
+  const needed = await render(context, grant, facts);
+  for (const one of context.engine.dispatched(context.app)) {
+    if (one.cluster !== grant.cluster || one.deleting) continue;
+    if (needed.some(({ object }) => isSameObject(one.ref, object as unknown as KubeObject))) continue;
+    await context.engine.withdraw(context.app, one, "remove");
+  }
+}
+
+async function render(
+  context: ActContext,
+  grant: Grant,
+  facts: EngineCluster | undefined,
+): Promise<readonly MemberManifest[]> {
+  const { revisions, owner, ledger, spec, network } = context;
+  const content = await revisions.content(owner, grant.revision);
+  if (!content)
+    throw new Error(`revision ${grant.revision} is not stored any more; nothing is written to ${grant.cluster}`);
+  const entry = ledger.clusters[grant.cluster];
+  const base = entry?.baseRevision && entry.baseRevision !== grant.revision ? entry.baseRevision : undefined;
+  const baseRevision = base === undefined ? undefined : await revisions.content(owner, base);
+  if (!ledger.identity) throw new Error("the ledger has grants but no identity");
+  const result = renderMember({
+    app: ledger.identity.app,
+    cluster: facts ?? { name: grant.cluster, labels: {}, zones: [] },
+    grant,
+    revision: { id: grant.revision, content },
+    topology: topologyView(ledger, grant.topologyVersion),
+    initialCluster: initialCluster(ledger, grant),
+    replicas: await replicaSource(context, content.template, grant.replicas),
+    network,
+    retention: spec.retentionPolicy,
+    ...(baseRevision && { baseRevision }),
+  });
+  if (!result.ok) throw result.error;
+  return result.manifests;
+}
+
+/** Kubernetes' own kinds are revised natively; any other kind as the interpreter says, where somebody taught it. */
+async function replicaSource(context: ActContext, template: JsonObject, replicas: number): Promise<ReplicaSource> {
+  const apiVersion = String(template.apiVersion);
+  if (apiVersion === "apps/v1" || apiVersion === "batch/v1") return { kind: "native" };
+  const outcome = await context.interpreter.interpretNow("ReviseReplica", { object: template, replicas });
+  if (outcome.state === "known" && outcome.layer !== "native") return { kind: "revised", object: outcome.value };
+  return { kind: "native" };
+}
+
+async function carryOut(context: ActContext, action: Action): Promise<boolean> {
+  const { engine, app } = context;
+  const dispatched = engine.dispatched(app).filter(({ cluster }) => cluster === action.cluster);
+  const workloads = dispatched.filter((one) => isWorkload(one, app));
+  const others = dispatched.filter((one) => !isWorkload(one, app));
+  switch (action.kind) {
+    case "deletePods": {
+      const member = engine.member(action.cluster);
+      for (const pod of action.pods) await member.deletePod(app.template.namespace, pod);
+      return true;
+    }
+    case "release": {
+      const gone = await Promise.all(dispatched.map((one) => engine.withdraw(app, one, "keep")));
+      return gone.every(Boolean);
+    }
+    case "remove": {
+      // The workload first: what it uses must outlive it.
+      const gone = await Promise.all(workloads.map((one) => engine.withdraw(app, one, "remove")));
+      if (!gone.every(Boolean)) return false;
+      if (action.volumes === "Delete") {
+        await engine.member(action.cluster).deleteVolumes(app.template.namespace, app.template.name);
+      }
+      const rest = await Promise.all(others.map((one) => engine.withdraw(app, one, "remove")));
+      return rest.every(Boolean);
+    }
+  }
+}
+
+function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {
+  return ref.kind === template.kind && ref.name === template.name && ref.namespace === template.namespace;
+}
+
+function isSameObject(ref: Dispatched["ref"], object: KubeObject): boolean {
+  return (
+    ref.kind === object.kind &&
+    ref.name === object.metadata.name &&
+    ref.namespace === (object.metadata.namespace ?? "") &&
+    ref.apiVersion === object.apiVersion
+  );
+}
+
+/** A note that cannot be read is none: its cluster is then written to again, with the ledger's grant. */
+function readNote(note: string): FoundGrant | undefined {
+  try {
+    return parseFoundGrant(JSON.parse(note));
+  } catch {
+    return undefined;
+  }
+}

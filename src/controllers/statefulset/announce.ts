@@ -1,0 +1,85 @@
+import type { EngineApp } from "../../engine/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type { PlanResult } from "../../plan/index.ts";
+import { sentence } from "./report.ts";
+
+/** Where Events go. Never waits, never throws. */
+export interface Announcer {
+  event(object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void;
+}
+
+/** Reasons that a person should see as a warning, not only in the status. */
+const WARNINGS = new Set([
+  "TemplateMissing",
+  "RevisionRefused",
+  "RevisionRejected",
+  "SettingImpossible",
+  "IdentityImmutable",
+  "AdoptedWithDifferences",
+  "CannotBeVerified",
+  "ClusterLost",
+  "ProgressDeadlineExceeded",
+  "MemberFailed",
+  "MemberRestartsInParallel",
+  "RolledBack",
+  "ReturnedAfterReplacement",
+  "TeardownUnreachable",
+  "ReleaseUnreachable",
+]);
+
+/** Turns plans into Events worth reading: each step once, each warning once until it has gone. */
+export class Announcements {
+  readonly #announcer: Announcer;
+  readonly #warned = new Map<string, Set<string>>();
+
+  constructor(announcer: Announcer) {
+    this.#announcer = announcer;
+  }
+
+  announce(key: string, object: KubeObject, { steps, waiting }: PlanResult): void {
+    for (const { cluster, kind, why } of steps) {
+      this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
+    }
+    const now = new Map(
+      waiting.filter(({ code }) => WARNINGS.has(code)).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
+    );
+    const before = this.#warned.get(key) ?? new Set();
+    for (const [id, one] of now) {
+      if (before.has(id)) continue;
+      const where = one.cluster === undefined ? "" : `${one.cluster}: `;
+      this.#announcer.event(object, "Warning", one.code, where + sentence(one));
+    }
+    this.#warned.set(key, new Set(now.keys()));
+  }
+
+  refused(key: string, object: KubeObject, reason: string, message: string): void {
+    const before = this.#warned.get(key);
+    const id = `${reason}/${message}`;
+    if (!before?.has(id)) this.#announcer.event(object, "Warning", reason, message);
+    this.#warned.set(key, new Set([id]));
+  }
+
+  holdKept(object: KubeObject, { template }: EngineApp): void {
+    const message =
+      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so that nothing moves: ` +
+      "delete the OverridePolicy lockstep-hold-... in its namespace to hand the template over to the engine";
+    this.#announcer.event(object, "Normal", "HoldKept", message);
+  }
+
+  forget(key: string): void {
+    this.#warned.delete(key);
+  }
+}
+
+const STEP_REASONS: Record<PlanResult["steps"][number]["kind"], string> = {
+  deploy: "Deploying",
+  grow: "ScalingOut",
+  shrink: "ScalingIn",
+  update: "Updating",
+  rollback: "RollingBack",
+  transfer: "TransferringLeader",
+  adopt: "Adopting",
+  "return-turn": "TurnReturned",
+  reassert: "Reasserted",
+  topology: "TopologyAdvanced",
+};

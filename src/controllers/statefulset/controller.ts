@@ -1,0 +1,637 @@
+/**
+ * The controller of CrossClusterStatefulset. It decides nothing: it gathers what the planner needs, writes the ledger,
+ * carries the grants out, and reports. Whatever it is interrupted in, the next run comes to the same.
+ */
+import { setMaxListeners } from "node:events";
+import {
+  type CrossClusterStatefulsetStatus,
+  type ParsedCrossClusterStatefulset,
+  parseCrossClusterStatefulset,
+  parseRolloutApproval,
+  type RolloutApproval,
+} from "../../api/index.ts";
+import {
+  type Engine,
+  type EngineApp,
+  type EngineCluster,
+  type HoldState,
+  SupersededError,
+} from "../../engine/index.ts";
+import type { Interpreter, StatusItem } from "../../interpret/index.ts";
+import {
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  nameOfKey,
+  Reflector,
+  type Resource,
+  WorkQueue,
+  type WorkResult,
+} from "../../kube/index.ts";
+import {
+  type Baseline,
+  emptyLedger,
+  type Intent,
+  type Observation,
+  type PlanResult,
+  plan,
+  type RevisionIntent,
+  rebuildLedger,
+} from "../../plan/index.ts";
+import { labelSelectorMatches } from "../../render/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
+import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers } from "./act.ts";
+import { Announcements, type Announcer } from "./announce.ts";
+import { HubObjects } from "./hub-objects.ts";
+import { intentOf, leaderSourceOf } from "./intent.ts";
+import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
+import { networkOf } from "./network.ts";
+import { observe } from "./observe.ts";
+import { fieldErrorsText, invalidStatus, statusOf } from "./report.ts";
+import { APPROVALS, LEDGERS, OWN, REVISIONS, STATEFULSETS } from "./resources.ts";
+import { Reviser } from "./revise.ts";
+import { RevisionStore } from "./revision-store.ts";
+
+export interface StatefulsetControllerOptions {
+  readonly hub: KubeClient;
+  readonly engine: Engine;
+  readonly interpreter: Interpreter;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly announcer: Announcer;
+  /** Asked before every write: a leader whose lease may have run out must not act. */
+  readonly mayAct: () => boolean;
+  readonly concurrency?: number;
+}
+
+/** What this process knows of an application that it leads. */
+interface Session {
+  stored: StoredLedger;
+  /** Every dispatch object carries this leader's term. */
+  stamped: boolean;
+}
+
+const FIELD_MANAGER = "lockstep";
+const DEFAULT_CONCURRENCY = 8;
+/** How soon something that is going away is looked at again, should no event say that it has gone. */
+const UNFINISHED_RETRY_MS = 2_000;
+
+export class StatefulsetController {
+  readonly #options: StatefulsetControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #statefulsets: Reflector<KubeObject>;
+  readonly #ledgers: Reflector<KubeObject>;
+  readonly #approvals: Reflector<KubeObject>;
+  readonly #revisions: Reflector<KubeObject>;
+  readonly #ledgerStore: LedgerStore;
+  readonly #revisionStore: RevisionStore;
+  readonly #announcements: Announcements;
+  readonly #sessions = new Map<string, Session>();
+  readonly #tracked = new Map<string, EngineApp>();
+  /** When a cluster that holds grants was first found missing from the fleet. */
+  readonly #goneSinceMs = new Map<string, number>();
+  readonly #stop = new AbortController();
+  #hubObjects: HubObjects;
+  #reviser: Reviser;
+  #superseded: SupersededError | undefined;
+
+  constructor(options: StatefulsetControllerOptions) {
+    const { hub, clock, random, log } = options;
+    this.#options = options;
+    // Every watch listens to it: as many as there are kinds and namespaces, which is meant and not a leak.
+    setMaxListeners(0, this.#stop.signal);
+    const reflect = (of: Resource, labelSelector?: string) =>
+      new Reflector<KubeObject>({
+        client: hub,
+        resource: of,
+        clock,
+        random,
+        log,
+        ...(labelSelector && {
+          selection: { labelSelector },
+          selects: (object: KubeObject) => object.metadata.labels?.[labelSelector] !== undefined,
+        }),
+      });
+    this.#statefulsets = reflect(STATEFULSETS);
+    this.#ledgers = reflect(LEDGERS);
+    this.#approvals = reflect(APPROVALS);
+    this.#revisions = reflect(REVISIONS, OWN.app);
+    this.#approvals.cache.defineIndex("statefulset", (approval) => approvalTargets(approval));
+    this.#ledgerStore = new LedgerStore(hub, this.#ledgers.cache);
+    this.#revisionStore = new RevisionStore(hub, this.#revisions.cache);
+    this.#announcements = new Announcements(options.announcer);
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      log,
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      work: (key) => this.#work(key),
+    });
+    const shared = { clock, random, log, changed: (key: string) => this.#queue.add(key) };
+    this.#hubObjects = new HubObjects({ client: hub, ...shared }, this.#stop.signal);
+    this.#reviser = new Reviser({
+      ...shared,
+      engine: options.engine,
+      interpreter: options.interpreter,
+      hubObjects: this.#hubObjects,
+      store: this.#revisionStore,
+      signal: this.#stop.signal,
+    });
+  }
+
+  /** Runs until aborted. Throws SupersededError when another leader has taken over. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = () => this.#stop.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    const inner = this.#stop.signal;
+    const add = (object: KubeObject) => this.#queue.add(keyOf(object.metadata));
+    this.#statefulsets.cache.subscribe({ added: add, updated: add, deleted: add });
+    this.#ledgers.cache.subscribe({ deleted: add });
+    const approved = (approval: KubeObject) => {
+      for (const key of approvalTargets(approval)) this.#queue.add(key);
+    };
+    this.#approvals.cache.subscribe({ added: approved, updated: approved, deleted: approved });
+    const ended = this.#options.interpreter.onComplete(({ object }) => this.#interpreted(object));
+    const reflectors = [this.#statefulsets, this.#ledgers, this.#approvals, this.#revisions];
+    const running = [...reflectors.map((reflector) => reflector.run(inner)), this.#options.engine.run(inner)];
+    await Promise.all(reflectors.map(({ cache }) => cache.synced(inner))).catch(() => {});
+    this.#queue.start();
+    await new Promise<void>((resolve) => {
+      if (inner.aborted) return resolve();
+      inner.addEventListener("abort", () => resolve(), { once: true });
+    });
+    ended();
+    await this.#queue.shutdown();
+    await Promise.all(running);
+    await this.#hubObjects.stopped();
+    signal.removeEventListener("abort", stop);
+    if (this.#superseded) throw this.#superseded;
+  }
+
+  /** Looks at every object again: how something is read has changed. */
+  reviewAll(): void {
+    for (const key of this.#tracked.keys()) this.#queue.add(key);
+  }
+
+  async #work(key: string): Promise<WorkResult | undefined> {
+    if (!this.#options.mayAct()) return undefined;
+    try {
+      return await this.#reconcile(key);
+    } catch (error) {
+      this.#sessions.delete(key);
+      if (error instanceof SupersededError) {
+        this.#superseded = error;
+        this.#stop.abort(error);
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  async #reconcile(key: string): Promise<WorkResult | undefined> {
+    const object = this.#statefulsets.cache.getByKey(key);
+    if (!object) return this.#forget(key);
+    const parsed = parseCrossClusterStatefulset(object);
+    if (!parsed.ok) {
+      await this.#refuse(object, "InvalidSpec", fieldErrorsText(parsed.errors));
+      return undefined;
+    }
+    const statefulset = parsed.value;
+    const template = this.#template(key, statefulset);
+    if (template.kind === "unknown") return undefined;
+    const app = this.#track(key, statefulset, template.kind === "one" ? template.object : undefined);
+    const { engine } = this.#options;
+    if (!app || !engine.synced()) return app ? { requeueAfterMs: UNFINISHED_RETRY_MS } : undefined;
+
+    const deleting = statefulset.metadata.deletionTimestamp !== undefined;
+    if (!deleting && !(await this.#ensureFinalizer(object))) return undefined;
+    const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app);
+    if (hold.kind === "unsafe") {
+      await this.#refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
+      return undefined;
+    }
+
+    const session = await this.#session(key, app);
+    if (session.kind === "unreadable") {
+      await this.#refuse(object, "LedgerUnreadable", session.message);
+      return undefined;
+    }
+    return this.#step(key, object, statefulset, app, template, hold, session.session);
+  }
+
+  async #step(
+    key: string,
+    object: KubeObject,
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    template: Exclude<TemplateFound, { kind: "unknown" }>,
+    hold: Exclude<HoldState, { kind: "unsafe" }>,
+    session: Session,
+  ): Promise<WorkResult | undefined> {
+    const { engine, clock } = this.#options;
+    const nowMs = clock.now();
+    const clusters = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
+    const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
+    const baselines = await this.#baselines(statefulset, app, adopting, session.stored);
+    const revision = await this.#revision(key, statefulset, template, session.stored, clusters);
+    const intent = intentOf({
+      statefulset,
+      template: template.kind === "one" ? template.object : undefined,
+      templateReplicas: template.kind === "one" ? this.#replicasOf(template.object) : undefined,
+      revision,
+      schedule: engine.schedule(app),
+      clusters: [...clusters.values()],
+      goneSinceMs: this.#gone(session.stored, clusters, nowMs),
+      approvals: this.#approvalsOf(key),
+      baselines,
+      nowMs,
+    });
+    const observations = this.#observe(statefulset, app, intent, session.stored);
+    const result = plan(intent, session.stored.ledger, { clusters: observations }, nowMs);
+
+    const context = await this.#carryOut(statefulset, app, session, result, clusters, adopting);
+    const finished = await this.#finishDeletion(object, statefulset, app, session, result);
+    if (finished) return undefined;
+    await this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
+    await this.#tidy(statefulset, session, result, context.act, clusters);
+    const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
+    const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
+    const delays = [dueMs, retryMs].filter((delay) => delay !== undefined);
+    return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
+  }
+
+  /** Write-ahead: the ledger first, then what it says. */
+  async #carryOut(
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    session: Session,
+    result: PlanResult,
+    clusters: ReadonlyMap<string, EngineCluster>,
+    adopting: ReadonlySet<string>,
+  ) {
+    const { engine, interpreter } = this.#options;
+    if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
+    if (JSON.stringify(session.stored.ledger) !== JSON.stringify(result.ledger)) {
+      session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
+    }
+    const outstanding = grantsOutstanding(result.grants, engine.dispatched(app), app);
+    const actContext: ActContext = {
+      engine,
+      app,
+      owner: statefulset.metadata,
+      revisions: this.#revisionStore,
+      interpreter,
+      spec: statefulset.spec,
+      network: networkOf(statefulset),
+      ledger: result.ledger,
+      term: session.stored.term,
+      adopting,
+    };
+    if (outstanding.length === 0 && result.actions.length === 0) {
+      return { act: actContext, failures: [], unfinished: false };
+    }
+    if (!session.stamped) {
+      await engine.stamp(app, session.stored.term);
+      session.stamped = true;
+    }
+    // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
+    const still = grantsOutstanding(result.grants, engine.dispatched(app), app);
+    const done = await act(actContext, still, result.actions, clusters);
+    return { act: actContext, ...done };
+  }
+
+  #observe(
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    intent: Intent,
+    stored: StoredLedger,
+  ): Record<string, Observation> {
+    const { engine, interpreter } = this.#options;
+    const scheduled = intent.schedule.kind === "known" ? intent.schedule.clusters.map(({ cluster }) => cluster) : [];
+    const names = new Set([...Object.keys(stored.ledger.clusters), ...scheduled, ...Object.keys(intent.baselines)]);
+    const homes = instanceHomes(stored);
+    const observations: Record<string, Observation> = {};
+    for (const cluster of names) {
+      observations[cluster] = observe(engine.snapshot(app, cluster), {
+        interpreter,
+        cluster,
+        leader: leaderSourceOf(statefulset),
+        clusterOfInstance: (name) => homes.get(name),
+        isCluster: (name) => names.has(name),
+      });
+    }
+    return observations;
+  }
+
+  async #revision(
+    key: string,
+    statefulset: ParsedCrossClusterStatefulset,
+    template: Exclude<TemplateFound, { kind: "unknown" }>,
+    stored: StoredLedger,
+    clusters: ReadonlyMap<string, EngineCluster>,
+  ): Promise<RevisionIntent> {
+    if (template.kind !== "one") return { kind: "missing", message: template.message };
+    const ready = [...clusters.values()].filter(({ state }) => state === "Ready").map(({ name }) => name);
+    const held = ready.filter((name) => stored.ledger.clusters[name]?.grant);
+    return this.#reviser.revision(key, statefulset, template.object, held.length > 0 ? held : ready);
+  }
+
+  /** What clusters run without a grant of ours: the engine had rendered it, or somebody put it there. */
+  async #baselines(
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    adopting: ReadonlySet<string>,
+    stored: StoredLedger,
+  ): Promise<Record<string, Baseline>> {
+    const baselines: Record<string, Baseline> = {};
+    for (const cluster of adopting) {
+      if (stored.ledger.clusters[cluster]?.grant) continue;
+      const snapshot = this.#options.engine.snapshot(app, cluster);
+      if (snapshot.kind !== "present") continue;
+      const replicas = this.#replicasOf(snapshot.object);
+      if (replicas === undefined) continue;
+      const { id } = await this.#reviser.baseline(statefulset, snapshot.object);
+      baselines[cluster] = { revision: id, replicas, start: ordinalsStart(snapshot.object) };
+    }
+    return baselines;
+  }
+
+  async #session(key: string, app: EngineApp) {
+    const known = this.#sessions.get(key);
+    if (known) return { kind: "led" as const, session: known };
+    const found = await this.#ledgerStore.claim(nameOfKey(key), () => {
+      const grants = grantsFound(this.#options.engine.dispatched(app), app);
+      return grants.length > 0 ? rebuildLedger(grants) : emptyLedger();
+    });
+    if (found.kind === "unreadable") return found;
+    if (found.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
+    const session = { stored: found.stored, stamped: false };
+    this.#sessions.set(key, session);
+    return { kind: "led" as const, session };
+  }
+
+  #template(key: string, statefulset: ParsedCrossClusterStatefulset): TemplateFound {
+    const { apiVersion, kind, namespace, name, labelSelector } = statefulset.spec.resourceSelector;
+    if (name !== undefined) {
+      const found = this.#hubObjects.get(key, { apiVersion, kind, namespace, name });
+      if (found.kind === "present") return { kind: "one", object: found.object };
+      if (found.kind === "unknown") return found;
+      return { kind: "none", message: `${kind} ${namespace}/${name} does not exist` };
+    }
+    const all = this.#hubObjects.list(key, { apiVersion, kind, namespace });
+    if (!all) return { kind: "unknown", message: `${kind} has not been listed yet` };
+    const selector: JsonObject = JSON.parse(JSON.stringify(labelSelector ?? {}));
+    const matching = all.filter(({ metadata }) => labelSelectorMatches(selector, metadata.labels ?? {}));
+    const [only] = matching;
+    if (matching.length === 1 && only) return { kind: "one", object: only };
+    const names = matching.map(({ metadata }) => metadata.name).join(", ");
+    return {
+      kind: "none",
+      message: `the labelSelector matches ${matching.length} objects of kind ${kind}${names && `: ${names}`}; it must match exactly one`,
+    };
+  }
+
+  /** The template's name is needed to know which member object is meant; it is kept while the template is missing. */
+  #track(
+    key: string,
+    statefulset: ParsedCrossClusterStatefulset,
+    template: KubeObject | undefined,
+  ): EngineApp | undefined {
+    const { apiVersion, kind, namespace, name } = statefulset.spec.resourceSelector;
+    const known = this.#tracked.get(key);
+    const templateName = template?.metadata.name ?? name ?? known?.template.name;
+    if (templateName === undefined) return undefined;
+    if (known && known.template.name === templateName && known.template.apiVersion === apiVersion) return known;
+    const app: EngineApp = {
+      namespace: statefulset.metadata.namespace,
+      name: statefulset.metadata.name,
+      template: { apiVersion, kind, namespace, name: templateName },
+    };
+    this.#tracked.set(key, app);
+    this.#options.engine.track(app, () => this.#queue.add(key));
+    return app;
+  }
+
+  #forget(key: string): undefined {
+    const app = this.#tracked.get(key);
+    if (app) this.#options.engine.untrack(app);
+    this.#tracked.delete(key);
+    this.#sessions.delete(key);
+    this.#hubObjects.forget(key);
+    this.#reviser.forget(key);
+    this.#announcements.forget(key);
+    this.#queue.forget(key);
+    return undefined;
+  }
+
+  /** False: it was added just now, and the event of that write brings us back. */
+  async #ensureFinalizer(object: KubeObject): Promise<boolean> {
+    const finalizers = finalizersOf(object);
+    if (finalizers.includes(OWN.finalizer)) return true;
+    const metadata = { ...object.metadata, finalizers: [...finalizers, OWN.finalizer] };
+    this.#statefulsets.cache.wrote(await this.#options.hub.update(STATEFULSETS, { ...object, metadata }));
+    return false;
+  }
+
+  /** The last steps of a release or teardown: nothing of ours is left, and the object may go. */
+  async #finishDeletion(
+    object: KubeObject,
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    session: Session,
+    result: PlanResult,
+  ): Promise<boolean> {
+    if (statefulset.metadata.deletionTimestamp === undefined) return false;
+    const { engine, hub } = this.#options;
+    if (!result.finished || engine.dispatched(app).length > 0) return false;
+    if ((await engine.unhold(app)) === "kept") this.#announcements.holdKept(object, app);
+    await this.#revisionStore.removeAll(statefulset.metadata);
+    await this.#ledgerStore.remove(session.stored);
+    const finalizers = finalizersOf(object).filter((finalizer) => finalizer !== OWN.finalizer);
+    await hub.update(STATEFULSETS, { ...object, metadata: { ...object.metadata, finalizers } });
+    return true;
+  }
+
+  async #report(
+    object: KubeObject,
+    statefulset: ParsedCrossClusterStatefulset,
+    app: EngineApp,
+    result: PlanResult,
+    observations: Readonly<Record<string, Observation>>,
+    failures: readonly { cluster: string; message: string }[],
+    nowMs: number,
+  ): Promise<void> {
+    this.#announcements.announce(keyOf(object.metadata), object, result);
+    const status = statusOf({
+      statefulset,
+      plan: result,
+      observations,
+      history: this.#revisionStore.list(statefulset.metadata),
+      failures,
+      workload: this.#aggregated(app, Object.keys(result.ledger.clusters)),
+      selector: selectorOf(this.#options.engine, app, Object.keys(result.ledger.clusters)),
+      nowMs,
+    });
+    await this.#writeStatus(object, status);
+  }
+
+  /** The workload's own status fields over all clusters, as its interpreter puts them together. */
+  #aggregated(app: EngineApp, clusters: readonly string[]): JsonObject | undefined {
+    const { engine, interpreter } = this.#options;
+    const items: StatusItem[] = [];
+    let example: KubeObject | undefined;
+    for (const cluster of clusters) {
+      const snapshot = engine.snapshot(app, cluster);
+      if (snapshot.kind !== "present" || !isJsonObject(snapshot.object.status)) continue;
+      example = snapshot.object;
+      const { crossCluster: _report, ...status } = snapshot.object.status;
+      items.push({ clusterName: cluster, status, applied: true });
+    }
+    if (!example) return undefined;
+    const outcome = interpreter.interpret("AggregateStatus", { object: { ...example, status: {} }, items });
+    if (outcome.state !== "known") return undefined;
+    return isJsonObject(outcome.value.status) ? outcome.value.status : undefined;
+  }
+
+  async #refuse(object: KubeObject, reason: string, message: string): Promise<void> {
+    const before = isJsonObject(object.status) ? (object.status as CrossClusterStatefulsetStatus) : undefined;
+    const nowMs = this.#options.clock.now();
+    this.#announcements.refused(keyOf(object.metadata), object, reason, message);
+    await this.#writeStatus(object, invalidStatus(object.metadata.generation ?? 0, before, reason, message, nowMs));
+  }
+
+  async #writeStatus(object: KubeObject, status: CrossClusterStatefulsetStatus): Promise<void> {
+    const wanted: JsonObject = JSON.parse(JSON.stringify(status));
+    if (sameStatus(object.status, wanted)) return;
+    const { name, namespace } = object.metadata;
+    const applied: KubeObject = {
+      apiVersion: STATEFULSETS.apiVersion,
+      kind: STATEFULSETS.kind,
+      metadata: { name, ...(namespace !== undefined && { namespace }) },
+      status: wanted,
+    };
+    const options = { fieldManager: `${FIELD_MANAGER}-status`, force: true, subresource: "status" } as const;
+    this.#statefulsets.cache.wrote(await this.#options.hub.apply(STATEFULSETS, applied, options));
+  }
+
+  /** What is no longer needed: dependencies that a done cluster left behind, revisions beyond the history's limit. */
+  async #tidy(
+    statefulset: ParsedCrossClusterStatefulset,
+    session: Session,
+    result: PlanResult,
+    context: ActContext,
+    clusters: ReadonlyMap<string, EngineCluster>,
+  ): Promise<void> {
+    if (!session.stamped) return;
+    for (const grant of result.grants) {
+      const entry = result.ledger.clusters[grant.cluster];
+      const usesOne = entry?.done && (entry.baseRevision === null || entry.baseRevision === grant.revision);
+      if (usesOne) await removeLeftovers(context, grant, clusters.get(grant.cluster));
+    }
+    const { ledger } = result;
+    const inUse = new Set<string>();
+    for (const { grant, baseRevision } of Object.values(ledger.clusters)) {
+      if (grant) inUse.add(grant.revision);
+      if (baseRevision) inUse.add(baseRevision);
+    }
+    const named = [ledger.currentRevision, ledger.rollout?.to, ledger.rollout?.from, ledger.override?.to];
+    for (const id of named) if (id) inUse.add(id);
+    await this.#revisionStore.prune(statefulset.metadata, inUse, statefulset.spec.revisionHistoryLimit);
+  }
+
+  #replicasOf(object: KubeObject): number | undefined {
+    const outcome = this.#options.interpreter.interpret("InterpretReplica", { object });
+    return outcome.state === "known" ? outcome.value.replicas : undefined;
+  }
+
+  #approvalsOf(key: string): RolloutApproval[] {
+    return this.#approvals.cache.byIndex("statefulset", key).flatMap((object) => {
+      const parsed = parseRolloutApproval(object);
+      return parsed.ok ? [parsed.value] : [];
+    });
+  }
+
+  #gone(stored: StoredLedger, clusters: ReadonlyMap<string, EngineCluster>, nowMs: number): Record<string, number> {
+    const gone: Record<string, number> = {};
+    for (const name of Object.keys(stored.ledger.clusters)) {
+      if (clusters.has(name)) {
+        this.#goneSinceMs.delete(name);
+        continue;
+      }
+      const sinceMs = this.#goneSinceMs.get(name) ?? nowMs;
+      this.#goneSinceMs.set(name, sinceMs);
+      gone[name] = sinceMs;
+    }
+    return gone;
+  }
+
+  /** An answer that was pending has come: whoever waits for an object of that name looks again. */
+  #interpreted(object: JsonObject): void {
+    const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+    for (const [key, { template }] of this.#tracked) {
+      if (template.name === metadata.name && template.namespace === metadata.namespace) this.#queue.add(key);
+    }
+  }
+}
+
+type TemplateFound =
+  | { readonly kind: "one"; readonly object: KubeObject }
+  | { readonly kind: "none"; readonly message: string }
+  | { readonly kind: "unknown"; readonly message: string };
+
+function instanceHomes(stored: StoredLedger): Map<string, string> {
+  const homes = new Map<string, string>();
+  const { identity, clusters } = stored.ledger;
+  // Where every cluster counts for itself, a local name says nothing about the cluster.
+  if (!identity || identity.mode === "PerCluster") return homes;
+  for (const [cluster, { instances }] of Object.entries(clusters)) {
+    for (const { ordinal } of instances) homes.set(`${identity.app.name}-${ordinal}`, cluster);
+  }
+  return homes;
+}
+
+function approvalTargets(approval: KubeObject): string[] {
+  const spec = isJsonObject(approval.spec) ? approval.spec : {};
+  return typeof spec.name === "string" ? [`${approval.metadata.namespace}/${spec.name}`] : [];
+}
+
+function finalizersOf(object: KubeObject): string[] {
+  const { finalizers } = object.metadata;
+  return Array.isArray(finalizers) ? finalizers.filter((finalizer) => typeof finalizer === "string") : [];
+}
+
+function ordinalsStart(object: KubeObject): number {
+  const spec = isJsonObject(object.spec) ? object.spec : {};
+  const start = isJsonObject(spec.ordinals) ? spec.ordinals.start : undefined;
+  return typeof start === "number" ? start : 0;
+}
+
+/** The pods' selector, from any cluster that shows one: the same template everywhere. */
+function selectorOf(engine: Engine, app: EngineApp, clusters: readonly string[]): string | undefined {
+  for (const cluster of clusters) {
+    const snapshot = engine.snapshot(app, cluster);
+    if (snapshot.kind !== "present" || !isJsonObject(snapshot.object.spec)) continue;
+    const { selector } = snapshot.object.spec;
+    if (!isJsonObject(selector) || !isJsonObject(selector.matchLabels)) continue;
+    return Object.entries(selector.matchLabels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",");
+  }
+  return undefined;
+}
+
+function sameStatus(before: unknown, wanted: JsonObject): boolean {
+  return isJsonObject(before) && JSON.stringify(sorted(before)) === JSON.stringify(sorted(wanted));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}

@@ -1,0 +1,107 @@
+import { SupersededError } from "../../engine/index.ts";
+import { type Cache, ConflictError, type KubeClient, type KubeObject, type ObjectName } from "../../kube/index.ts";
+import { LEDGER_VERSION, type Ledger, LedgerUnreadable, parseLedger } from "../../plan/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { LEDGERS, OWN } from "./resources.ts";
+
+export interface StoredLedger {
+  readonly ledger: Ledger;
+  readonly term: number;
+  readonly object: KubeObject;
+}
+
+export type LedgerFound =
+  | { readonly kind: "none" }
+  | { readonly kind: "stored"; readonly stored: StoredLedger }
+  /** There, but not readable by this version: nothing may be done until a person has looked. */
+  | { readonly kind: "unreadable"; readonly message: string };
+
+/** The ledger of each application, as an object of its own on the hub. Every write is a compare-and-swap. */
+export class LedgerStore {
+  readonly #client: KubeClient;
+  readonly #cache: Cache<KubeObject>;
+
+  constructor(client: KubeClient, cache: Cache<KubeObject>) {
+    this.#client = client;
+    this.#cache = cache;
+  }
+
+  find(name: ObjectName): LedgerFound {
+    const object = this.#cache.get(name);
+    return object ? readLedgerObject(object) : { kind: "none" };
+  }
+
+  /**
+   * Takes the ledger over for a new leader: raises its term, so that whoever led before can write it no more. `fresh` is
+   * what to begin with where there is none.
+   */
+  async claim(name: ObjectName, fresh: () => Ledger): Promise<LedgerFound> {
+    const object = await this.#client.find(LEDGERS, name);
+    if (!object) return this.#wrote(await this.#client.create(LEDGERS, ledgerObject(name, fresh(), 1, undefined)));
+    const found = readLedgerObject(object);
+    if (found.kind !== "stored") return found;
+    const { ledger, term } = found.stored;
+    return this.#wrote(await this.#client.update(LEDGERS, ledgerObject(name, ledger, term + 1, object)));
+  }
+
+  /** Throws SupersededError when another leader has taken the ledger over. */
+  async write(stored: StoredLedger, ledger: Ledger): Promise<StoredLedger> {
+    const name = stored.object.metadata;
+    try {
+      const written = await this.#client.update(LEDGERS, ledgerObject(name, ledger, stored.term, stored.object));
+      this.#cache.wrote(written);
+      return { ledger, term: stored.term, object: written };
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      const now = await this.#client.find(LEDGERS, name);
+      if (now) this.#cache.wrote(now);
+      const foundTerm = now ? termOf(now) : 0;
+      if (foundTerm > stored.term) {
+        throw new SupersededError(`CrossClusterLedger ${name.namespace}/${name.name}`, stored.term, foundTerm);
+      }
+      throw error;
+    }
+  }
+
+  async remove(stored: StoredLedger): Promise<void> {
+    const { uid } = stored.object.metadata;
+    await this.#client.delete(LEDGERS, stored.object.metadata, uid === undefined ? {} : { preconditions: { uid } });
+    this.#cache.deleted(stored.object);
+  }
+
+  #wrote(object: KubeObject): LedgerFound {
+    this.#cache.wrote(object);
+    return readLedgerObject(object);
+  }
+}
+
+function readLedgerObject(object: KubeObject): LedgerFound {
+  const spec = isJsonObject(object.spec) ? object.spec : {};
+  try {
+    return { kind: "stored", stored: { ledger: parseLedger(spec.state), term: termOf(object), object } };
+  } catch (error) {
+    if (!(error instanceof LedgerUnreadable)) throw error;
+    const name = `CrossClusterLedger ${object.metadata.namespace}/${object.metadata.name}`;
+    return { kind: "unreadable", message: `${name} cannot be read: ${error.message}` };
+  }
+}
+
+function termOf(object: KubeObject): number {
+  const term = Number(object.metadata.annotations?.[OWN.term]);
+  return Number.isSafeInteger(term) && term >= 0 ? term : 0;
+}
+
+function ledgerObject(name: ObjectName, ledger: Ledger, term: number, previous: KubeObject | undefined): KubeObject {
+  return {
+    ...previous,
+    apiVersion: LEDGERS.apiVersion,
+    kind: LEDGERS.kind,
+    metadata: {
+      ...previous?.metadata,
+      name: name.name,
+      ...(name.namespace !== undefined && { namespace: name.namespace }),
+      annotations: { ...previous?.metadata.annotations, [OWN.term]: String(term) },
+    },
+    spec: { version: LEDGER_VERSION, state: ledger as unknown as JsonObject },
+  };
+}

@@ -1,0 +1,169 @@
+import { ANNOTATIONS, parseMemberReport } from "../../contract/index.ts";
+import type { Snapshot } from "../../engine/index.ts";
+import type { Interpreter, LeaderRule } from "../../interpret/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type {
+  InstanceObservation,
+  LeaderClaim,
+  LiveAnnotations,
+  Observation,
+  PresentObservation,
+} from "../../plan/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
+
+/** How the spec says the leader is found. `report`: nobody but an operator on the contract tells. */
+export type LeaderSource =
+  | LeaderRule
+  | { readonly podLabel: { key: string; value: string } }
+  | { readonly report: true };
+
+export interface ReadingContext {
+  readonly interpreter: Pick<Interpreter, "interpret">;
+  readonly cluster: string;
+  readonly leader: LeaderSource;
+  /** The cluster of an instance's name in the granted topology. */
+  readonly clusterOfInstance: (name: string) => string | undefined;
+  readonly isCluster: (name: string) => boolean;
+  readonly volumes?: readonly number[];
+}
+
+/** What one snapshot says, in the planner's words. Whatever cannot be read is absent: unknown, never assumed. */
+export function observe(snapshot: Snapshot, context: ReadingContext): Observation {
+  const volumes = context.volumes && { volumes: context.volumes };
+  switch (snapshot.kind) {
+    case "unreachable":
+      return {
+        kind: "unreachable",
+        message: snapshot.message,
+        ...(snapshot.sinceMs !== undefined && { sinceMs: snapshot.sinceMs }),
+      };
+    case "absent":
+      return { kind: "absent", atMs: snapshot.atMs, ...volumes };
+    case "present":
+      return { ...observePresent(snapshot, context), ...volumes };
+  }
+}
+
+function observePresent(
+  { object, pods, atMs, source }: Extract<Snapshot, { kind: "present" }>,
+  context: ReadingContext,
+): PresentObservation {
+  const { interpreter } = context;
+  const status = isJsonObject(object.status) ? object.status : {};
+  const progress = interpreter.interpret("InterpretProgress", { object });
+  const health = interpreter.interpret("InterpretHealth", { object });
+  const figures = progress.state === "known" ? progress.value : undefined;
+  const report = parseMemberReport(status.crossCluster);
+  const instances = pods?.map((pod) => readPod(pod, status.updateRevision));
+  const observedGeneration = count(status.observedGeneration);
+  return {
+    kind: "present",
+    atMs,
+    ...(object.metadata.uid !== undefined && { uid: object.metadata.uid }),
+    // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it.
+    generation: object.metadata.generation ?? 0,
+    ...(source === "live" && observedGeneration !== undefined && { observedGeneration }),
+    live: readLive(object, interpreter),
+    counts: {
+      ...(figures?.total !== undefined && { replicas: figures.total }),
+      ...(figures?.ready !== undefined && { ready: figures.ready }),
+      ...(figures?.available !== undefined && { available: figures.available }),
+      ...(figures?.updated !== undefined && { updated: figures.updated }),
+      ...(instances && { terminating: instances.filter(({ terminating }) => terminating).length }),
+    },
+    health: health.state !== "known" ? "unknown" : health.value ? "healthy" : "unhealthy",
+    ...(health.state === "failed" && { healthMessage: health.reason }),
+    ...(report && { report }),
+    leader: readLeader(object, pods, report?.leader, context),
+    ...(instances && { instances }),
+  };
+}
+
+function readLive(object: KubeObject, interpreter: ReadingContext["interpreter"]): LiveAnnotations {
+  const annotations = object.metadata.annotations ?? {};
+  const number = (key: string) => countText(annotations[key]);
+  const processor = annotations[ANNOTATIONS.processor];
+  const replicas = interpreter.interpret("InterpretReplica", { object });
+  const live: { -readonly [Key in keyof LiveAnnotations]: LiveAnnotations[Key] } = {};
+  const epoch = number(ANNOTATIONS.epoch);
+  const partition = number(ANNOTATIONS.partition);
+  const topologyVersion = number(ANNOTATIONS.topologyVersion);
+  const revision = annotations[ANNOTATIONS.revision];
+  const transferLeaderTo = annotations[ANNOTATIONS.transferLeaderTo];
+  if (epoch !== undefined) live.epoch = epoch;
+  if (partition !== undefined) live.partition = partition;
+  if (topologyVersion !== undefined) live.topologyVersion = topologyVersion;
+  if (revision !== undefined) live.revision = revision;
+  if (transferLeaderTo !== undefined) live.transferLeaderTo = transferLeaderTo;
+  if (processor === "true" || processor === "false") live.processor = processor === "true";
+  if (replicas.state === "known") live.replicas = replicas.value.replicas;
+  return live;
+}
+
+function readPod(pod: KubeObject, updateRevision: unknown): InstanceObservation {
+  const { metadata } = pod;
+  const status = isJsonObject(pod.status) ? pod.status : {};
+  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
+  const revision = metadata.labels?.["controller-revision-hash"];
+  const ordinal = countText(/-(\d+)$/.exec(metadata.name)?.[1]);
+  return {
+    name: metadata.name,
+    ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    ...(ordinal !== undefined && { ordinal }),
+    ...(revision !== undefined && typeof updateRevision === "string" && { updated: revision === updateRevision }),
+    ready: conditions.some(({ type, status: holds }) => type === "Ready" && holds === "True"),
+    terminating: metadata.deletionTimestamp !== undefined,
+  };
+}
+
+function readLeader(
+  object: KubeObject,
+  pods: readonly KubeObject[] | undefined,
+  reported: string | undefined,
+  context: ReadingContext,
+): LeaderClaim {
+  const { leader } = context;
+  if ("report" in leader) {
+    // The contract: the leading instance's name where it is, "" where it is not, nothing where it is not known.
+    if (reported === undefined) return { kind: "unknown" };
+    return reported === "" ? { kind: "elsewhere" } : { kind: "here", instance: reported };
+  }
+  if ("podLabel" in leader) {
+    if (!pods) return { kind: "unknown" };
+    const { key, value } = leader.podLabel;
+    const leading = pods.filter(
+      ({ metadata }) => metadata.labels?.[key] === value && metadata.deletionTimestamp === undefined,
+    );
+    const [only] = leading;
+    if (only === undefined) return { kind: "elsewhere" };
+    return leading.length === 1 ? { kind: "here", instance: only.metadata.name } : { kind: "unknown" };
+  }
+  const outcome = context.interpreter.interpret("InterpretLeader", { object, rule: leader });
+  if (outcome.state !== "known") return { kind: "unknown" };
+  switch (outcome.value.claim) {
+    case "here":
+      return { kind: "here" };
+    case "elsewhere":
+      return { kind: "elsewhere" };
+    case "named":
+      return claimOfName(outcome.value.name, context);
+    case "unknown":
+      return { kind: "unknown" };
+  }
+}
+
+/** A name is an instance's or a cluster's; one that is neither says nothing. */
+function claimOfName(name: string, context: ReadingContext): LeaderClaim {
+  const cluster = context.clusterOfInstance(name) ?? (context.isCluster(name) ? name : undefined);
+  if (cluster === undefined) return { kind: "unknown" };
+  if (cluster !== context.cluster) return { kind: "elsewhere" };
+  return name === cluster ? { kind: "here" } : { kind: "here", instance: name };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function countText(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? count(Number(text)) : undefined;
+}

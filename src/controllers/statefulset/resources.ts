@@ -1,0 +1,40 @@
+import {
+  CROSS_CLUSTER_LEDGER,
+  CROSS_CLUSTER_STATEFULSET,
+  type KindDefinition,
+  ROLLOUT_APPROVAL,
+} from "../../api/index.ts";
+import { type Resource, resource } from "../../kube/index.ts";
+
+export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
+export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
+export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
+export const REVISIONS = resource({
+  apiVersion: "apps/v1",
+  kind: "ControllerRevision",
+  plural: "controllerrevisions",
+  namespaced: true,
+});
+export const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true });
+
+/** Lockstep's own marks on the objects it keeps on the hub for one CrossClusterStatefulset. */
+export const OWN = {
+  /** Label: the CrossClusterStatefulset's name, cut to a label's length. */
+  app: "lockstep.karmada.io/statefulset",
+  /** Annotation on the ledger: the term of the leader that may write it. */
+  term: "lockstep.karmada.io/term",
+  /** Annotation on a revision: a member's API server has accepted it in a dry run. */
+  dryRun: "lockstep.karmada.io/dry-run",
+  finalizer: "lockstep.karmada.io/release",
+} as const;
+
+const LABEL_VALUE_CHARS = 63;
+
+export function appLabel(name: string): string {
+  return name.slice(0, LABEL_VALUE_CHARS).replace(/[^a-z0-9A-Z]+$/, "");
+}
+
+function ofKind(definition: KindDefinition): Resource {
+  const { group, version, kind, plural, scope } = definition;
+  return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: scope === "Namespaced" });
+}

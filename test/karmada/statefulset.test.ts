@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { propagation, statefulSet } from "../../src/engine/testing/contract.ts";
+import type { Observer } from "../../src/engine/testing/observer.ts";
+import { resource } from "../../src/kube/index.ts";
+import { CCS, PodRecorder, STATEFULSETS, startWorld, type World } from "./world.ts";
+
+const POLICIES = resource({
+  apiVersion: "policy.karmada.io/v1alpha1",
+  kind: "PropagationPolicy",
+  plural: "propagationpolicies",
+  namespaced: true,
+});
+const MANAGER = { fieldManager: "test", force: true };
+
+function crossCluster(name: string, spec: object = {}) {
+  return {
+    apiVersion: CCS.apiVersion,
+    kind: CCS.kind,
+    metadata: { name, namespace: "default" },
+    spec: {
+      resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name, namespace: "default" },
+      updateStrategy: { type: "RollingUpdate" },
+      ...spec,
+    },
+  };
+}
+
+describe("an apps/v1 StatefulSet over three real clusters", () => {
+  let world: World;
+  let observer: Observer;
+  const pods = new PodRecorder();
+
+  beforeAll(async () => {
+    world = await startWorld();
+    observer = await world.watch(STATEFULSETS);
+    for (const [cluster, api] of world.stack.members) pods.follow(cluster, api, "web");
+  });
+  afterAll(async () => {
+    await pods.stop();
+    await world?.stop();
+  });
+
+  const settled = (replicas: number) => async () => {
+    const status = await world.status("web");
+    const object = await world.hub.find(CCS, { namespace: "default", name: "web" });
+    return (
+      status.phase === "Settled" &&
+      status.readyReplicas === replicas &&
+      status.observedGeneration === object?.metadata.generation
+    );
+  };
+  const images = async () => {
+    const found: Record<string, string[]> = {};
+    for (const [cluster, api] of world.stack.members) {
+      const list = await api.get<{
+        items: { metadata: { name: string }; spec: { containers: { image: string }[] } }[];
+      }>("/api/v1/namespaces/default/pods?labelSelector=app%3Dweb");
+      found[cluster] = (list?.items ?? [])
+        .map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`)
+        .sort();
+    }
+    return found;
+  };
+
+  it("is deployed in order, with unique ordinals", async () => {
+    await world.hub.apply(CCS, crossCluster("web"), MANAGER);
+    await world.until("the hold is in place", async () => (await world.status("web")).reason === "TemplateMissing");
+    await world.hub.apply(POLICIES, propagation("web"), MANAGER);
+    await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:1"), MANAGER);
+    await world.until("five instances are ready", settled(5));
+    expect(await images()).toEqual({
+      member1: ["web-0 web:1", "web-1 web:1"],
+      member2: ["web-100 web:1", "web-101 web:1"],
+      member3: ["web-200 web:1"],
+    });
+    expect(pods.order).toEqual([
+      "member1/web-0",
+      "member1/web-1",
+      "member2/web-100",
+      "member2/web-101",
+      "member3/web-200",
+    ]);
+  });
+
+  it("is updated with never more than one instance down over all clusters", async () => {
+    pods.expect(5);
+    await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:2"), MANAGER);
+    await world.until("all run the new image", async () => {
+      return Object.values(await images())
+        .flat()
+        .every((pod) => pod.endsWith("web:2"));
+    });
+    await world.until("it is settled", settled(5));
+    expect(pods.worst).toBe(1);
+  });
+
+  it("survives a controller that is stopped in mid-update", async () => {
+    pods.expect(5);
+    await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:3"), MANAGER);
+    await world.until("the update has begun", async () => JSON.stringify(await images()).includes("web:3"));
+    await world.restartController();
+    await world.until("all run the new image", async () => {
+      return Object.values(await images())
+        .flat()
+        .every((pod) => pod.endsWith("web:3"));
+    });
+    await world.until("it is settled", settled(5));
+    expect(pods.worst).toBe(1);
+  });
+
+  it("keeps the first instances of the global order on the old revision with a partition", async () => {
+    const rollingUpdate = { partition: 3 };
+    await world.hub.apply(
+      CCS,
+      crossCluster("web", { updateStrategy: { type: "RollingUpdate", rollingUpdate } }),
+      MANAGER,
+    );
+    await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:4"), MANAGER);
+    await world.until("the last two are updated", async () => {
+      return (
+        Object.values(await images())
+          .flat()
+          .filter((pod) => pod.endsWith("web:4")).length === 2
+      );
+    });
+    expect(await images()).toEqual({
+      member1: ["web-0 web:3", "web-1 web:3"],
+      member2: ["web-100 web:3", "web-101 web:4"],
+      member3: ["web-200 web:4"],
+    });
+    await world.hub.apply(CCS, crossCluster("web"), MANAGER);
+    await world.until("all are updated", async () => {
+      return Object.values(await images())
+        .flat()
+        .every((pod) => pod.endsWith("web:4"));
+    });
+    await world.until("it is settled", settled(5));
+  });
+
+  it("grows in one cluster and renumbers nobody", async () => {
+    const before = await uids(world);
+    const clusters = [
+      { name: "member1", replicas: 3 },
+      { name: "member2", replicas: 2 },
+      { name: "member3", replicas: 1 },
+    ];
+    await world.hub.apply(CCS, crossCluster("web", { topology: { clusters } }), MANAGER);
+    await world.until("six instances are ready", settled(6));
+    const after = await uids(world);
+    expect(after).toMatchObject(before);
+    expect(Object.keys(after).sort()).toEqual([...Object.keys(before), "member1/web-2"].sort());
+  });
+
+  it("never ran what it was not granted", () => {
+    expect(observer.violations()).toEqual([]);
+    expect(observer.states).toBeGreaterThan(10);
+  });
+
+  it("is released on deletion, and nothing moves", async () => {
+    const before = await uids(world);
+    await world.hub.delete(CCS, { namespace: "default", name: "web" });
+    await world.until(
+      "the object is gone",
+      async () => (await world.hub.find(CCS, { namespace: "default", name: "web" })) === undefined,
+    );
+    expect(await uids(world)).toEqual(before);
+  });
+});
+
+async function uids(world: World): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [cluster, api] of world.stack.members) {
+    const list = await api.get<{ items: { metadata: { name: string; uid: string } }[] }>(
+      "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb",
+    );
+    for (const { metadata } of list?.items ?? []) found[`${cluster}/${metadata.name}`] = metadata.uid;
+  }
+  return found;
+}
