@@ -27,6 +27,32 @@ describe("kubectl create, replace and edit", () => {
     );
   });
 
+  it.each([
+    ["secret generic login --from-literal=user=ada", "secret/login", { data: { user: "YWRh" }, type: "Opaque" }],
+    ["serviceaccount robot", "serviceaccount/robot", {}],
+    ["deployment none --image=registry.example/none:1 --replicas=0", "deployment.apps/none", { spec: { replicas: 0 } }],
+    ["service clusterip front --tcp=80:8080", "service/front", { spec: { ports: [{ port: 80, targetPort: 8080 }] } }],
+    [
+      "job once --image=registry.example/once:1",
+      "job.batch/once",
+      { spec: { template: { spec: { restartPolicy: "Never" } } } },
+    ],
+    [
+      "role reader --verb=get --resource=pods",
+      "role.rbac.authorization.k8s.io/reader",
+      { rules: [{ resources: ["pods"] }] },
+    ],
+    [
+      "poddisruptionbudget two --selector=app=web --min-available=2",
+      "poddisruptionbudget.policy/two",
+      { spec: { minAvailable: 2 } },
+    ],
+    ["quota limits --hard=pods=3", "resourcequota/limits", { spec: { hard: { pods: "3" } } }],
+  ])("create %s", async (args, printed, expected) => {
+    expect(await cluster.kubectl(`create ${args} -n creating`)).toBe(`${printed} created\n`);
+    expect(await cluster.json(`get ${printed} -n creating`)).toMatchObject(expected);
+  });
+
   it("replaces an object, but not a newer one by an older", async () => {
     await cluster.kubectl("create configmap swap -n creating --from-literal=a=1");
     const old = await cluster.kubectl("get configmap swap -n creating -o yaml");

@@ -103,8 +103,8 @@ class RunningFront implements Front {
   readonly #secure: boolean;
   readonly #tokens: readonly BearerToken[];
   readonly #http: Server;
-  /** Aborting ends every watch; requests in flight are left to finish. */
-  readonly #watches = new AbortController();
+  /** Aborting them ends every watch; other requests in flight are left to finish. */
+  readonly #watches = new Set<AbortController>();
   /** A connection's certificate does not change, and reading it costs more than many a request. */
   readonly #certificates = new WeakMap<Socket, Authentication>();
   #port = 0;
@@ -163,7 +163,7 @@ class RunningFront implements Front {
     const closed = once(this.#http, "close");
     this.#http.close();
     this.#http.closeIdleConnections();
-    this.#watches.abort(new Error("the server is shutting down"));
+    for (const watch of this.#watches) watch.abort(new Error("the server is shutting down"));
     const patience = new AbortController();
     const cut = this.#clock.sleep(SHUTDOWN_GRACE_MS, patience.signal).then(
       () => this.#http.closeAllConnections(),
@@ -245,10 +245,9 @@ class RunningFront implements Front {
   /** Sends a watch as it comes. No more is asked of it than the client takes: what waits, waits in its bounded queue. */
   async #stream(request: ServerRequest, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
-    const end = () => gone.abort(new Error("the client is gone"));
-    response.on("close", end);
-    this.#watches.signal.addEventListener("abort", end, { once: true });
-    if (this.#watches.signal.aborted) end();
+    response.on("close", () => gone.abort(new Error("the client is gone")));
+    this.#watches.add(gone);
+    if (this.#closing) gone.abort(new Error("the server is shutting down"));
     try {
       const stream = await this.#backend.stream({ ...request, signal: gone.signal });
       response.writeHead(stream.status, stream.headers);
@@ -262,7 +261,7 @@ class RunningFront implements Front {
       if (!gone.signal.aborted) throw error;
       response.end();
     } finally {
-      this.#watches.signal.removeEventListener("abort", end);
+      this.#watches.delete(gone);
       gone.abort(new Error("the watch has ended"));
     }
   }
