@@ -40,6 +40,8 @@ export class Draft {
   views = new Map<ClusterName, ClusterView>();
   requeueAtMs: TimeMs | undefined;
   #order: ClusterName[] | undefined;
+  /** The topology may have changed since its newest version was made. */
+  #topologyStale = true;
 
   constructor(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs, identity: LedgerIdentity) {
     this.intent = intent;
@@ -78,6 +80,7 @@ export class Draft {
   addCluster(cluster: ClusterName, entry: ClusterEntry): void {
     this.ledger.clusters[cluster] = entry;
     this.#order = undefined;
+    this.#topologyStale = true;
     this.changes++;
   }
 
@@ -90,6 +93,8 @@ export class Draft {
     ) {
       this.ledger.clusters[cluster] = after;
       this.changes++;
+      if (after.instances !== before.instances || after.removedByLoss !== before.removedByLoss)
+        this.#topologyStale = true;
     }
     return after;
   }
@@ -119,6 +124,8 @@ export class Draft {
 
   /** [I7] The newest version, raised first if the topology changed since. */
   topologyVersion(): number {
+    if (!this.#topologyStale) return this.ledger.topologyVersion;
+    this.#topologyStale = false;
     const shape = currentShape(this.ledger, this.order);
     if (!sameShape(this.ledger.topologies[String(this.ledger.topologyVersion)], shape)) {
       this.set("topologyVersion", this.ledger.topologyVersion + 1);

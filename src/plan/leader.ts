@@ -46,7 +46,7 @@ export function mayLead(leader: Leader, cluster: ClusterName): boolean {
  * [L5] Whom the leader is asked to hand over to: the first instance, in global order, of another cluster that has completed
  * `revision` and is healthy; without one, of any healthy other cluster. Undefined: nobody.
  */
-export function transferTarget(draft: Draft, from: ClusterName, revision: string | null): string | undefined {
+function transferTarget(draft: Draft, from: ClusterName, revision: string | null): string | undefined {
   let fallback: string | undefined;
   for (const cluster of draft.order) {
     if (cluster === from || !viewIn(draft, cluster).healthy) continue;
@@ -64,52 +64,45 @@ export function transferTarget(draft: Draft, from: ClusterName, revision: string
   return fallback;
 }
 
-export type TransferState = "ask" | "waiting" | "over";
-
 /**
- * [L6] Whether the leader should be asked to move before this cluster's instances are taken down. `over`: it moved, it may
- * not be asked, nobody could take over, or it has been asked for long enough.
+ * [L6] Before ready instances of the leader's cluster are taken down, the leader is asked to move; the cluster gets the turn for
+ * it, on the content it has. Returns true while that is under way; false: it moved, it may not be asked, nobody could take
+ * over, or it has been asked for long enough.
  */
-export function transferState(
+export function movesLeaderFirst(
   draft: Draft,
   cluster: ClusterName,
   leader: Leader,
-  target: string | undefined,
-): TransferState {
+  revision: string | null,
+  why: string,
+): boolean {
   const { update } = draft.intent;
   const timeout = update.type === "RollingUpdate" ? update.leaderTransfer?.timeoutSeconds : undefined;
-  if (timeout === undefined || leader.kind !== "known" || leader.cluster !== cluster || target === undefined)
-    return "over";
-  const { step } = draft.entry(cluster);
-  if (step?.kind !== "transfer") return "ask";
-  const endsAtMs: TimeMs = step.sinceMs + timeout * SECOND_MS;
-  if (draft.nowMs >= endsAtMs) return "over";
-  draft.wakeAt(endsAtMs);
-  return "waiting";
-}
-
-/** [L6] Asks; the cluster gets the turn for it, on the content it has. */
-export function askForTransfer(draft: Draft, cluster: ClusterName, target: string, why: string): void {
-  const { grant } = draft.entry(cluster);
-  if (!grant) return;
-  draft.write(
-    cluster,
-    { ...grant, processor: true, transferLeaderTo: target },
-    {
-      kind: "transfer",
-      why: `${why}; first the leader is asked to move to ${target}`,
-      progress: draft.startStep("transfer", cluster),
-    },
-  );
-}
-
-export function waitForTransfer(draft: Draft, cluster: ClusterName): void {
+  if (timeout === undefined || leader.kind !== "known" || leader.cluster !== cluster) return false;
   const { grant, step } = draft.entry(cluster);
+  const target = transferTarget(draft, cluster, revision);
+  if (!grant || target === undefined) return false;
+  if (step?.kind !== "transfer") {
+    draft.write(
+      cluster,
+      { ...grant, processor: true, transferLeaderTo: target },
+      {
+        kind: "transfer",
+        why: `${why}; first the leader is asked to move to ${target}`,
+        progress: draft.startStep("transfer", cluster),
+      },
+    );
+    return true;
+  }
+  const endsAtMs: TimeMs = step.sinceMs + timeout * SECOND_MS;
+  if (draft.nowMs >= endsAtMs) return false;
+  draft.wakeAt(endsAtMs);
   draft.wait(
     "LeaderTransfer",
     cluster,
-    `the leader has been asked to move to ${grant?.transferLeaderTo ?? "another cluster"}`,
+    `the leader has been asked to move to ${grant.transferLeaderTo ?? target}`,
     "Wait; after leaderTransfer.timeoutSeconds the cluster is touched all the same.",
-    [{ object: cluster, field: "leader", value: "here", ...(step ? { sinceMs: step.sinceMs } : {}) }],
+    [{ object: cluster, field: "leader", value: "here", sinceMs: step.sinceMs }],
   );
+  return true;
 }

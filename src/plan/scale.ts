@@ -1,7 +1,7 @@
 import { type Desired, scheduledTotal } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import { instanceKey, localName, withState } from "./identity.ts";
-import { askForTransfer, mayLead, transferState, transferTarget, waitForTransfer } from "./leader.ts";
+import { mayLead, movesLeaderFirst } from "./leader.ts";
 import {
   addInstance,
   busyClusters,
@@ -193,16 +193,9 @@ function shrink(
   }
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
-  if (cost > 0 && leader.kind === "known" && leaderLeaves(turns, cluster)) {
-    const to = transferTarget(draft, cluster, draft.ledger.rollout?.to ?? draft.ledger.currentRevision);
-    const transfer = transferState(draft, cluster, leader, to);
-    if (transfer === "ask" && to !== undefined) {
-      askForTransfer(draft, cluster, to, "the leader's instance is to leave");
-      keep.add(cluster);
-      return "started";
-    }
-    if (transfer === "waiting") {
-      waitForTransfer(draft, cluster);
+  const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
+  if (cost > 0 && leaderLeaves(turns, cluster)) {
+    if (movesLeaderFirst(draft, cluster, leader, newest, "the leader's instance is to leave")) {
       keep.add(cluster);
       return "started";
     }

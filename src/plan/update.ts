@@ -1,14 +1,7 @@
 import { budgetEvidence, fitsBudget } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { hasMissedDeadline, isStuck } from "./failure.ts";
-import {
-  askForTransfer,
-  LEADER_UNKNOWN_PATIENCE_MS,
-  mayLead,
-  transferState,
-  transferTarget,
-  waitForTransfer,
-} from "./leader.ts";
+import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, movesLeaderFirst } from "./leader.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
 import type { Part } from "./share.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
@@ -79,13 +72,7 @@ export function startUpdates(
       if (step.cost > 0) blocked = true;
       continue;
     }
-    const target = step.cost > 0 || step.replacesReady ? transferTarget(draft, cluster, way.to) : undefined;
-    const transfer = transferState(draft, cluster, turns.leader, target);
-    if (transfer === "ask" && target !== undefined) {
-      askForTransfer(draft, cluster, target, whyNow(turns, part, way.why));
-      keep.add(cluster);
-    } else if (transfer === "waiting") {
-      waitForTransfer(draft, cluster);
+    if (step.replacesReady && movesLeaderFirst(draft, cluster, turns.leader, way.to, whyNow(turns, part, way.why))) {
       keep.add(cluster);
     } else {
       release(turns, part, way, step);
