@@ -102,10 +102,10 @@ export async function fanOut(): Promise<BenchRow> {
   let received = () => {};
   const watching = Array.from({ length: WATCHERS }, async () => {
     const { body } = await watchers.request({ method: "GET", path: `${MAPS}?watch=1&fieldSelector=metadata.name%3Dm` });
-    body.setEncoding("utf8");
+    // Closing the front at the end cuts them off.
     body.on("error", () => {});
-    body.on("data", (text: string) => {
-      for (const match of text.matchAll(/"n":"(\d+)"/g)) {
+    body.on("data", (chunk: Buffer) => {
+      for (const match of chunk.toString().matchAll(/"n":"(\d+)"/g)) {
         const change = Number(match[1]);
         latencies.push((performance.now() - begun) * 1000);
         seen[change] = (seen[change] ?? 0) + 1;

@@ -1,5 +1,4 @@
 import {
-  ApiextensionsV1Api,
   AppsV1Api,
   CoreV1Api,
   CustomObjectsApi,
@@ -10,7 +9,6 @@ import {
   Watch,
 } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { Cluster } from "./cluster.ts";
 import { GADGET_CRD } from "./manifests.ts";
 
@@ -138,7 +136,7 @@ describe("@kubernetes/client-node", () => {
   });
 
   it("works with custom kinds", async () => {
-    await config.makeApiClient(ApiextensionsV1Api).createCustomResourceDefinition({ body: parse(CRD) });
+    await cluster.kubectl("apply -f -", CRD);
     await cluster.kubectl("wait --for=condition=Established crd/devices.example.lockstep.dev --timeout=20s");
     const custom = config.makeApiClient(CustomObjectsApi);
     const kind = { group: "example.lockstep.dev", version: "v1alpha1", plural: "devices", namespace };
