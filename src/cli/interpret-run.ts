@@ -1,7 +1,6 @@
 /** What `lockstep interpret` does, apart from reading the command line. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { parse } from "yaml";
 import {
   type Arguments,
   type CaseResult,
@@ -9,12 +8,15 @@ import {
   FileProblem,
   Interpreter,
   loadCustomizations,
+  locateFailure,
   OPERATIONS,
   parseOperation,
   parseStatusItems,
   readYamlObjects,
+  readYamlValue,
   runSuite,
   type SourceFile,
+  type StatusItem,
   toYaml,
   yamlDiff,
 } from "../interpret/index.ts";
@@ -74,11 +76,9 @@ export function evaluateCommand(options: InterpretArguments, terminal: Terminal)
     }
     const evaluation = evaluate(interpreter, operation, readArguments(options));
     if (!evaluation.ok) {
-      const line = evaluation.failure?.line;
-      terminal.error(
-        `${filename}: ${operation}: ${evaluation.reason}${line === undefined ? "" : " (line of the script)"}`,
-      );
-      return 1;
+      const { reason, failure } = evaluation;
+      const where = failure && locateFailure(objects, operation, failure);
+      throw where ?? new FileProblem(filename, undefined, `${operation}: ${reason}`);
     }
     if (format === "json") terminal.out(JSON.stringify({ operation, ...evaluation.results }, null, 2));
     else for (const line of shown(evaluation.results, evaluation.before)) terminal.out(line);
@@ -103,10 +103,15 @@ function readArguments({ desired, observed, statusItems, replicas }: InterpretAr
     ...(desired !== undefined && { desired: readObject(desired) }),
     ...(observed !== undefined && { observed: readObject(observed) }),
     ...(statusItems !== undefined && {
-      statusItems: parseStatusItems(parse(readSource(statusItems).text) ?? [], statusItems),
+      statusItems: readItems(statusItems),
     }),
     ...(replicas !== undefined && { replicas: Number(replicas) }),
   };
+}
+
+function readItems(file: string): StatusItem[] {
+  const { path, text } = readSource(file);
+  return parseStatusItems(readYamlValue(path, text) ?? [], path);
 }
 
 function readObject(file: string): JsonObject {

@@ -114,7 +114,9 @@ describe("lockstep interpret", () => {
       operation: "InterpretHealth",
       observed: at("observed.yaml"),
     });
-    expect(failing.errors[0]).toMatch(/InterpretHealth: customization foo: line 2: no idea/);
+    expect(failing.errors[0]).toMatch(
+      /^\/fails.yaml:10: spec.customizations.healthInterpretation.luaScript: customization foo: line 2: no idea/,
+    );
     const cases: [Partial<InterpretArguments>, RegExp][] = [
       [{ operation: "Heal" }, /--operation: "Heal" is not known; use one of InterpretReplica/],
       [{ operation: "Prune", desired: at("desired.yaml") }, /only webhooks and native code pack/],
@@ -136,6 +138,18 @@ describe("lockstep interpret", () => {
       [
         { operation: "InterpretHealth", observed: at("observed.yaml"), output: "xml" },
         /--output: must be text or json/,
+      ],
+      [
+        { operation: "AggregateStatus", desired: at("desired.yaml"), statusItems: at("desired.yaml") },
+        /status items must be a list/,
+      ],
+      [
+        { operation: "AggregateStatus", desired: at("desired.yaml"), statusItems: write("no.yaml", "a: [") },
+        /no.yaml:1: is not YAML/,
+      ],
+      [
+        { filename: write("twice.yaml", `${customizations("return true")}---\n${customizations("return true")}`) },
+        /twice.yaml:\d+: "foo" is the name of an earlier one too/,
       ],
       [{ filename: at("desired.yaml") }, /desired.yaml:1: kind must be ResourceInterpreterCustomization/],
     ];

@@ -6,20 +6,22 @@ import {
   type CustomizationScript,
   parseCustomization,
 } from "./customization.ts";
-import { integerAt, valueAt } from "./fields.ts";
+import { valueAt } from "./fields.ts";
 import type { Operation } from "./operations.ts";
 import { hasErrors, type ObjectReport, type Problem } from "./problem.ts";
 
 interface Held {
   /** resourceVersion of the object that was parsed, to parse each version once. */
   read: string | undefined;
+  /** The version in force. */
   customization: Customization | undefined;
-  /** The last version without errors, while it is in force instead of the newest. */
+  /** What is wrong with the newest version by itself. */
   report: ObjectReport;
 }
 
 export class Customizations {
   #held = new Map<string, Held>();
+  #reports: ObjectReport[] = [];
   #byTarget = new Map<string, Map<Operation, CustomizationScript[]>>();
 
   /** Takes the whole list as it is now. Customizations that are gone are out of force. */
@@ -27,26 +29,10 @@ export class Customizations {
     const held = new Map<string, Held>();
     for (const object of objects) {
       const name = String(valueAt(object, "metadata", "name") ?? "");
-      held.set(name, this.#read(name, object, this.#held.get(name)));
+      held.set(name, readNewest(name, object, this.#held.get(name)));
     }
     this.#held = held;
     this.#merge();
-  }
-
-  #read(name: string, object: JsonObject, before: Held | undefined): Held {
-    const version = valueAt(object, "metadata", "resourceVersion");
-    const read = typeof version === "string" ? version : undefined;
-    if (before !== undefined && read !== undefined && before.read === read) {
-      return { ...before, report: { ...before.report, problems: before.report.problems.filter(isError) } };
-    }
-    const { customization, problems } = parseCustomization(object);
-    const generation = integerOrUndefined(object);
-    const report = { kind: CUSTOMIZATION_KIND, name, ...(generation !== undefined && { generation }), problems };
-    if (!hasErrors(problems)) return { read, customization, report: { ...report, inForce: "this" } };
-    const hasOld = before?.customization !== undefined && before.report.inForce !== "part";
-    return hasOld
-      ? { read, customization: before.customization, report: { ...report, inForce: "old" } }
-      : { read, customization, report: { ...report, inForce: "part" } };
   }
 
   /**
@@ -55,18 +41,26 @@ export class Customizations {
    */
   #merge(): void {
     this.#byTarget = new Map();
+    this.#reports = [];
     const byName = [...this.#held].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
     for (const [, { customization, report }] of byName) {
-      if (customization === undefined) continue;
-      const scripts = this.#byTarget.get(customization.target) ?? new Map<Operation, CustomizationScript[]>();
-      this.#byTarget.set(customization.target, scripts);
-      for (const [operation, script] of customization.scripts) {
-        const [first, ...others] = scripts.get(operation) ?? [];
-        if (first === undefined) scripts.set(operation, [script]);
-        else if (operation === "InterpretDependency") scripts.set(operation, [first, ...others, script]);
-        else report.problems.push(overshadowed(operation, first.source, customization.target));
-      }
+      const shadowed = customization === undefined ? [] : this.#add(customization);
+      this.#reports.push({ ...report, problems: [...report.problems, ...shadowed] });
     }
+  }
+
+  /** Returns what of it is not used because another has it already. */
+  #add({ target, scripts }: Customization): Problem[] {
+    const inForce = this.#byTarget.get(target) ?? new Map<Operation, CustomizationScript[]>();
+    this.#byTarget.set(target, inForce);
+    return [...scripts].flatMap(([operation, script]): Problem[] => {
+      const earlier = inForce.get(operation) ?? [];
+      const [first] = earlier;
+      if (first !== undefined && operation !== "InterpretDependency")
+        return [shadowed(operation, first.source, target)];
+      inForce.set(operation, [...earlier, script]);
+      return [];
+    });
   }
 
   /** The scripts in force, at most one except for dependencies. */
@@ -74,27 +68,31 @@ export class Customizations {
     return this.#byTarget.get(target)?.get(operation) ?? [];
   }
 
-  reports(): ObjectReport[] {
-    return [...this.#held.values()].map(({ report }) => report);
+  /** One for every object, by name. */
+  reports(): readonly ObjectReport[] {
+    return this.#reports;
   }
 }
 
-function overshadowed(operation: Operation, by: string, target: string): Problem {
+/** The newest version if it has no errors, else the last one that had none, else what can be used of the newest. */
+function readNewest(name: string, object: JsonObject, before: Held | undefined): Held {
+  const version = valueAt(object, "metadata", "resourceVersion");
+  const read = typeof version === "string" ? version : undefined;
+  if (before !== undefined && read !== undefined && before.read === read) return before;
+  const { customization, problems } = parseCustomization(object);
+  const generation = valueAt(object, "metadata", "generation");
+  const report = { kind: CUSTOMIZATION_KIND, name, ...(typeof generation === "number" && { generation }), problems };
+  if (!hasErrors(problems)) return { read, customization, report: { ...report, inForce: "this" } };
+  if (before?.customization !== undefined && before.report.inForce !== "part") {
+    return { read, customization: before.customization, report: { ...report, inForce: "old" } };
+  }
+  return { read, customization, report: { ...report, inForce: "part" } };
+}
+
+function shadowed(operation: Operation, by: string, target: string): Problem {
   return {
     severity: "warning",
     field: "spec.customizations",
     reason: `${operation} of ${target} is not used: customization ${by} has it too and its name sorts first; remove one`,
   };
-}
-
-function isError({ severity }: Problem): boolean {
-  return severity === "error";
-}
-
-function integerOrUndefined(object: JsonObject): number | undefined {
-  try {
-    return integerAt(object, "metadata", "generation");
-  } catch {
-    return undefined;
-  }
 }

@@ -7,8 +7,8 @@ export { BUNDLED } from "./bundled/generated.ts";
 export { parseStatusItems } from "./cases/case.ts";
 export { toYaml, yamlDiff } from "./cases/diff.ts";
 export { type Arguments, type Evaluation, evaluate } from "./cases/evaluate.ts";
-export { type CaseResult, loadCustomizations, runSuite, type SourceFile } from "./cases/suite.ts";
-export { FileProblem, readYamlObjects, type YamlObject } from "./cases/yaml.ts";
+export { type CaseResult, loadCustomizations, locateFailure, runSuite, type SourceFile } from "./cases/suite.ts";
+export { FileProblem, readYamlObjects, readYamlValue, type YamlObject } from "./cases/yaml.ts";
 export {
   CUSTOMIZATION_API_VERSION,
   CUSTOMIZATION_KIND,

@@ -1,6 +1,9 @@
 /** A customizations.yaml with its test files: every case, against the customizations of that file. */
 import { CUSTOMIZATION_KIND } from "../customization.ts";
 import type { Interpreter } from "../interpreter.ts";
+import { luaOperation } from "../lua-operations.ts";
+import type { Operation } from "../operations.ts";
+import type { Failed } from "../outcome.ts";
 import type { Problem } from "../problem.ts";
 import { BadAnswer } from "../results.ts";
 import { parseTestCase, type TestCase } from "./case.ts";
@@ -34,17 +37,36 @@ export function loadCustomizations(interpreter: Interpreter, { path, text }: Sou
       throw new FileProblem(path, lineOf(["kind"]), `kind must be ${CUSTOMIZATION_KIND}, found ${String(value.kind)}`);
     }
   }
-  interpreter.setCustomizations(objects.map(({ value }) => value));
   const names = objects.map(({ value }) => nameOf(value));
+  for (const [index, { value, lineOf }] of objects.entries()) {
+    if (names.indexOf(nameOf(value)) < index) {
+      throw new FileProblem(path, lineOf(["metadata", "name"]), `"${nameOf(value)}" is the name of an earlier one too`);
+    }
+  }
+  interpreter.setCustomizations(objects.map(({ value }) => value));
   for (const { name, problems } of interpreter.reports()) {
     const error = problems.find(({ severity }) => severity === "error");
-    const object = objects[names.indexOf(name)] ?? objects[0];
+    const object = objects[names.indexOf(name)];
     if (error !== undefined && object !== undefined) throw located(object, error);
   }
   return objects;
 }
 
-function located(object: YamlObject, { field, line, reason }: Problem): FileProblem {
+/** Where in the file the script failed, as far as the file shows it. */
+export function locateFailure(
+  objects: readonly YamlObject[],
+  operation: Operation,
+  failure: Failed,
+): FileProblem | undefined {
+  const object = objects.find(({ value }) => nameOf(value) === failure.source);
+  const rule = luaOperation(operation);
+  if (object === undefined || rule === undefined) return undefined;
+  const { line, reason } = failure;
+  const field = `spec.customizations.${rule.key}.luaScript`;
+  return located(object, { field, reason, ...(line !== undefined && { line }) });
+}
+
+function located(object: YamlObject, { field, line, reason }: Omit<Problem, "severity">): FileProblem {
   const path = field.split(".");
   const inScript = line === undefined ? undefined : object.lineInText(path, line);
   const note = line !== undefined && inScript === undefined ? `line ${line} of the script: ` : "";

@@ -37,13 +37,8 @@ export interface YamlObject {
 
 /** Every object of the file; those of a List one by one, empty documents left out. */
 export function readYamlObjects(file: string, text: string): YamlObject[] {
-  const { documents, lines } = parseLeniently(text);
+  const { documents, lines } = parseFile(file, text);
   return documents.flatMap((document): YamlObject[] => {
-    const [error] = document.errors;
-    if (error !== undefined) {
-      const reason = error.message.split("\n")[0]?.replace(/ at line.*$/, "") ?? "";
-      throw new FileProblem(file, error.linePos?.[0].line, `is not YAML: ${reason}`);
-    }
     const value: Json = document.toJS();
     if (value === null || value === undefined) return [];
     const at = (path: FieldPath) => lineOf(document, lines, path);
@@ -55,6 +50,20 @@ export function readYamlObjects(file: string, text: string): YamlObject[] {
       return yamlObject(file, item, document, lines, ["items", index]);
     });
   });
+}
+
+/** The first document, whatever it is; null for an empty file. */
+export function readYamlValue(file: string, text: string): Json {
+  const value: Json | undefined = parseFile(file, text).documents[0]?.toJS();
+  return value ?? null;
+}
+
+function parseFile(file: string, text: string): Parsed {
+  const parsed = parseLeniently(text);
+  const [error] = parsed.documents.flatMap((document) => document.errors);
+  if (error === undefined) return parsed;
+  const reason = error.message.split("\n")[0]?.replace(/ at line.*$/, "") ?? "";
+  throw new FileProblem(file, error.linePos?.[0].line, `is not YAML: ${reason}`);
 }
 
 interface Parsed {

@@ -262,7 +262,9 @@ class WebhookParser {
     const field = "clientConfig.url";
     const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
     if (url === undefined || url.protocol !== "https:" || url.hostname === "") {
-      return this.error(field, `must be like https://host:443/path, found ${describe(value)}`);
+      // Not the text itself: it may hold a password.
+      const found = url === undefined ? "something else" : `${url.protocol}//${url.host}`;
+      return this.error(field, `must be like https://host:443/path, found ${found}`);
     }
     if (url.username !== "" || url.password !== "") return this.error(field, "must not contain a user or password");
     if (url.search !== "" || url.hash !== "") return this.error(field, "must not contain a query or fragment");

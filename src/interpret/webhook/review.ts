@@ -106,7 +106,8 @@ function parseBody(body: string): Json {
   try {
     return JSON.parse(body);
   } catch {
-    throw new WebhookFailure("Malformed", `the body is not JSON: ${JSON.stringify(body.slice(0, 60))}`);
+    // Not the body itself: it may be the better part of a Secret.
+    throw new WebhookFailure("Malformed", `the body of ${body.length} characters is not JSON`);
   }
 }
 

@@ -78,6 +78,27 @@ describe("a webhook over TLS", () => {
     }
   });
 
+  test("behind a Service is held to the Service's name, wherever it is reached", async () => {
+    const named = await newCertificate(authority, [{ type: "dns", value: "reader.ops.svc" }]);
+    const server = await serve(named, answerFoo);
+    running.push(server.close);
+    const ask = async (servername: string) => {
+      const { interpreter } = bench({
+        transports: httpWebhookTransports,
+        clock: systemClock,
+        resolveService: () => ({ origin: `https://127.0.0.1:${server.port}`, servername }),
+      });
+      running.push(async () => interpreter.stop());
+      const caBundle = Buffer.from(authority.pem).toString("base64");
+      interpreter.setWebhooks([
+        exploring("e", { clientConfig: { service: { namespace: "ops", name: "reader" }, caBundle } }),
+      ]);
+      return interpreter.interpretNow("InterpretHealth", { object: foo("1", { status: { phase: "Running" } }) });
+    };
+    expect(await ask("reader.ops.svc")).toMatchObject({ state: "known", value: true });
+    expect(await ask("other.ops.svc")).toMatchObject({ state: "failed", code: "Unreachable" });
+  });
+
   test("that redirects, fails or talks nonsense ends with the reason", async () => {
     const redirect: RequestListener = (_, response) =>
       response.writeHead(302, { location: "https://elsewhere.test" }).end();

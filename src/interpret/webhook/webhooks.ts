@@ -2,13 +2,16 @@
 import type { JsonObject } from "../../runtime/index.ts";
 import { valueAt } from "../fields.ts";
 import type { Operation } from "../operations.ts";
-import { hasErrors, type ObjectReport } from "../problem.ts";
+import { hasErrors, type ObjectReport, type Problem } from "../problem.ts";
 import { parseConfiguration, type ServiceResolver, type Webhook } from "./configuration.ts";
 import { firstMatching, type Matched, overlap } from "./matching.ts";
 
 interface Held {
+  /** resourceVersion of the object that was parsed, to parse each version once. */
   read: string | undefined;
+  /** The version in force. */
   webhooks: Webhook[];
+  /** What is wrong with the newest version by itself. */
   report: ObjectReport;
 }
 
@@ -16,6 +19,7 @@ export class Webhooks {
   readonly #resolveService: ServiceResolver;
   readonly #now: () => number;
   #held = new Map<string, Held>();
+  #reports: ObjectReport[] = [];
   #inForce: Webhook[] = [];
 
   constructor(resolveService: ServiceResolver, now: () => number) {
@@ -28,20 +32,21 @@ export class Webhooks {
     const held = new Map<string, Held>();
     for (const object of objects) {
       const key = `${String(object.kind)}/${String(valueAt(object, "metadata", "name") ?? "")}`;
-      held.set(key, this.#read(object, this.#held.get(key)));
+      held.set(key, this.#readNewest(object, this.#held.get(key)));
     }
     this.#held = held;
     this.#inForce = [...held.values()].flatMap(({ webhooks }) => webhooks).sort(byId);
-    this.#reportOverlaps();
+    this.#reports = [...held.values()].map(({ webhooks, report }) => ({
+      ...report,
+      problems: [...report.problems, ...webhooks.flatMap((webhook) => this.#overlapsOf(webhook))],
+    }));
   }
 
-  #read(object: JsonObject, before: Held | undefined): Held {
+  /** The newest version if it has no errors, else the last one that had none, else what can be used of the newest. */
+  #readNewest(object: JsonObject, before: Held | undefined): Held {
     const version = valueAt(object, "metadata", "resourceVersion");
     const read = typeof version === "string" ? version : undefined;
-    if (before !== undefined && read !== undefined && before.read === read) {
-      const problems = before.report.problems.filter(({ reason }) => !reason.startsWith(OVERLAP));
-      return { ...before, report: { ...before.report, problems } };
-    }
+    if (before !== undefined && read !== undefined && before.read === read) return before;
     const { webhooks, problems } = parseConfiguration(object, this.#resolveService, this.#now());
     const generation = valueAt(object, "metadata", "generation");
     const report = {
@@ -57,21 +62,15 @@ export class Webhooks {
     return { read, webhooks, report: { ...report, inForce: "part" } };
   }
 
-  #reportOverlaps(): void {
-    for (const { webhooks, report } of this.#held.values()) {
-      for (const webhook of webhooks) {
-        for (const other of this.#inForce) {
-          if (other === webhook) break;
-          const operations = overlap(other, webhook);
-          if (operations.length === 0) continue;
-          report.problems.push({
-            severity: "warning",
-            field: "webhooks",
-            reason: `${OVERLAP} of ${webhook.id} and ${other.id} overlap for ${operations.join(", ")}: only ${other.id} is called, because it sorts first`,
-          });
-        }
-      }
-    }
+  /** Said on the one that loses. */
+  #overlapsOf(webhook: Webhook): Problem[] {
+    const earlier = this.#inForce.slice(0, this.#inForce.indexOf(webhook));
+    return earlier.flatMap((other): Problem[] => {
+      const operations = overlap(other, webhook).join(", ");
+      if (operations === "") return [];
+      const reason = `the rules of ${webhook.id} and ${other.id} overlap for ${operations}: only ${other.id} is called, because it sorts first`;
+      return [{ severity: "warning", field: "webhooks", reason }];
+    });
   }
 
   get inForce(): readonly Webhook[] {
@@ -82,12 +81,11 @@ export class Webhooks {
     return firstMatching(this.#inForce, operation, object);
   }
 
-  reports(): ObjectReport[] {
-    return [...this.#held.values()].map(({ report }) => report);
+  /** One for every object. */
+  reports(): readonly ObjectReport[] {
+    return this.#reports;
   }
 }
-
-const OVERLAP = "the rules";
 
 function byId(a: Webhook, b: Webhook): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
