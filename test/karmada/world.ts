@@ -126,7 +126,9 @@ export class PodRecorder {
       if (type === "DELETED") this.#ready.delete(key);
       else this.#note(key, isReady(object as unknown as KubeObject));
       const ready = [...this.#ready.values()].filter(Boolean).length;
-      this.timeline.push(`${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`);
+      this.timeline.push(
+        `${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`,
+      );
       this.worst = Math.max(this.worst, this.#expected - ready);
     }
   }

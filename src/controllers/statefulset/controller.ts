@@ -276,7 +276,10 @@ export class StatefulsetController {
     if (JSON.stringify(session.stored.ledger) !== JSON.stringify(result.ledger)) {
       session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
     }
-    const outstanding = grantsOutstanding(result.grants, engine.dispatched(app), app);
+    // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone.
+    const leaving = new Set(result.actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
+    const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster));
+    const outstanding = grantsOutstanding(staying, engine.dispatched(app), app);
     const actContext: ActContext = {
       engine,
       app,
@@ -297,7 +300,7 @@ export class StatefulsetController {
       session.stamped = true;
     }
     // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
-    const still = grantsOutstanding(result.grants, engine.dispatched(app), app);
+    const still = grantsOutstanding(staying, engine.dispatched(app), app);
     const done = await act(actContext, still, result.actions, clusters);
     return { act: actContext, ...done };
   }
@@ -525,7 +528,9 @@ export class StatefulsetController {
     clusters: ReadonlyMap<string, EngineCluster>,
   ): Promise<void> {
     if (!session.stamped) return;
+    const leaving = new Set(result.actions.map(({ cluster }) => cluster));
     for (const grant of result.grants) {
+      if (leaving.has(grant.cluster)) continue;
       const entry = result.ledger.clusters[grant.cluster];
       const usesOne = entry?.done && (entry.baseRevision === null || entry.baseRevision === grant.revision);
       if (usesOne) await removeLeftovers(context, grant, clusters.get(grant.cluster));
