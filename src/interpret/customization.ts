@@ -106,11 +106,37 @@ export function compileScript(text: string, operation: LuaOperation, source: str
   if (text.length > MAX_SCRIPT_CHARACTERS) return broken(`is longer than ${MAX_SCRIPT_CHARACTERS} characters`);
   try {
     const script = LuaScript.compile(text, { name: `${source}: ${key}` });
-    if (!script.has(functionName)) return broken(`does not define ${functionName}; write ${signature}`);
+    if (!isDefined(script, functionName)) return broken(`does not define ${functionName}; write ${signature}`);
     return { source, version, script };
   } catch (error) {
     if (error instanceof LuaSyntaxError || error instanceof LuaRuntimeError) return broken(error.reason, error.line);
     if (error instanceof LuaLimitError) return broken(error.message, error.line);
     throw error;
   }
+}
+
+/** No script can define a global of this name, so that calling it runs the script's own lines and nothing else. */
+const NOTHING = "\0";
+
+/** Throws what the script's own lines throw. The engine's check runs them without a clock, which they may ask. */
+function isDefined(script: LuaScript, functionName: string): boolean {
+  if (script.has(functionName)) return true;
+  const loading = failureOfCalling(script, NOTHING);
+  if (loading !== undefined && !isNotFound(loading, NOTHING)) throw loading;
+  const calling = failureOfCalling(script, functionName);
+  return calling === undefined || !isNotFound(calling, functionName);
+}
+
+function failureOfCalling(script: LuaScript, functionName: string): LuaRuntimeError | undefined {
+  try {
+    script.call(functionName, [], { clock: { now: () => 0 } });
+    return undefined;
+  } catch (error) {
+    if (error instanceof LuaRuntimeError) return error;
+    throw error;
+  }
+}
+
+function isNotFound({ reason }: LuaRuntimeError, functionName: string): boolean {
+  return reason === `not found function ${functionName}` || reason.startsWith(`${functionName} is not a function`);
 }

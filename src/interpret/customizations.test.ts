@@ -136,6 +136,20 @@ describe("a customization that does not compile", () => {
     ]);
   });
 
+  test("a script that fails as it is loaded says where; one that asks for the time is fine", () => {
+    const { interpreter } = bench();
+    interpreter.setCustomizations([
+      customization("a", FOO, {
+        healthInterpretation: "local started = os.time()\nfunction InterpretHealth(o) return o.status.at < started end",
+        retention: "local x = nil\nlocal y = x.z\nfunction Retain(d) return d end",
+      }),
+    ]);
+    expect(interpreter.reports()[0]?.problems).toEqual([
+      expect.objectContaining({ field: "spec.customizations.retention.luaScript", line: 2 }),
+    ]);
+    expect(known(interpreter.interpret("InterpretHealth", { object: foo("1", { status: { at: 1 } }) }))).toBe(true);
+  });
+
   test("a key that is not known is pointed out, and the rest is used", () => {
     const { interpreter } = bench();
     const typo = customization("a", FOO, { ...health("true"), healthInterpretaton: "x" }, { resourceVersion: "1" });
