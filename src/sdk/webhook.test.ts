@@ -66,6 +66,22 @@ describe("a webhook written with the SDK", () => {
     expect(await interpreter.interpretNow("InterpretDependency", { object })).toMatchObject({ value: [{ name: "s" }] });
   });
 
+  test("takes the kind's own type, and a field set to undefined for one left out", async () => {
+    interface Foo {
+      spec?: { shard?: number | undefined };
+    }
+    const webhook = createInterpreterWebhook<{ "foo.example.com/*/Foo": Foo }>({
+      "foo.example.com/*/Foo": { ExploreRetaining: ({ desired }) => ({ ...desired, spec: { shard: undefined } }) },
+    });
+    const request = { uid: "1", operation: "Retain", kind: { group: "foo.example.com", version: "v1", kind: "Foo" } };
+    const review = { apiVersion: "config.karmada.io/v1alpha1", kind: "ResourceInterpreterContext" };
+    const { body } = await webhook.handle(
+      JSON.stringify({ ...review, request: { ...request, object: { spec: { shard: 1 } } } }),
+    );
+    const { patch } = JSON.parse(body).response;
+    expect(JSON.parse(Buffer.from(patch, "base64").toString())).toEqual([{ op: "remove", path: "/spec/shard" }]);
+  });
+
   test("answers components in Karmada's protocol", async () => {
     const interpreter = interpreterFor(everything, interpreting);
     expect(await interpreter.interpretNow("InterpretComponent", { object: foo() })).toMatchObject({

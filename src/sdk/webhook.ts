@@ -20,21 +20,21 @@ export interface StatusItem {
 type Answer<T> = T | Promise<T>;
 
 /**
- * What one kind's webhook answers, under the proposal's names. Handlers that change the object return the changed one
- * (a copy or the given one, which is theirs): the patch is computed.
+ * What one kind's webhook answers, under the proposal's names. `T` is the kind as its CRD describes it. Handlers that
+ * change the object return the changed one (a copy or the given one, which is theirs): the patch is computed.
  */
-export interface KindHandlers {
-  ExploreReplica?(input: { object: JsonObject }): Answer<{ replicas: number; requirements?: JsonObject }>;
-  ExploreReplicaRevising?(input: { object: JsonObject; replicas: number }): Answer<JsonObject>;
-  ExploreStatus?(input: { object: JsonObject }): Answer<Json>;
-  ExplorePacking?(input: { object: JsonObject }): Answer<JsonObject>;
+export interface KindHandlers<T extends object = JsonObject> {
+  ExploreReplica?(input: { object: T }): Answer<{ replicas: number; requirements?: JsonObject }>;
+  ExploreReplicaRevising?(input: { object: T; replicas: number }): Answer<T>;
+  ExploreStatus?(input: { object: T }): Answer<Json | object>;
+  ExplorePacking?(input: { object: T }): Answer<T>;
   /** `observed` is undefined when the caller keeps to the letter of the proposal, which does not send it. */
-  ExploreRetaining?(input: { desired: JsonObject; observed: JsonObject | undefined }): Answer<JsonObject>;
-  ExploreStatusAggregating?(input: { object: JsonObject; items: StatusItem[] }): Answer<JsonObject>;
-  ExploreHealthy?(input: { object: JsonObject }): Answer<boolean>;
-  ExploreDependencies?(input: { object: JsonObject }): Answer<DependencyReference[]>;
+  ExploreRetaining?(input: { desired: T; observed: T | undefined }): Answer<T>;
+  ExploreStatusAggregating?(input: { object: T; items: StatusItem[] }): Answer<T>;
+  ExploreHealthy?(input: { object: T }): Answer<boolean>;
+  ExploreDependencies?(input: { object: T }): Answer<DependencyReference[]>;
   /** Only ResourceInterpreterContext has it. */
-  InterpretComponent?(input: { object: JsonObject }): Answer<JsonObject[]>;
+  InterpretComponent?(input: { object: T }): Answer<JsonObject[]>;
 }
 
 export interface WebhookAnswer {
@@ -89,15 +89,22 @@ class BadRequest extends Error {
   }
 }
 
-/** A webhook for the kinds given as `group/version/Kind`, `version/Kind` in the core group; version `*` stands for any. */
-export function createInterpreterWebhook(kinds: Readonly<Record<string, KindHandlers>>): InterpreterWebhook {
+/**
+ * A webhook for the kinds given as `group/version/Kind`, `version/Kind` in the core group; version `*` stands for any.
+ * The type argument says what each kind looks like; without it objects are plain JSON.
+ */
+export function createInterpreterWebhook<
+  Kinds extends { readonly [kind: string]: object } = Record<string, JsonObject>,
+>(kinds: { readonly [K in keyof Kinds]: KindHandlers<Kinds[K]> }): InterpreterWebhook {
+  // What a kind looks like is the CRD's promise, which its API server keeps: the one place where it is taken for true.
+  const handlers = new Map(Object.entries(kinds as Readonly<Record<string, KindHandlers>>));
   return {
     async handle(body) {
       let request: Request | undefined;
       try {
         request = parseRequest(body);
-        const handlers = handlersFor(kinds, request);
-        return answer(200, request, { successful: true, ...(await respond(handlers, request)) });
+        const response = await respond(handlersFor(handlers, request), request);
+        return answer(200, request, { successful: true, ...response });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         const code = error instanceof BadRequest ? error.status : 500;
@@ -181,12 +188,11 @@ function parseItems(value: Json | undefined): StatusItem[] {
   });
 }
 
-function handlersFor(kinds: Readonly<Record<string, KindHandlers>>, request: Request): KindHandlers {
+function handlersFor(kinds: ReadonlyMap<string, KindHandlers>, request: Request): KindHandlers {
   const { group, version, objectKind } = request;
   const prefix = group === "" ? "" : `${group}/`;
-  for (const key of [`${prefix}${version}/${objectKind}`, `${prefix}*/${objectKind}`]) {
-    if (Object.hasOwn(kinds, key)) return kinds[key] ?? {};
-  }
+  const handlers = kinds.get(`${prefix}${version}/${objectKind}`) ?? kinds.get(`${prefix}*/${objectKind}`);
+  if (handlers !== undefined) return handlers;
   throw new BadRequest(404, `${prefix}${version} ${objectKind} is not interpreted here`);
 }
 
@@ -194,9 +200,9 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
   const { object, protocol, operation } = request;
   const missing = () =>
     new BadRequest(404, `${request.operationName} of ${request.objectKind} is not interpreted here`);
-  const patch = async (changed: Answer<JsonObject>) => patchFrom(JSON.parse(original), await changed);
   // Handlers may change what they are given; the patch starts from what was sent.
   const original = JSON.stringify(object);
+  const patch = async (changed: Answer<JsonObject>) => patchFrom(original, await changed);
   switch (operation) {
     case "ExploreReplica": {
       if (!handlers.ExploreReplica) throw missing();
@@ -209,7 +215,7 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
       return patch(handlers.ExploreReplicaRevising({ object, replicas: request.replicas }));
     case "ExploreStatus": {
       if (!handlers.ExploreStatus) throw missing();
-      const status = await handlers.ExploreStatus({ object });
+      const status: Json = JSON.parse(JSON.stringify(await handlers.ExploreStatus({ object })));
       return protocol === "explore" ? { status } : { rawStatus: status };
     }
     case "ExplorePacking":
@@ -235,9 +241,9 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
   }
 }
 
-/** No difference, no patch. */
-function patchFrom(before: JsonObject, after: JsonObject): JsonObject {
-  const operations = jsonpatch.compare(before, after);
+/** No difference, no patch. Through text, so that fields set to undefined count as left out. */
+function patchFrom(before: string, after: JsonObject): JsonObject {
+  const operations = jsonpatch.compare(JSON.parse(before), JSON.parse(JSON.stringify(after)));
   if (operations.length === 0) return {};
   return { patch: Buffer.from(JSON.stringify(operations)).toString("base64"), patchType: "JSONPatch" };
 }
