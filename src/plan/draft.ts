@@ -159,6 +159,7 @@ export class Draft {
       grant,
       epoch,
       turn: grant.processor ? "held" : before.turn === "none" && !step.verifyAgain ? "none" : "returning",
+      writtenAtMs: this.nowMs,
       ackedAtMs: null,
       openSinceMs: null,
       done: verified,

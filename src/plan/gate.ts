@@ -238,7 +238,8 @@ export function driftOf(grant: Grant, { live }: PresentObservation): Evidence[] 
   };
   compare("revision", live.revision, grant.revision);
   compare("processor", live.processor, grant.processor);
-  compare("partition", live.partition, grant.partition);
+  // A member without a partition carries none.
+  compare("partition", live.partition ?? 0, grant.partition);
   compare("topology-version", live.topologyVersion, grant.topologyVersion);
   compare("transfer-leader-to", live.transferLeaderTo, grant.transferLeaderTo);
   if (live.replicas !== undefined) compare("spec.replicas", live.replicas, grant.replicas);

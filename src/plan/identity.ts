@@ -23,6 +23,7 @@ export function newEntry(index: number, clusterId: string, start: number): Clust
     baseRevision: null,
     epoch: 0,
     turn: "none",
+    writtenAtMs: 0,
     ackedAtMs: null,
     openSinceMs: null,
     done: false,

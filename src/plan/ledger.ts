@@ -93,6 +93,7 @@ const entry: Decoder<ClusterEntry> = fields<ClusterEntry>({
   baseRevision: nullable(text),
   epoch: count,
   turn: oneOf("none", "held", "returning"),
+  writtenAtMs: number,
   ackedAtMs: nullable(number),
   openSinceMs: nullable(number),
   done: flag,
@@ -152,7 +153,10 @@ const found: Decoder<FoundGrant> = fields<FoundGrant>({
   clusterId: text,
   instances: list(instance),
   baseRevision: nullable(text),
+  writtenAtMs: number,
   currentRevision: nullable(text),
+  override: nullable(override),
+  undoHeard: nullable(text),
   identity,
   nextIndex: count,
   nextOrdinal: count,
@@ -193,7 +197,10 @@ export function foundGrantOf(from: Ledger, cluster: ClusterName): FoundGrant | u
     clusterId: held.clusterId,
     instances: held.instances,
     baseRevision: held.baseRevision,
+    writtenAtMs: held.writtenAtMs,
     currentRevision: from.currentRevision,
+    override: from.override,
+    undoHeard: from.undoHeard,
     identity: from.identity,
     nextIndex: from.nextIndex,
     nextOrdinal: from.nextOrdinal,
@@ -203,7 +210,7 @@ export function foundGrantOf(from: Ledger, cluster: ClusterName): FoundGrant | u
 
 /**
  * [I9] The ledger from what the dispatch objects say. Nothing is taken as done or acknowledged: every gate is passed again
- * on evidence. Ordinals below the highest seen are not given anew, and timers start over.
+ * on evidence, timers start over, and no cluster shrinks without a person's word until the schedule has wanted all of it.
  */
 export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
   const first = grants[0];
@@ -212,7 +219,8 @@ export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
   const topologies: Record<string, Readonly<Record<ClusterName, string>>> = {};
   let nextIndex = 0;
   let nextOrdinal = 0;
-  let newest = first;
+  let topologyVersion = 0;
+  let youngest = first;
   for (const each of grants) {
     const { grant: held, index, instances } = each;
     clusters[held.cluster] = {
@@ -222,12 +230,15 @@ export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
       baseRevision: each.baseRevision,
       epoch: held.epoch,
       turn: held.processor ? "held" : "returning",
+      writtenAtMs: each.writtenAtMs,
       highWater: instances.length,
+      returned: true,
     };
     topologies[String(held.topologyVersion)] = each.topology;
     nextIndex = Math.max(nextIndex, each.nextIndex, index + 1);
     nextOrdinal = Math.max(nextOrdinal, each.nextOrdinal);
-    if (held.topologyVersion > newest.grant.topologyVersion) newest = each;
+    topologyVersion = Math.max(topologyVersion, held.topologyVersion);
+    if (each.writtenAtMs > youngest.writtenAtMs) youngest = each;
   }
   return {
     ...emptyLedger(),
@@ -235,8 +246,10 @@ export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
     clusters,
     nextIndex,
     nextOrdinal,
-    topologyVersion: newest.grant.topologyVersion,
+    topologyVersion,
     topologies,
-    currentRevision: newest.currentRevision,
+    currentRevision: youngest.currentRevision,
+    override: youngest.override,
+    undoHeard: youngest.undoHeard,
   };
 }

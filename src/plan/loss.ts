@@ -47,18 +47,24 @@ function awaySince(draft: Draft, cluster: ClusterName): TimeMs {
 }
 
 function isLost(draft: Draft, cluster: ClusterName, awaySinceMs: TimeMs): boolean {
-  if (draft.intent.requests.confirmedLost.includes(cluster)) return true;
+  if (isConfirmedLost(draft, cluster)) return true;
   if (draft.intent.fleet[cluster]?.state === "Gone") return true;
   const lostAtMs = awaySinceMs + draft.intent.failover.afterSeconds * SECOND_MS;
   draft.wakeAt(lostAtMs);
   return draft.nowMs >= lostAtMs;
 }
 
+/** [C1] A person's word counts only where the fleet agrees; a snapshot that has not arrived yet is no loss. */
+function isConfirmedLost(draft: Draft, cluster: ClusterName): boolean {
+  const fact = Object.hasOwn(draft.intent.fleet, cluster) ? draft.intent.fleet[cluster] : undefined;
+  return fact !== undefined && fact.state !== "Ready" && draft.intent.requests.confirmedLost.includes(cluster);
+}
+
 /** [C4] Its instances stop voting on evidence only: the application's own list, or a person's word. */
 function noteRemoved(draft: Draft, cluster: ClusterName): void {
   const entry = draft.entry(cluster);
   if (entry.removedByLoss || entry.instances.length === 0) return;
-  const confirmed = draft.intent.requests.confirmedLost.includes(cluster);
+  const confirmed = isConfirmedLost(draft, cluster);
   if (confirmed || applicationRemoved(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: true });
 }
 

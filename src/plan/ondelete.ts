@@ -1,5 +1,6 @@
 import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
+import { noteFirstCompletion } from "./rollout.ts";
 import type { Target } from "./target.ts";
 import { viewIn } from "./view.ts";
 
@@ -47,6 +48,5 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
     );
   }
   draft.set("rollout", null);
-  if (allUpdated && draft.order.some((cluster) => draft.entry(cluster).grant !== null))
-    draft.set("currentRevision", to);
+  if (allUpdated) noteFirstCompletion(draft, to, desired);
 }

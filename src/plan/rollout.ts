@@ -2,7 +2,7 @@ import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import type { Leader } from "./leader.ts";
 import type { Tally } from "./quorum.ts";
-import { type Part, partsOf } from "./share.ts";
+import { needsTurn, type Part, partsOf } from "./share.ts";
 import type { Target } from "./target.ts";
 import type { ClusterName, RollingUpdate, Rollout } from "./types.ts";
 import { advanceWaves, allWaves, waveIndex } from "./waves.ts";
@@ -84,12 +84,12 @@ function hasOutdated(draft: Draft, to: string, desired: Desired | undefined): bo
     const { grant, instances, removedByLoss, lostAtMs } = draft.entry(cluster);
     if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null || isDraining(desired, cluster))
       return false;
-    return grant.revision !== to || grant.onDelete || grant.partition > 0;
+    return grant.revision !== to || grant.onDelete || grant.partition > 0 || needsTurn(draft, cluster);
   });
 }
 
 /** [D6] The first deployment is complete when all of it is in place: from then on there is something to go back to. */
-function noteFirstCompletion(draft: Draft, to: string, desired: Desired | undefined): void {
+export function noteFirstCompletion(draft: Draft, to: string, desired: Desired | undefined): void {
   if (draft.ledger.currentRevision === to || !desired) return;
   let granted = 0;
   for (const cluster of draft.order) {

@@ -7,6 +7,7 @@ import {
   busyClusters,
   canHost,
   heldCount,
+  isInterrupted,
   memberTotal,
   newcomerRevision,
   nextOrdinal,
@@ -16,6 +17,7 @@ import {
   turnElsewhere,
 } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
+import { needsTurn } from "./share.ts";
 import type { ClusterName } from "./types.ts";
 import type { UpdateLimits } from "./update.ts";
 import { viewIn } from "./view.ts";
@@ -36,6 +38,11 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
   const keep = new Set<ClusterName>();
   cancelJoins(turns, desired);
   let membershipFirst = false;
+  for (const cluster of draft.order) {
+    const outcome = takeUp(turns, cluster, atOnce);
+    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome !== "nothing" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
+  }
   for (const cluster of draft.order) {
     const outcome = grow(turns, desired, rollout, cluster, atOnce, facts);
     if (outcome === "waitsForTurn") membershipFirst = true;
@@ -85,6 +92,33 @@ function gather(draft: Draft, desired: Desired, rollout: RolloutView | null): Fa
 }
 
 type Outcome = "nothing" | "started" | "waitsForTurn";
+
+/** [C9] Gives the turn for an interrupted membership change again, on the content that was granted. */
+function takeUp({ draft, tally }: Turns, cluster: ClusterName, atOnce: boolean): Outcome {
+  const entry = draft.entry(cluster);
+  if (!entry.grant || !isInterrupted(entry) || viewIn(draft, cluster).reach !== "ready" || !needsTurn(draft, cluster))
+    return "nothing";
+  const leaves = entry.instances.some(({ state }) => state === "leaving");
+  const other = turnElsewhere(draft, cluster);
+  if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
+  if (leaves && !tally.keepsMajority(viewIn(draft, cluster).ready > 0 ? 1 : 0, tally.pendingElsewhere(cluster))) {
+    draft.wait(
+      "QuorumAtRisk",
+      cluster,
+      `the removal that was interrupted may leave ${tally.ready - 1} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      "Bring the instances that are not ready back first.",
+      tally.evidence(),
+    );
+    return "nothing";
+  }
+  const kind = leaves ? "shrink" : "grow";
+  draft.write(
+    cluster,
+    { ...entry.grant, processor: true },
+    { kind, why: "it was interrupted and is taken up again", progress: draft.startStep(kind, cluster) },
+  );
+  return "started";
+}
 
 function grow(
   turns: Turns,

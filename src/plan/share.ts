@@ -1,5 +1,5 @@
 import type { Draft } from "./draft.ts";
-import type { ClusterEntry, ClusterName, RevisionId, Rollout } from "./types.ts";
+import type { ClusterName, RevisionId, Rollout } from "./types.ts";
 import { viewIn } from "./view.ts";
 
 /**
@@ -56,17 +56,30 @@ export function partsOf(
     const wanted = shares.get(cluster) ?? 0;
     // [U5] Without a member partition the cluster is indivisible: if one of its instances stays old, all do.
     const share = wanted > 0 && !draft.intent.workload.hasPartition ? entry.instances.length : wanted;
-    const state = stateOf(entry, rollout.to, share);
+    const state = stateOf(draft, cluster, rollout.to, share);
     const on = entry.grant.revision === rollout.to && !entry.grant.onDelete;
     parts.push({ cluster, state, share, released: on ? entry.grant.replicas - entry.grant.partition : 0 });
   }
   return parts;
 }
 
-function stateOf(entry: ClusterEntry, to: RevisionId, share: number): UpdateState {
-  const { grant, done, turn } = entry;
+function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: number): UpdateState {
+  const { grant, done, turn } = draft.entry(cluster);
   if (!grant) return "kept";
   if (grant.revision !== to || grant.onDelete) return share >= grant.replicas && !grant.onDelete ? "kept" : "due";
-  if (!done) return turn === "none" ? "due" : "working";
+  if (!done) return turn === "none" && needsTurn(draft, cluster) ? "due" : "working";
   return grant.partition <= share ? "complete" : "due";
+}
+
+/**
+ * [C9] Without a turn, and not finished: does somebody have to act, or is an instance merely not ready yet? What the snapshot
+ * does not say counts as something to do.
+ */
+export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
+  const { grant, done, turn } = draft.entry(cluster);
+  const { present } = viewIn(draft, cluster);
+  if (!grant || done || turn !== "none" || !present || present.live.epoch !== grant.epoch) return false;
+  const wanted = grant.onDelete ? 0 : grant.replicas - grant.partition;
+  const updated = present.counts.updated ?? present.report?.updated ?? -1;
+  return updated < wanted || (present.counts.replicas ?? -1) !== grant.replicas;
 }

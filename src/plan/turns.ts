@@ -3,6 +3,9 @@ import { withoutTurn } from "./loss.ts";
 import type { ClusterName, Grant } from "./types.ts";
 import { localOrdinal, viewIn } from "./view.ts";
 
+/** [I7] How long one cluster that does not take delivery holds the topology back from the others. */
+const SWEEP_PATIENCE_MS = 60_000;
+
 /** [G7] A finished turn is taken away by a write; it counts until the cluster has acknowledged it. */
 export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void {
   for (const cluster of draft.order) {
@@ -55,9 +58,14 @@ export function sweepTopology(draft: Draft): void {
   const version = draft.topologyVersion();
   let next: Grant | undefined;
   for (const cluster of draft.order) {
-    const { grant, turn, ackedAtMs, removedByLoss } = draft.entry(cluster);
+    const { grant, turn, ackedAtMs, removedByLoss, writtenAtMs } = draft.entry(cluster);
     if (!grant || turn !== "none" || removedByLoss || viewIn(draft, cluster).reach !== "ready") continue;
-    if (ackedAtMs === null) return;
+    if (ackedAtMs === null) {
+      const patientUntilMs = writtenAtMs + SWEEP_PATIENCE_MS;
+      if (draft.nowMs >= patientUntilMs) continue;
+      draft.wakeAt(patientUntilMs);
+      return;
+    }
     if (grant.replicas > 0 && grant.topologyVersion < (next?.topologyVersion ?? version)) next = grant;
   }
   if (next) draft.write(next.cluster, next, { kind: "topology", why: `topology version ${version}` });

@@ -341,6 +341,8 @@ export interface ClusterEntry {
   /** The highest epoch ever given here; survives a drain, so that epochs never repeat. */
   readonly epoch: number;
   readonly turn: Turn;
+  /** When the grant was written. */
+  readonly writtenAtMs: TimeMs;
   /** When the grant's epoch was first seen live. */
   readonly ackedAtMs: TimeMs | null;
   /** Since when the gate has been open without a miss. */
@@ -409,7 +411,7 @@ export interface PlanResult {
   readonly steps: readonly Step[];
   readonly waiting: readonly Waiting[];
   readonly figures: Figures;
-  /** Being deleted, and nothing is left to do: the finalizer may go. */
+  /** Being deleted, and once the actions of this result are carried out nothing is left: the finalizer may go. */
   readonly finished: boolean;
   /** When time alone may change the answer. */
   readonly requeueAt?: TimeMs;
@@ -470,7 +472,11 @@ export interface FoundGrant {
   readonly clusterId: string;
   readonly instances: readonly InstanceRecord[];
   readonly baseRevision: RevisionId | null;
+  readonly writtenAtMs: TimeMs;
+  /** What the ledger said at that time: the youngest grant's word counts. */
   readonly currentRevision: RevisionId | null;
+  readonly override: Override | null;
+  readonly undoHeard: string | null;
   readonly identity: LedgerIdentity;
   /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given anew. */
   readonly nextIndex: number;

@@ -2,6 +2,7 @@ import { budgetEvidence, fitsBudget } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { hasMissedDeadline, isStuck } from "./failure.ts";
 import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, movesLeaderFirst } from "./leader.ts";
+import { isInterrupted } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
 import type { Part } from "./share.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
@@ -36,6 +37,9 @@ export function startUpdates(
     if (part.state === "due") due.push(part);
   }
   if (view.held !== null) return keep;
+  if (turns.leader.kind === "known" && draft.ledger.rollout && view.rollout.leaderUnknownSinceMs !== null) {
+    draft.set("rollout", { ...draft.ledger.rollout, leaderUnknownSinceMs: null });
+  }
   let allowance =
     view.rollout.kind === "rollback" ? Number.POSITIVE_INFINITY : batchAllowance(update.batches, view.parts);
   let blocked = false;
@@ -46,6 +50,8 @@ export function startUpdates(
   for (const part of inOrder(turns, update, due)) {
     const { cluster } = part;
     if (viewIn(draft, cluster).reach !== "ready") continue;
+    // [C9] An interrupted membership change is taken up by scaling, not by the rollout.
+    if (isInterrupted(draft.entry(cluster))) continue;
     const way = wayTo(turns, view, part);
     if (way === "wait") continue;
     if (!way.anyWave && !view.isOpen(cluster)) {
