@@ -1,3 +1,2 @@
-/** OpenAPI v3 of everything served, and the built-in kinds' schemas for strict field validation. */
-export { builtInSchema } from "./openapi/built-in.ts";
+/** OpenAPI v3 of everything served: what kubectl explains, validates and merges by. */
 export { openAPIDocuments } from "./openapi/document.ts";

@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { CORE_DEFINITIONS } from "./core-kinds.ts";
-import { referenceOf, SCALARS, type Schema } from "./fields.ts";
+import { SCALARS, type Schema } from "./fields.ts";
 import { kind, META_DEFINITIONS } from "./meta-kinds.ts";
 import { OTHER_DEFINITIONS } from "./other-kinds.ts";
 import { POD_DEFINITIONS } from "./pod-kinds.ts";
@@ -28,38 +27,4 @@ export function definitionName(group: string, version: string, kindName: string)
     return `io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.${version}.${kindName}`;
   const packageName = group === "" ? "core" : (group.split(".")[0] ?? group);
   return `io.k8s.api.${packageName}.${version}.${kindName}`;
-}
-
-/**
- * The structural schema (no references, so that compileSchema takes it) of a built-in kind, for strict field validation:
- * its unknown fields are slips, what lies below an open field is not looked at. Undefined for kinds not written down here.
- */
-export function builtInSchema(group: string, version: string, kindName: string): JsonObject | undefined {
-  const schema = DEFINITIONS[definitionName(group, version, kindName)];
-  return schema && structural(schema);
-}
-
-/** The keywords of structural schemas; merge keys and descriptions say nothing about validity. */
-const KEPT = ["type", "properties", "items", "additionalProperties", "x-kubernetes-preserve-unknown-fields"];
-
-function structural(schema: Schema): JsonObject {
-  const reference = referenceOf(schema);
-  if (reference !== undefined) {
-    const target = DEFINITIONS[reference];
-    return target ? structural(target) : { "x-kubernetes-preserve-unknown-fields": true };
-  }
-  // Number or text: the schema engine need not tell them apart here, the kind's own validation does.
-  if (schema.oneOf !== undefined) return { "x-kubernetes-preserve-unknown-fields": true };
-  const result: Record<string, Json> = {};
-  for (const keyword of KEPT) {
-    const value = schema[keyword];
-    if (value === undefined) continue;
-    if (keyword === "properties" && isJsonObject(value)) {
-      result[keyword] = Object.fromEntries(
-        Object.entries(value).map(([name, field]) => [name, isJsonObject(field) ? structural(field) : {}]),
-      );
-    } else if (isJsonObject(value)) result[keyword] = structural(value);
-    else result[keyword] = value;
-  }
-  return result;
 }

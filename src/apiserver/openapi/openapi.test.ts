@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { definitionOf, registryOf } from "../testing/definitions.ts";
-import { builtInSchema, DEFINITIONS } from "./built-in.ts";
+import { DEFINITIONS } from "./built-in.ts";
 import { openAPIDocument, openAPIDocuments } from "./document.ts";
 
 const statefulSet = definitionOf({
@@ -121,29 +121,5 @@ describe("the index", () => {
     expect(JSON.parse(get(handler, "/openapi/v3/apis/apps/v1")?.body ?? "{}").openapi).toBe("3.0.0");
     expect(get(handler, "/openapi/v3/apis/apps.example.io/v1alpha1", [statefulSet])?.status).toBe(404);
     expect(get(handler, "/openapi/v3/apis/apps.example.io/v1alpha1")?.status).toBe(200);
-  });
-});
-
-describe("builtInSchema", () => {
-  it("is structural: no references, closed where fields are known, open elsewhere", () => {
-    const schema = builtInSchema("apps", "v1", "StatefulSet");
-    expect(references(schema)).toEqual([]);
-    expect(schema).toMatchObject({
-      properties: {
-        spec: {
-          properties: {
-            replicas: { type: "integer" },
-            template: {
-              properties: { spec: { properties: { affinity: { "x-kubernetes-preserve-unknown-fields": true } } } },
-            },
-          },
-        },
-      },
-    });
-    expect(schema?.["x-kubernetes-preserve-unknown-fields"]).toBeUndefined();
-  });
-
-  it("is undefined for a kind that is not written down", () => {
-    expect(builtInSchema("rare.k8s.io", "v1", "Rarity")).toBeUndefined();
   });
 });
