@@ -199,6 +199,12 @@ describe("built-in columns", () => {
       expect(row("", "Pod", pod)).toMatchObject({ Ready: "1/2", Status: "CrashLoopBackOff", Restarts: "3 (60s ago)" });
     });
 
+    it("name the first container's trouble when several have one", () => {
+      const waiting = (reason: string) => ({ state: { waiting: { reason } } });
+      const containerStatuses = [waiting("ImagePullBackOff"), waiting("CrashLoopBackOff")];
+      expect(status({ status: { phase: "Pending", containerStatuses } })).toBe("ImagePullBackOff");
+    });
+
     it.each<[string, JsonObject]>([
       ["Running", { status: { phase: "Running", containerStatuses: [running] } }],
       ["Pending", { status: { phase: "Pending" } }],
