@@ -1,0 +1,279 @@
+import { customResourceDefinitions } from "../api/index.ts";
+import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "../apiserver/index.ts";
+import { Interpreter } from "../interpret/index.ts";
+import { KubeClient } from "../kube/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random, silentLog } from "../runtime/index.ts";
+import { Gate, type GateFaults } from "./gate.ts";
+import { Agent } from "./hub/agent.ts";
+import { BindingController } from "./hub/binding.ts";
+import { Detector } from "./hub/detector.ts";
+import { clusterProxy, DeletionProtection } from "./hub/front-door.ts";
+import { ClusterHealth, type SyncMode } from "./hub/health.ts";
+import { executionNamespace, karmadaDefinitions, RESOURCES, SYSTEM_NAMESPACE } from "./hub/kinds.ts";
+import { LocalApi } from "./local-api.ts";
+import { MemberCluster } from "./member/member.ts";
+
+export interface EmbeddedFleetOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  /** member1, member2 and member3 unless told otherwise. */
+  readonly members?: readonly string[];
+  /** Members whose agent runs inside them: the hub's proxy cannot reach those. */
+  readonly pull?: readonly string[];
+  /** How many pods a member has room for. */
+  readonly capacityPods?: Readonly<Record<string, number>>;
+  readonly timings?: Partial<FleetTimings>;
+  /** Share one between fleets of a process: compiling the schemas is most of what a fleet's start costs. */
+  readonly schemas?: SchemaCache;
+  /** State to begin with, from snapshot(). */
+  readonly storage?: FleetSnapshot | undefined;
+  /** False: plain writes leave no managedFields, which is cheaper. */
+  readonly trackUpdates?: boolean;
+}
+
+export interface FleetTimings {
+  readonly podStartMs: number;
+  readonly podStopMs: number;
+  /** From a change to a controller's looking at it, on hub and members. */
+  readonly reactionMs: number;
+  /** From a Work to the member and from the member to the Work. */
+  readonly deliveryMs: number;
+  /** How long a cluster is unreachable, or back, before its Ready condition says so. */
+  readonly healthThresholdMs: number;
+}
+
+/** The whole fleet's state, as JSON. */
+export interface FleetSnapshot extends JsonObject {
+  format: "lockstep-fleet/1";
+  hub: ServerSnapshot;
+  members: { [name: string]: ServerSnapshot };
+}
+
+const DEFAULT_MEMBERS = ["member1", "member2", "member3"];
+const DEFAULT_CAPACITY_PODS = 1_000;
+const DEFAULT_TIMINGS: FleetTimings = {
+  podStartMs: 1_000,
+  podStopMs: 500,
+  reactionMs: 5,
+  deliveryMs: 20,
+  // Karmada's own is 30 s; here nobody wants to wait so long, and the network is a function call.
+  healthThresholdMs: 3_000,
+};
+
+interface FleetMember {
+  readonly cluster: MemberCluster;
+  readonly mode: SyncMode;
+  /** The way between the hub and the member. */
+  readonly link: Gate;
+  readonly agent: Agent;
+}
+
+/**
+ * A hub with Karmada's interfaces and its member clusters, in one process: everything Lockstep's Karmada adapter reads
+ * and writes is there, and behaves as on the real ones.
+ */
+export class EmbeddedFleet {
+  readonly #options: EmbeddedFleetOptions;
+  readonly #hubServer: ApiServer;
+  readonly #hubApi: LocalApi;
+  readonly #members = new Map<string, FleetMember>();
+  readonly #interpreter: Interpreter;
+  readonly #detector: Detector;
+  readonly #bindings: BindingController;
+  readonly #health: ClusterHealth;
+  /** The hub as everybody reaches it. */
+  readonly hub: Gate;
+
+  constructor(options: EmbeddedFleetOptions) {
+    const { clock, random, storage, trackUpdates = true } = options;
+    this.#options = options;
+    const log = options.log ?? silentLog;
+    const schemas = options.schemas ?? new SchemaCache();
+    const timings = { ...DEFAULT_TIMINGS, ...options.timings };
+    const { reactionMs } = timings;
+    this.#hubServer = new ApiServer({
+      name: "hub",
+      clock,
+      random,
+      log,
+      schemas,
+      trackUpdates,
+      ...(storage && { storage: storage.hub }),
+    });
+    this.#hubApi = new LocalApi(this.#hubServer);
+    this.hub = new Gate(new DeletionProtection(this.#hubServer, this.#hubApi), clock, random);
+    this.#interpreter = new Interpreter({
+      clock,
+      random,
+      log,
+      transports: () => {
+        throw new Error("the embedded fleet asks no webhooks");
+      },
+    });
+    const api = this.#hubApi;
+    const common = {
+      api,
+      interpreter: this.#interpreter,
+      clock,
+      random,
+      log: log.with({ cluster: "hub" }),
+      reactionMs,
+    };
+    this.#detector = new Detector({ ...common, roomReplicas: (cluster) => this.#room(cluster) });
+    this.#bindings = new BindingController(common);
+    this.#health = new ClusterHealth({ api, clock, thresholdMs: timings.healthThresholdMs });
+    for (const name of options.members ?? DEFAULT_MEMBERS) {
+      const cluster = new MemberCluster({
+        name,
+        clock,
+        random,
+        log,
+        schemas,
+        trackUpdates,
+        storage: storage?.members[name],
+        ...timings,
+      });
+      this.#members.set(name, this.#connect(cluster, log, timings.deliveryMs));
+    }
+  }
+
+  async start(): Promise<void> {
+    const api = this.#hubApi;
+    const namespaces = [SYSTEM_NAMESPACE, ...[...this.#members.keys()].map(executionNamespace)];
+    for (const crd of [...karmadaDefinitions(), ...customResourceDefinitions()]) {
+      if (isKubeObject(crd) && !api.find(crd.apiVersion, crd.kind, "", crd.metadata.name)) await api.create(crd);
+    }
+    for (const name of namespaces) {
+      if (api.get(RESOURCES.namespaces, "", name)) continue;
+      await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    }
+    for (const [name, { cluster, mode }] of this.#members) {
+      await cluster.start();
+      if (!api.get(RESOURCES.clusters, "", name)) await api.create(clusterObject(name, mode));
+      await this.#health.joined(name);
+    }
+    const learn = () => this.#interpreter.setCustomizations(api.list(RESOURCES.customizations));
+    api.on(RESOURCES.customizations, learn);
+    learn();
+    this.#detector.start();
+    this.#bindings.start();
+    for (const { agent } of this.#members.values()) agent.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#health.stop();
+    this.#interpreter.stop();
+    await Promise.all([
+      this.#detector.stop(),
+      this.#bindings.stop(),
+      ...[...this.#members.values()].flatMap(({ agent, cluster }) => [agent.stop(), cluster.stop()]),
+    ]);
+    this.#hubServer.closeWatches();
+    for (const { cluster } of this.#members.values()) cluster.server.closeWatches();
+  }
+
+  get memberNames(): readonly string[] {
+    return [...this.#members.keys()];
+  }
+
+  /** One member's API server, reached directly and not through the hub. */
+  member(name: string): MemberCluster {
+    return this.#member(name).cluster;
+  }
+
+  /** A client of the hub, or of a member directly. */
+  client(member?: string): KubeClient {
+    const gate = member === undefined ? this.hub : this.#member(member).cluster.gate;
+    const { clock, random } = this.#options;
+    return new KubeClient({ transport: gate.transport(), clock, random });
+  }
+
+  /** What goes wrong between the hub and a member; for the hub itself, set `hub`. */
+  disturb(member: string, faults: Partial<Omit<GateFaults, "closed">>): void {
+    this.#member(member).link.set(faults);
+  }
+
+  /** Neither the proxy nor the agent gets through any more; inside, the member lives on. */
+  cut(member: string): void {
+    const { link, mode } = this.#member(member);
+    link.set({ closed: `dial tcp: connect to ${member}: i/o timeout` });
+    this.#health.changed(member, mode, false);
+  }
+
+  /** Ends every fault on the way to a member. */
+  mend(member: string): void {
+    const { link, mode, agent } = this.#member(member);
+    link.mend();
+    if (!link.isOpen) return;
+    this.#health.changed(member, mode, true);
+    agent.syncAll();
+  }
+
+  dropWatches(member: string): void {
+    this.#member(member).link.dropWatches();
+  }
+
+  /** The member's API server goes down, state kept. */
+  kill(member: string): void {
+    const { cluster, mode } = this.#member(member);
+    cluster.kill();
+    this.#health.changed(member, mode, false);
+  }
+
+  restart(member: string): void {
+    const { cluster, link, mode, agent } = this.#member(member);
+    cluster.restart();
+    if (!link.isOpen) return;
+    this.#health.changed(member, mode, true);
+    agent.syncAll();
+  }
+
+  snapshot(): FleetSnapshot {
+    const members = [...this.#members].map(([name, { cluster }]) => [name, cluster.server.snapshot()] as const);
+    return { format: "lockstep-fleet/1", hub: this.#hubServer.snapshot(), members: Object.fromEntries(members) };
+  }
+
+  #connect(cluster: MemberCluster, log: Log, deliveryMs: number): FleetMember {
+    const { clock, random, pull = [] } = this.#options;
+    const mode: SyncMode = pull.includes(cluster.name) ? "Pull" : "Push";
+    const link = new Gate(cluster.gate, clock, random);
+    const agent = new Agent({
+      cluster: cluster.name,
+      hub: this.#hubApi,
+      member: cluster.api,
+      link,
+      interpreter: this.#interpreter,
+      clock,
+      random,
+      log,
+      deliveryMs,
+    });
+    this.#hubServer.addRoute(clusterProxy(cluster.name, link, () => mode === "Push"));
+    return { cluster, mode, link, agent };
+  }
+
+  #member(name: string): FleetMember {
+    const member = this.#members.get(name);
+    if (!member) throw new Error(`no member ${name}; there are ${this.memberNames.join(", ")}`);
+    return member;
+  }
+
+  #room(name: string): number {
+    const capacity = this.#options.capacityPods?.[name] ?? DEFAULT_CAPACITY_PODS;
+    return Math.max(0, capacity - (this.#members.get(name)?.cluster.api.list("/pods").length ?? 0));
+  }
+}
+
+function clusterObject(name: string, syncMode: SyncMode): KubeObject {
+  return {
+    apiVersion: "cluster.karmada.io/v1alpha1",
+    kind: "Cluster",
+    metadata: { name, labels: { "lockstep.karmada.io/embedded": "true" } },
+    spec: { syncMode, id: name },
+  };
+}
+
+function isKubeObject(value: JsonObject): value is KubeObject {
+  return typeof value.apiVersion === "string" && typeof value.kind === "string" && isJsonObject(value.metadata);
+}

@@ -1,0 +1,102 @@
+import { ApiServer, type SchemaCache, type ServerSnapshot } from "../../apiserver/index.ts";
+import type { Clock, Log, Random } from "../../runtime/index.ts";
+import { Gate } from "../gate.ts";
+import { LocalApi } from "../local-api.ts";
+import { timestamp } from "../values.ts";
+import { Kubelet } from "./kubelet.ts";
+import { StatefulSetController } from "./statefulset.ts";
+
+export interface MemberOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly schemas: SchemaCache;
+  readonly storage?: ServerSnapshot | undefined;
+  readonly podStartMs: number;
+  readonly podStopMs: number;
+  readonly reactionMs: number;
+  readonly trackUpdates: boolean;
+}
+
+/** Plenty: what limits a member in the fleet is its stated capacity. */
+const NODE_RESOURCES = { cpu: "64", memory: "256Gi", pods: "1000" };
+
+/** One member cluster: its API server, the StatefulSet controller, and a simulated node. */
+export class MemberCluster {
+  readonly name: string;
+  readonly server: ApiServer;
+  readonly api: LocalApi;
+  /** Its API server as anybody reaches it; closed while it is down. */
+  readonly gate: Gate;
+  readonly #options: MemberOptions;
+  readonly #sets: StatefulSetController;
+  readonly #kubelet: Kubelet;
+
+  constructor(options: MemberOptions) {
+    const { name, clock, random, log, schemas, storage, trackUpdates } = options;
+    this.name = name;
+    this.#options = options;
+    this.server = new ApiServer({ name, clock, random, log, schemas, trackUpdates, ...(storage && { storage }) });
+    this.api = new LocalApi(this.server);
+    this.gate = new Gate(this.server, clock, random);
+    const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.gate.isOpen };
+    this.#sets = new StatefulSetController({ ...common, reactionMs: options.reactionMs });
+    this.#kubelet = new Kubelet({
+      ...common,
+      node: `${name}-node`,
+      startMs: options.podStartMs,
+      stopMs: options.podStopMs,
+    });
+  }
+
+  async start(): Promise<void> {
+    if (!this.api.get("/nodes", "", `${this.name}-node`)) await this.#createNode();
+    this.#sets.start();
+    this.#kubelet.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#sets.stop(), this.#kubelet.stop()]);
+  }
+
+  /** The API server stops answering, and with it the controllers; nothing that was stored is lost. */
+  kill(): void {
+    this.gate.set({ closed: `dial tcp: connect to ${this.name}: connection refused` });
+  }
+
+  restart(): void {
+    this.gate.mend();
+    this.#sets.syncAll();
+    this.#kubelet.attendAll();
+  }
+
+  async #createNode(): Promise<void> {
+    const name = `${this.name}-node`;
+    await this.api.create({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name, labels: { "kubernetes.io/hostname": name } },
+      spec: {},
+    });
+    const node = this.api.get("/nodes", "", name);
+    if (!node) return;
+    const now = timestamp(this.#options.clock.now());
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "KubeletReady",
+      lastTransitionTime: now,
+      lastHeartbeatTime: now,
+    };
+    await this.api.updateStatus({
+      ...node,
+      status: {
+        capacity: NODE_RESOURCES,
+        allocatable: NODE_RESOURCES,
+        conditions: [ready],
+        nodeInfo: { kubeletVersion: "simulated" },
+      },
+    });
+  }
+}
