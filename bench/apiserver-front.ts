@@ -5,8 +5,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { Pool } from "undici";
-import { type SecureFront, startSecureFront } from "../src/apiserver/front/index.ts";
-import { ApiServer } from "../src/apiserver/index.ts";
+import { ApiServer, type SecureFront, startSecureFront } from "../src/apiserver/index.ts";
 import { seededRandom, systemClock } from "../src/runtime/index.ts";
 import type { BenchRow } from "./main.ts";
 

@@ -6,6 +6,27 @@
  * `handle` answers one request, `stream` a watch, `transport` gives in-process clients both; `front/` puts it on HTTP.
  * Imports src/runtime and src/api (the schema engine).
  */
+export {
+  authorizerOf,
+  type BearerToken,
+  type CertificateAuthority,
+  type CertifiedKey,
+  createCertificateAuthority,
+  type Front,
+  type FrontOptions,
+  type Grant,
+  type Identity,
+  type KubeconfigContext,
+  KubeconfigError,
+  kubeconfigText,
+  NotLoopbackError,
+  type SecureFront,
+  type SecureFrontOptions,
+  SUPERUSERS,
+  startFront,
+  startSecureFront,
+  writeKubeconfig,
+} from "./front/index.ts";
 export { apiVersionOf, qualifiedKind, qualifiedResource } from "./registry.ts";
 export { SchemaCache } from "./schema-cache.ts";
 export { ApiServer } from "./server.ts";

@@ -2,8 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { authorizerOf, startSecureFront, writeKubeconfig } from "../../src/apiserver/front/index.ts";
-import { ApiServer } from "../../src/apiserver/index.ts";
+import { ApiServer, authorizerOf, startSecureFront, writeKubeconfig } from "../../src/apiserver/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
 import { findKubectl } from "./find.ts";
 

@@ -11,6 +11,6 @@ export {
   type Identity,
   SUPERUSERS,
 } from "./certificates.ts";
-export { type Backend, type Front, type FrontOptions, NotLoopbackError, startFront } from "./front.ts";
+export { type Front, type FrontOptions, NotLoopbackError, startFront } from "./front.ts";
 export { type KubeconfigContext, KubeconfigError, kubeconfigText, writeKubeconfig } from "./kubeconfig.ts";
 export { type SecureFront, type SecureFrontOptions, startSecureFront } from "./secure.ts";
