@@ -64,17 +64,22 @@ export async function startKarmadaFleet(): Promise<KarmadaFleet> {
   };
 }
 
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+/** The condition may say, as text, what is still missing: it goes into the message of a failure. */
+export async function until(
+  what: string,
+  condition: () => boolean | string | Promise<boolean | string>,
+): Promise<void> {
   const deadline = performance.now() + UNTIL_TIMEOUT_MS;
-  let failure: unknown;
+  let last: unknown = "";
   while (performance.now() < deadline) {
     try {
-      if (await condition()) return;
-      failure = undefined;
+      const state = await condition();
+      if (state === true) return;
+      last = state === false ? "" : state;
     } catch (error) {
-      failure = error;
+      last = error;
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`after ${UNTIL_TIMEOUT_MS / 1000} s still not: ${what}${failure ? ` (${failure})` : ""}`);
+  throw new Error(`after ${UNTIL_TIMEOUT_MS / 1000} s still not: ${what} ${last}`);
 }

@@ -1,29 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { propagation, statefulSet } from "../../src/engine/testing/contract.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
-import { resource } from "../../src/kube/index.ts";
-import { CCS, PodRecorder, STATEFULSETS, startWorld, type World } from "./world.ts";
-
-const POLICIES = resource({
-  apiVersion: "policy.karmada.io/v1alpha1",
-  kind: "PropagationPolicy",
-  plural: "propagationpolicies",
-  namespaced: true,
-});
-const MANAGER = { fieldManager: "test", force: true };
-
-function crossCluster(name: string, spec: object = {}) {
-  return {
-    apiVersion: CCS.apiVersion,
-    kind: CCS.kind,
-    metadata: { name, namespace: "default" },
-    spec: {
-      resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name, namespace: "default" },
-      updateStrategy: { type: "RollingUpdate" },
-      ...spec,
-    },
-  };
-}
+import {
+  CCS,
+  crossCluster,
+  MANAGER,
+  POLICIES,
+  PodRecorder,
+  podImages,
+  podUids,
+  STATEFULSETS,
+  startWorld,
+  type World,
+} from "./world.ts";
 
 describe("an apps/v1 StatefulSet over three real clusters", () => {
   let world: World;
@@ -49,18 +38,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
       status.observedGeneration === object?.metadata.generation
     );
   };
-  const images = async () => {
-    const found: Record<string, string[]> = {};
-    for (const [cluster, api] of world.stack.members) {
-      const list = await api.get<{
-        items: { metadata: { name: string }; spec: { containers: { image: string }[] } }[];
-      }>("/api/v1/namespaces/default/pods?labelSelector=app%3Dweb");
-      found[cluster] = (list?.items ?? [])
-        .map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`)
-        .sort();
-    }
-    return found;
-  };
+  const images = () => podImages(world, "web");
 
   it("is deployed in order, with unique ordinals", async () => {
     await world.hub.apply(CCS, crossCluster("web"), MANAGER);
@@ -138,7 +116,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
   });
 
   it("grows in one cluster and renumbers nobody", async () => {
-    const before = await uids(world);
+    const before = await podUids(world, "web");
     const clusters = [
       { name: "member1", replicas: 3 },
       { name: "member2", replicas: 2 },
@@ -146,7 +124,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
     ];
     await world.hub.apply(CCS, crossCluster("web", { topology: { clusters } }), MANAGER);
     await world.until("six instances are ready", settled(6));
-    const after = await uids(world);
+    const after = await podUids(world, "web");
     expect(after).toMatchObject(before);
     expect(Object.keys(after).sort()).toEqual([...Object.keys(before), "member1/web-2"].sort());
   });
@@ -157,23 +135,12 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
   });
 
   it("is released on deletion, and nothing moves", async () => {
-    const before = await uids(world);
+    const before = await podUids(world, "web");
     await world.hub.delete(CCS, { namespace: "default", name: "web" });
     await world.until(
       "the object is gone",
       async () => (await world.hub.find(CCS, { namespace: "default", name: "web" })) === undefined,
     );
-    expect(await uids(world)).toEqual(before);
+    expect(await podUids(world, "web")).toEqual(before);
   });
 });
-
-async function uids(world: World): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const [cluster, api] of world.stack.members) {
-    const list = await api.get<{ items: { metadata: { name: string; uid: string } }[] }>(
-      "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb",
-    );
-    for (const { metadata } of list?.items ?? []) found[`${cluster}/${metadata.name}`] = metadata.uid;
-  }
-  return found;
-}

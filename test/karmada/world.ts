@@ -15,6 +15,55 @@ export const CCS = resource({
   namespaced: true,
 });
 
+export const POLICIES = resource({
+  apiVersion: "policy.karmada.io/v1alpha1",
+  kind: "PropagationPolicy",
+  plural: "propagationpolicies",
+  namespaced: true,
+});
+export const MANAGER = { fieldManager: "test", force: true };
+
+export function crossCluster(name: string, spec: object = {}): KubeObject {
+  return {
+    apiVersion: CCS.apiVersion,
+    kind: CCS.kind,
+    metadata: { name, namespace: "default" },
+    spec: {
+      resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name, namespace: "default" },
+      updateStrategy: { type: "RollingUpdate" },
+      ...spec,
+    },
+  };
+}
+
+interface PodList {
+  items: { metadata: { name: string; uid: string }; spec: { containers: { image: string }[] } }[];
+}
+
+async function podsOf(world: World, app: string): Promise<[string, PodList["items"]][]> {
+  const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
+  const found: [string, PodList["items"]][] = [];
+  for (const [cluster, api] of world.stack.members) found.push([cluster, (await api.get<PodList>(path))?.items ?? []]);
+  return found;
+}
+
+/** Every pod's uid, by cluster and name: what must not change when nothing may move. */
+export async function podUids(world: World, app: string): Promise<Record<string, string>> {
+  const pods = (await podsOf(world, app)).flatMap(([cluster, items]) =>
+    items.map(({ metadata }) => [`${cluster}/${metadata.name}`, metadata.uid]),
+  );
+  return Object.fromEntries(pods);
+}
+
+/** What each cluster's pods run, such as `web-0 web:1`. */
+export async function podImages(world: World, app: string): Promise<Record<string, string[]>> {
+  const pods = (await podsOf(world, app)).map(([cluster, items]) => [
+    cluster,
+    items.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`).sort(),
+  ]);
+  return Object.fromEntries(pods);
+}
+
 /** A real Karmada with Lockstep's CRDs and its controller on it, and an observer over all of it. */
 export interface World extends KarmadaFleet {
   member(name: string): KubeClient;

@@ -13,7 +13,13 @@ import {
   parseFoundGrant,
   topologyView,
 } from "../../plan/index.ts";
-import { type MemberManifest, type NetworkSettings, type ReplicaSource, renderMember } from "../../render/index.ts";
+import {
+  type MemberManifest,
+  type NetworkSettings,
+  type ReplicaSource,
+  renderMember,
+  workloadDifferences,
+} from "../../render/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import type { RevisionOwner, RevisionStore } from "./revision-store.ts";
 
@@ -95,7 +101,10 @@ function isFatal(error: unknown): boolean {
 async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineCluster | undefined): Promise<boolean> {
   const { engine, app, ledger, adopting } = context;
   const manifests = await render(context, grant, facts);
-  if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
+  if (adopting.has(grant.cluster)) {
+    checkAdoption(context, grant.cluster, manifests);
+    await engine.adopt(app, grant.cluster);
+  }
   const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);
   // In order: what the workload needs is there before the workload names it.
   for (const { object, role } of manifests) {
@@ -115,6 +124,20 @@ async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineClu
     });
   }
   return true;
+}
+
+/** Taking over moves nothing: what is about to be written must say what the live object says already. */
+function checkAdoption({ engine, app }: ActContext, cluster: string, manifests: readonly MemberManifest[]): void {
+  const snapshot = engine.snapshot(app, cluster);
+  const workload = manifests.find(({ role }) => role === "workload");
+  if (snapshot.kind !== "present" || !workload) throw new Error(`${cluster} cannot be adopted: its object is not seen`);
+  const moved = workloadDifferences(snapshot.object, workload.object);
+  if (moved.length === 0) return;
+  const { kind, namespace, name } = app.template;
+  throw new Error(
+    `${kind} ${namespace}/${name} in ${cluster} cannot be adopted without moving it: ${moved.join(", ")} would change; ` +
+      "bring the running object in line (finish its update, remove its partition), then it is adopted",
+  );
 }
 
 /** Dispatch objects that the cluster's grant no longer needs, once it is done with what used them. */

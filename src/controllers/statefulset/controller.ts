@@ -234,8 +234,10 @@ export class StatefulsetController {
     const nowMs = clock.now();
     const clusters = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
     const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
-    const baselines = await this.#baselines(statefulset, app, adopting, session.stored);
     const revision = await this.#revision(key, statefulset, template, session.stored, clusters);
+    // What runs can be compared with what is asked for only once that is known; until then nothing is granted anyway.
+    const baselines =
+      revision.kind === "pending" ? {} : await this.#baselines(statefulset, app, adopting, session.stored);
     const intent = intentOf({
       statefulset,
       template: template.kind === "one" ? template.object : undefined,

@@ -20,8 +20,8 @@ export interface ContractFleet {
   /** Makes a member unreachable, and reachable again. */
   cut(member: string): Promise<void>;
   mend(member: string): Promise<void>;
-  /** Waits until the condition holds; fails with `what` after a generous time. */
-  until(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
+  /** Waits until the condition is true; fails with `what`, and the text it may give instead, after a generous time. */
+  until(what: string, condition: () => boolean | string | Promise<boolean | string>): Promise<void>;
   stop(): Promise<void>;
 }
 
