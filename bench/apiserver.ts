@@ -1,16 +1,16 @@
 /**
  * The API server in memory: requests per second, a seed's worth of requests, list and watch of ten thousand pods with
  * the longest time the event loop was blocked, and how long a change takes to a hundred watchers. With
- * bench/apiserver-front.ts, the same over HTTP and the boot of four servers.
+ * bench/apiserver-front.ts, the same over HTTPS and the boot of four servers.
  */
-import { existsSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { customResourceDefinitions } from "../src/api/index.ts";
 import { ApiServer, SchemaCache } from "../src/apiserver/index.ts";
 import { type HttpRequest, seededRandom, systemClock } from "../src/runtime/index.ts";
+import { run as overHttp } from "./apiserver-front.ts";
 import type { BenchRow } from "./main.ts";
 
-export const title = "the API server, socketless";
+export const title = "the API server, in memory and over HTTPS";
 
 const PODS = "/api/v1/namespaces/default/pods";
 const SETS = "/apis/apps/v1/namespaces/default/statefulsets";
@@ -246,17 +246,12 @@ async function fanOut(): Promise<BenchRow> {
 }
 
 export async function run(): Promise<BenchRow[]> {
-  const rows = [
+  return [
     ...(await requests(true)),
     ...(await requests(false)),
     await seed(),
     ...(await tenThousand()),
     await fanOut(),
+    ...(await overHttp()),
   ];
-  const front = new URL("apiserver-front.ts", import.meta.url);
-  if (existsSync(front)) {
-    const { run: overHttp } = (await import(front.href)) as { run(): Promise<BenchRow[]> };
-    rows.push(...(await overHttp()));
-  }
-  return rows;
 }
