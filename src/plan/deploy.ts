@@ -10,9 +10,12 @@ import type { ClusterName } from "./types.ts";
  * learns the whole topology. A scheduled cluster that is away is part of that topology and is granted when it is Ready.
  * [D1] OrderedReady needs no rule of its own: it is growth from nothing, one instance after the other.
  */
-export function deployStatic(turns: Turns, desired: Desired, rollout: RolloutView | null): void {
+export function deployStatic(turns: Turns, desired: Desired, rollout: RolloutView | null): "waits" | "goes" {
   const { draft, target } = turns;
-  if (draft.intent.podManagementPolicy === "Parallel" && isUntouched(turns)) allocateAll(turns, desired);
+  if (draft.intent.podManagementPolicy === "Parallel" && isUntouched(turns)) {
+    allocateAll(turns, desired);
+    if (isUntouched(turns)) return "waits";
+  }
   for (const cluster of draft.order) {
     const { grant, instances, removedByLoss } = draft.entry(cluster);
     if (grant || instances.length === 0 || removedByLoss || !canHost(draft, cluster)) continue;
@@ -36,6 +39,7 @@ export function deployStatic(turns: Turns, desired: Desired, rollout: RolloutVie
       },
     );
   }
+  return "goes";
 }
 
 function isUntouched({ draft }: Turns): boolean {

@@ -112,8 +112,8 @@ function onePass(draft: Draft): PassOutcome {
   }
   let limits: Pick<ScaleOutcome, "membershipFirst" | "busy"> = { membershipFirst: false, busy: busyWithQuorum(draft) };
   if (desired && !still && !changed()) {
-    deployStatic(turns, desired, rollout);
-    if (changed()) return { target, finished: false };
+    const deployment = deployStatic(turns, desired, rollout);
+    if (changed() || deployment === "waits") return { target, finished: false };
     const scaled = scale(turns, desired, rollout);
     for (const cluster of scaled.keep) keep.add(cluster);
     limits = scaled;

@@ -72,7 +72,6 @@ export const REASONS = {
   ProgressDeadlineExceeded: "A step made no progress for progressDeadlineSeconds; the rollout stands still.",
   MemberFailed: "The operator reported that it cannot do what was granted.",
   MemberRestartsInParallel: "A member declared Serial took several instances down at once; the rollout stands still.",
-  RolledBack: "The rollout failed and is going back, or went back.",
   // The end.
   TeardownUnreachable: "The application is being torn down; this cluster cannot be reached and still holds its part.",
   TeardownInProgress: "The application is being torn down in reverse order; it is not this instance's turn.",

@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import { LedgerUnreadable } from "./decode.ts";
+import { emptyLedger, foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "./ledger.ts";
+import { plan } from "./plan.ts";
+import { Bench } from "./testing/bench.ts";
+import { rollingUpdate, testIntent } from "./testing/intent.ts";
+
+function running(): Bench {
+  const bench = new Bench(testIntent({ a: 2, b: 2, c: 1 }, { podManagementPolicy: "Parallel" }));
+  bench.run();
+  return bench;
+}
+
+describe("reading a ledger", () => {
+  test("[R2] what was written is what is read", () => {
+    const { ledger } = running();
+    expect(parseLedger(JSON.parse(JSON.stringify(ledger)))).toEqual(ledger);
+    expect(parseLedger(JSON.parse(JSON.stringify(emptyLedger())))).toEqual(emptyLedger());
+  });
+
+  test.each([
+    ["version", { version: 2 }],
+    ["clusters.a.grant.epoch", { clusters: { a: { grant: { epoch: -1 } } } }],
+    ["clusters.a.turn", { clusters: { a: { turn: "maybe" } } }],
+    ["nextIndex", { nextIndex: "3" }],
+    ["topologies.1.a", { topologies: { "1": { a: "0-x" } } }],
+    ["currentRevision", { currentRevision: 7 }],
+  ])("a wrong %s is named", (field, edit) => {
+    const ledger: unknown = merge(JSON.parse(JSON.stringify(running().ledger)), edit);
+    const read = () => parseLedger(ledger);
+    expect(read).toThrow(LedgerUnreadable);
+    expect(read).toThrow(field);
+  });
+
+  test("a cluster called __proto__ is a cluster like any other", () => {
+    const text = JSON.stringify(running().ledger).replace('"clusters":{"a"', '"clusters":{"__proto__"');
+    const ledger = parseLedger(JSON.parse(text));
+    expect(Object.keys(ledger.clusters)).toContain("__proto__");
+    expect(Object.getPrototypeOf(ledger.clusters)).toBe(Object.prototype);
+  });
+});
+
+describe("rebuilding a ledger", () => {
+  function rebuilt(bench: Bench) {
+    const found = (bench.last?.grants ?? []).flatMap(({ cluster }) => foundGrantOf(bench.ledger, cluster) ?? []);
+    return rebuildLedger(found.map((each) => parseFoundGrant(JSON.parse(JSON.stringify(each)))));
+  }
+
+  test("[I9] no identity and no grant is lost, and nothing moves because of it", () => {
+    const bench = running();
+    const before = bench.last?.grants;
+    bench.ledger = rebuilt(bench);
+    const result = bench.plan();
+    expect(result.grants).toEqual(before);
+    expect(result.steps).toEqual([]);
+    expect(bench.ledger.currentRevision).toBe("A");
+  });
+
+  test("[I9] nothing counts as done or acknowledged before it is seen", () => {
+    const bench = running();
+    const ledger = rebuilt(bench);
+    expect(Object.values(ledger.clusters).map(({ done, turn, ackedAtMs }) => ({ done, turn, ackedAtMs }))).toEqual(
+      [1, 2, 3].map(() => ({ done: false, turn: "returning", ackedAtMs: null })),
+    );
+    // Without a snapshot, an update starts nowhere.
+    bench.intent.revision = { kind: "ready", id: "B" };
+    expect(plan(bench.intent, ledger, { clusters: {} }, 0).steps).toEqual([]);
+  });
+
+  test("[I9] a step under way goes on where it was", () => {
+    const bench = running();
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.plan();
+    bench.deliver();
+    bench.ledger = rebuilt(bench);
+    expect(bench.plan().steps).toEqual([]);
+    bench.settle();
+    bench.run();
+    expect(bench.last?.figures.currentRevision).toBe("B");
+  });
+
+  test("[I9] [C6] a rebuilt ledger shrinks nothing until the schedule has wanted all of it", () => {
+    const bench = running();
+    bench.ledger = rebuilt(bench);
+    bench.intent.schedule = { kind: "known", source: "engine", clusters: [{ cluster: "a", replicas: 2 }] };
+    bench.run();
+    expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["ReturnedNotScheduled", "ReturnedNotScheduled"]);
+  });
+
+  test("[F7] [I9] an undo that was heard is not heard again", () => {
+    const bench = running();
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.run();
+    bench.intent.requests = { ...bench.intent.requests, undo: { id: "1", to: "A" } };
+    bench.run();
+    bench.intent.revision = { kind: "ready", id: "C" };
+    bench.run();
+    bench.ledger = rebuilt(bench);
+    bench.run();
+    expect(bench.last?.figures.targetRevision).toBe("C");
+  });
+
+  test("an index of a drained cluster is not given to another", () => {
+    const bench = running();
+    bench.intent.schedule = {
+      kind: "known",
+      source: "explicit",
+      clusters: [
+        { cluster: "a", replicas: 2 },
+        { cluster: "b", replicas: 2 },
+      ],
+    };
+    bench.run();
+    bench.ledger = rebuilt(bench);
+    bench.intent.fleet.d = { state: "Ready" };
+    bench.intent.schedule = {
+      ...bench.intent.schedule,
+      clusters: [...bench.intent.schedule.clusters, { cluster: "d", replicas: 1 }],
+    };
+    bench.run();
+    expect(bench.ledger.clusters.d?.start).toBe(300);
+  });
+});
+
+test("[G8] a ledger older than what was dispatched goes above the live epoch", () => {
+  const bench = running();
+  const old = bench.ledger;
+  bench.intent.revision = { kind: "ready", id: "B" };
+  bench.intent.update = rollingUpdate();
+  bench.run();
+  const live = bench.ledger.clusters.c?.grant?.epoch ?? 0;
+  bench.ledger = old;
+  bench.plan();
+  expect(bench.ledger.clusters.c?.grant?.epoch).toBeGreaterThan(live);
+});
+
+function merge(target: unknown, edit: unknown): unknown {
+  if (typeof target !== "object" || target === null || typeof edit !== "object" || edit === null) return edit;
+  const merged: Record<string, unknown> = { ...target };
+  for (const [key, value] of Object.entries(edit)) merged[key] = merge(merged[key], value);
+  return merged;
+}
