@@ -142,7 +142,7 @@ const completion = object(
   "How Lockstep knows that a cluster has done what it was given.",
   {
     protocol: choice(
-      "Contract: the operator reports status.crossCluster with the epoch it acted on. HeldSpec: the operator knows nothing of Lockstep; the spec is held back until it may act, and observedGeneration shows that it did. StatefulSet: Kubernetes' own fields. Auto: StatefulSet for StatefulSets, Contract where that report is seen, else HeldSpec.",
+      "Contract: the operator reports status.crossCluster with the epoch it acted on. HeldSpec: the operator knows nothing of Lockstep; the spec is held back until it may act, and observedGeneration shows that it did. StatefulSet: Kubernetes' own fields. Auto: StatefulSet for apps/v1 StatefulSets, else HeldSpec.",
       ["Auto", "Contract", "HeldSpec", "StatefulSet"],
       { default: "Auto" },
     ),
@@ -254,7 +254,7 @@ const network = object(
       },
     ),
     serviceExport: choice(
-      "Whether Lockstep exports that Service to the other clusters (ServiceExport of multicluster.x-k8s.io). Auto: if it ships the Service and the member has that kind.",
+      "Whether Lockstep exports that Service to the other clusters (ServiceExport of multicluster.x-k8s.io). Auto: not exported.",
       ["Auto", "Always", "Never"],
       { default: "Auto" },
     ),

@@ -21,10 +21,13 @@ const spec = object(
         maxLength: REVISION_CHARS,
       },
     ),
-    wave: integer("The wave that may begin, counted from 0: its place in spec.updateStrategy.rollingUpdate.waves.", {
-      minimum: 0,
-      maximum: 1000,
-    }),
+    wave: integer(
+      "The wave after which the rollout may go on, counted from 0: its place in spec.updateStrategy.rollingUpdate.waves.",
+      {
+        minimum: 0,
+        maximum: 1000,
+      },
+    ),
     comment: optional(text("Why, for those who read it later.", { maxLength: 1024 })),
   },
   {
@@ -38,14 +41,14 @@ const spec = object(
 );
 
 const schema = object(
-  "Opens one wave of one rollout that waits for a person. Its own kind, so that the right to approve can be given alone.",
+  "Lets one rollout go on after one of its waves, where a person is asked. Its own kind, so that the right to approve can be given alone.",
   {
     spec,
     status: optional(
       object("What became of the approval.", {
         approvedBy: optional(text("Who created it, as far as it is known.", { maxLength: 1024 })),
         approvedAt: optional(time("When it was created.")),
-        usedAt: optional(time("When the wave began because of it.")),
+        usedAt: optional(time("When the rollout went on because of it.")),
         conditions: conditions("Accepted: whether it names a rollout and a wave that exist."),
       }),
     ),
@@ -67,7 +70,12 @@ export const ROLLOUT_APPROVAL: KindDefinition = {
   columns: [
     { name: "For", type: "string", jsonPath: ".spec.name", description: "The CrossClusterStatefulset." },
     { name: "Revision", type: "string", jsonPath: ".spec.revision", description: "The approved revision." },
-    { name: "Wave", type: "integer", jsonPath: ".spec.wave", description: "The wave that may begin, counted from 0." },
+    {
+      name: "Wave",
+      type: "integer",
+      jsonPath: ".spec.wave",
+      description: "The wave after which it may go on, counted from 0.",
+    },
     { name: "By", type: "string", jsonPath: ".status.approvedBy", description: "Who approved." },
     AGE_COLUMN,
   ],

@@ -18,7 +18,7 @@ const wave = object("One wave: clusters that are updated before any cluster of a
     { minimum: 0, maximum: WEEK_SECONDS, default: 0 },
   ),
   approval: choice(
-    "Manual: the wave begins only after a RolloutApproval names this object, the revision and this wave. Automatic: nobody is asked.",
+    "Whether a person is asked after this wave. Manual: once it is complete and has soaked, the next wave begins only after a RolloutApproval names this object, the revision and this wave. Automatic: nobody is asked.",
     ["Automatic", "Manual"],
     { default: "Automatic" },
   ),
