@@ -45,6 +45,15 @@ describe("replicas", () => {
     }
   });
 
+  test("need amounts in the unit they were computed in", () => {
+    const bytes = { spec: { containers: [container({ requests: { "ephemeral-storage": "2k", memory: "1k" } })] } };
+    expect(
+      read("InterpretReplica", { object: workload("StatefulSet", { replicas: 1, template: bytes }) }),
+    ).toMatchObject({
+      requirements: { resourceRequest: { "ephemeral-storage": "2000", memory: "1k" } },
+    });
+  });
+
   test("of a Job never exceed its completions, and a Pod is one", () => {
     const job = (spec: JsonObject) => read("InterpretReplica", { object: workload("Job", spec) });
     expect(job({ parallelism: 5, completions: 2 })).toEqual({ replicas: 2 });

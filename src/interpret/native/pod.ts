@@ -1,6 +1,6 @@
 /** What a pod template asks of a cluster: the same arithmetic that scripts get as `kube`, with typed results. */
 import type { JsonObject } from "../../runtime/index.ts";
-import { BadObject } from "../fields.ts";
+import { BadObject, textMapAt } from "../fields.ts";
 import {
   podRequirements as computedRequirements,
   podDependencies as namedDependencies,
@@ -11,7 +11,13 @@ import type { Dependency, ReplicaRequirements } from "../operations.ts";
 import { parseDependencies, parseRequirements } from "../results.ts";
 
 export function podRequirements(template: JsonObject): ReplicaRequirements | undefined {
-  return reading(() => parseRequirements(computedRequirements(template), "requirements"));
+  return reading(() => {
+    const computed = computedRequirements(template);
+    const requirements = parseRequirements(computed, "requirements");
+    // Computed quantities keep their unit (2000 bytes are not 2k), which parsing their text again would lose.
+    const resourceRequest = computed && textMapAt(computed, "resourceRequest");
+    return requirements && { ...requirements, ...(resourceRequest && { resourceRequest }) };
+  });
 }
 
 /** ConfigMaps, Secrets, claims and the service account that the template names, of the owner's namespace. */
