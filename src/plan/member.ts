@@ -4,7 +4,7 @@ import { localName, nextDense, nextInRange, rangeStart } from "./identity.ts";
 import type { RolloutView } from "./rollout.ts";
 import type { Target } from "./target.ts";
 import type { ClusterEntry, ClusterName, InstanceRecord } from "./types.ts";
-import { localOrdinal, observationOf, viewIn } from "./view.ts";
+import { localOrdinal, mayAct, observationOf, viewIn } from "./view.ts";
 
 /** [S6] Clusters with a membership change under way: a joiner or a leaver that is not settled. */
 export function busyClusters(draft: Draft): Set<ClusterName> {
@@ -27,8 +27,9 @@ export function isInterrupted({ grant, done, turn, instances, removedByLoss }: C
 /** [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained empty. */
 export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName | undefined {
   return draft.order.find((other) => {
-    const { turn, lostAtMs, grant, done } = draft.entry(other);
-    return other !== cluster && turn !== "none" && lostAtMs === null && !(grant?.replicas === 0 && done);
+    const entry = draft.entry(other);
+    const { lostAtMs, grant, done } = entry;
+    return other !== cluster && mayAct(draft.intent, entry) && lostAtMs === null && !(grant?.replicas === 0 && done);
   });
 }
 

@@ -43,17 +43,19 @@ const setting = fc.record({
   mode: fc.constantFrom("Blocks", "Dense"),
   batches: fc.constantFrom([], [], [1], [1, 2]),
   concurrency: fc.constantFrom("Serial", "Serial", "Parallel"),
+  protocol: fc.constantFrom("contract", "contract", "statefulset"),
 });
 
 type Setting = typeof setting extends fc.Arbitrary<infer T> ? T : never;
 
-function build({ sizes, maxUnavailable, partition, policy, mode, batches, concurrency }: Setting): World {
+function build({ sizes, maxUnavailable, partition, policy, mode, batches, concurrency, protocol }: Setting): World {
   const intent = testIntent({ a: sizes[0], b: sizes[1], c: sizes[2] });
   intent.fleet.d = { state: "Ready" };
   intent.update = rollingUpdate({ maxUnavailable, partition, batches });
   intent.podManagementPolicy = policy;
   intent.memberConcurrency = concurrency;
-  intent.identity = { ...intent.identity, mode };
+  intent.workload = { ...intent.workload, protocol };
+  intent.identity = { ...intent.identity, mode: protocol === "statefulset" ? "Blocks" : mode };
   return new World(intent);
 }
 

@@ -1,7 +1,7 @@
 import type { Draft } from "./draft.ts";
 import type { Evidence } from "./reasons.ts";
 import type { ClusterName } from "./types.ts";
-import { viewIn } from "./view.ts";
+import { mayAct, viewIn } from "./view.ts";
 
 export function majorityOf(voters: number): number {
   return Math.floor(voters / 2) + 1;
@@ -36,8 +36,9 @@ export class Tally {
       if (view.reach !== "lost") this.unavailable += view.unavailable;
       this.#pending += view.pending;
       if (view.pending > 0) this.#pendingOf.set(cluster, view.pending);
-      const { turn, grant } = draft.entry(cluster);
-      if (turn === "none" || !grant || view.voters === 0) continue;
+      const entry = draft.entry(cluster);
+      const { grant } = entry;
+      if (!grant || !mayAct(draft.intent, entry) || view.voters === 0) continue;
       const own = draft.intent.memberConcurrency === "Serial" ? 1 : grant.replicas - grant.partition;
       this.#ownOf.set(cluster, own);
       this.#own += own;

@@ -59,7 +59,7 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
   const down = Math.max(0, members - seen);
   // [Q6] A cluster that does not say it is healthy counts at least one instance as unavailable, and not as ready.
   const wellSaid = present !== null && present.health === "healthy";
-  const doubted = entry.turn === "none" && !wellSaid && members > 0 && down === 0;
+  const doubted = !mayAct(draft.intent, entry) && !wellSaid && members > 0 && down === 0;
   const ready = doubted ? Math.max(0, seen - 1) : seen;
   const unavailable = doubted ? 1 : down;
   const view = { name: cluster, reach, present, voters, ready, down, unavailable, pending: 0, healthy: false };
@@ -92,16 +92,25 @@ function countMembers(entry: ClusterEntry): number {
 /** [Q3] What the cluster may still take down with the turn that it holds, or has not acknowledged as returned. */
 function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
   // An unreachable cluster's instances all count as unavailable already.
-  if (entry.turn === "none" || view.reach !== "ready") return 0;
+  if (!mayAct(intent, entry) || view.reach !== "ready") return 0;
   const ready = view.ready;
   if (intent.memberConcurrency === "Parallel") {
-    if (entry.turn === "returning" || !entry.grant) return ready;
+    if (entry.turn === "returning" || entry.done || !entry.grant) return ready;
     const released = entry.grant.replicas - entry.grant.partition;
     const fresh = view.present?.live.epoch === entry.grant.epoch;
     const updated = fresh ? (view.present?.counts.updated ?? 0) : 0;
     return Math.min(ready, Math.max(0, released - updated));
   }
   return Math.min(ready, serialCost(intent, view.down, restarting(view.present)));
+}
+
+/**
+ * [Q3] Whether the member may take an instance down of its own accord: it holds a turn, or has not acknowledged its end; or it
+ * knows no turns, acts on its spec, and has not been seen to be finished with it.
+ */
+export function mayAct(intent: Intent, { grant, turn, done }: ClusterEntry): boolean {
+  if (!grant) return false;
+  return turn !== "none" || (!done && intent.workload.protocol !== "contract");
 }
 
 /**

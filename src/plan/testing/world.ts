@@ -2,7 +2,7 @@ import { emptyLedger, foundGrantOf, parseFoundGrant, rebuildLedger } from "../le
 import { plan } from "../plan.ts";
 import { majorityOf } from "../quorum.ts";
 import { decodeInstances } from "../topology.ts";
-import type { ClusterName, Grant, Ledger, MemberReportSeen, Observation, PlanResult } from "../types.ts";
+import type { ClusterName, Grant, Ledger, MemberReportSeen, Observation, PlanResult, Protocol } from "../types.ts";
 import type { EditableIntent } from "./intent.ts";
 
 interface Process {
@@ -23,6 +23,8 @@ class Member {
   read: Grant | null = null;
   readOrdinals: readonly number[] = [];
   report: MemberReportSeen | undefined;
+  generation = 0;
+  observedGeneration = 0;
   readonly processes = new Map<number, Process>();
   cut = false;
 
@@ -30,7 +32,7 @@ class Member {
     return [...this.processes.values()].filter(({ up }) => up).length;
   }
 
-  observe(atMs: number): Observation {
+  observe(atMs: number, protocol: Protocol): Observation {
     if (this.cut) return { kind: "unreachable", message: "cut off" };
     if (!this.arrived) return { kind: "absent", atMs };
     const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = this.arrived;
@@ -38,7 +40,8 @@ class Member {
     return {
       kind: "present",
       atMs,
-      generation: 1,
+      generation: this.generation,
+      observedGeneration: this.observedGeneration,
       live: {
         epoch,
         revision,
@@ -48,11 +51,22 @@ class Member {
         replicas,
         ...(transferLeaderTo ? { transferLeaderTo } : {}),
       },
-      counts: { replicas: this.processes.size, ready: this.ready, updated },
+      counts: {
+        replicas: this.processes.size,
+        ready: this.ready,
+        available: this.ready,
+        updated: protocol === "statefulset" ? this.#onRead() : updated,
+        terminating: 0,
+      },
       health: this.ready === this.processes.size ? "healthy" : "unhealthy",
-      ...(this.report ? { report: this.report } : {}),
+      ...(this.report && protocol === "contract" ? { report: this.report } : {}),
       leader: { kind: "elsewhere" },
     };
+  }
+
+  /** A StatefulSet's status speaks of the spec that its controller has seen. */
+  #onRead(): number {
+    return [...this.processes.values()].filter(({ revision }) => revision === this.read?.revision).length;
   }
 }
 
@@ -97,7 +111,7 @@ export class World {
 
   /** Reads the world anew, for one cluster: what it sees from then on is that, until it looks again. */
   look(cluster: ClusterName): void {
-    this.seen.set(cluster, this.member(cluster).observe(this.nowMs));
+    this.seen.set(cluster, this.member(cluster).observe(this.nowMs, this.intent.workload.protocol));
     const { cut } = this.member(cluster);
     const fact = this.intent.fleet[cluster];
     if (cut && fact?.state === "Ready") this.intent.fleet[cluster] = { state: "NotReady", sinceMs: this.nowMs };
@@ -131,6 +145,14 @@ export class World {
     }
     const grant = this.dispatched.grants.find((each) => each.cluster === cluster);
     if (!grant || (member.arrived && member.arrived.epoch >= grant.epoch)) return;
+    const before = member.arrived;
+    if (
+      before?.revision !== grant.revision ||
+      before.replicas !== grant.replicas ||
+      before.partition !== grant.partition
+    ) {
+      member.generation++;
+    }
     const shape = this.dispatched.ledger.topologies[String(grant.topologyVersion)]?.[cluster] ?? "";
     member.arrived = grant;
     member.ordinals = decodeInstances(shape)
@@ -142,6 +164,7 @@ export class World {
   reconcile(cluster: ClusterName): void {
     const member = this.member(cluster);
     member.read = member.arrived;
+    member.observedGeneration = member.generation;
     member.readOrdinals = member.ordinals;
   }
 
@@ -150,7 +173,8 @@ export class World {
     const member = this.member(cluster);
     const grant = member.read;
     if (!grant) return;
-    const phase = grant.processor ? this.#actOn(cluster, member, grant) : "Done";
+    const spec = this.intent.workload.protocol !== "contract";
+    const phase = grant.processor || spec ? this.#actOn(cluster, member, grant) : "Done";
     const updated = [...member.processes.values()].filter(({ revision }) => revision === grant.revision).length;
     const { epoch, revision, replicas } = grant;
     member.report = { epoch, revision, phase, desired: replicas, updated, ready: member.ready };
