@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { evaluateCommand, type InterpretArguments, testCommand } from "./interpret-run.ts";
+import type { InterpretArguments } from "./interpret-run.ts";
 
 /** `lockstep interpret` and `lockstep interpret test`. */
 export function registerInterpret(program: Command): void {
@@ -16,14 +16,16 @@ export function registerInterpret(program: Command): void {
     .option("--status-items <file>", "for AggregateStatus: a list of {clusterName, status, applied, health}")
     .option("--replicas <n>", "for ReviseReplica")
     .option("-o, --output <format>", "text or json", "text")
-    .action((options: InterpretArguments) => {
+    .action(async (options: InterpretArguments) => {
+      const { evaluateCommand } = await import("./interpret-run.ts");
       process.exitCode = evaluateCommand(options, terminal);
     });
   interpret
     .command("test")
     .description("run Karmada-format test files beside their customizations.yaml, in a folder and below it")
     .argument("<dir>", "the folder")
-    .action((folder: string) => {
+    .action(async (folder: string) => {
+      const { testCommand } = await import("./interpret-run.ts");
       process.exitCode = testCommand(folder, terminal);
     });
 }
