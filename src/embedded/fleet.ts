@@ -182,6 +182,11 @@ export class EmbeddedFleet {
     return this.#member(name).cluster;
   }
 
+  /** An object of the hub as it is now, past every client; `resource` is `group/plural`. */
+  hubObject(resource: string, namespace: string, name: string): KubeObject | undefined {
+    return this.#hubApi.get(resource, namespace, name);
+  }
+
   /** A client of the hub, or of a member directly. */
   client(member?: string): KubeClient {
     const gate = member === undefined ? this.hub : this.#member(member).cluster.gate;

@@ -4,17 +4,7 @@ import { WorkQueue } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
 import type { Gate } from "../gate.ts";
 import type { LocalApi, Send } from "../local-api.ts";
-import {
-  conditionOf,
-  equal,
-  isDeleting,
-  keyOf,
-  objectAt,
-  objectsAt,
-  splitKey,
-  valueAt,
-  withCondition,
-} from "../values.ts";
+import { conditionOf, equal, isDeleting, objectAt, objectsAt, valueAt, withCondition } from "../values.ts";
 import { deliver, isDrifted, release, remove, versionOf } from "./delivery.ts";
 import { executionNamespace, KARMADA, RESOURCES } from "./kinds.ts";
 

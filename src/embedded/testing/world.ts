@@ -1,0 +1,158 @@
+import { runManager } from "../../controllers/index.ts";
+import { KarmadaEngine } from "../../engine/index.ts";
+import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject, type Log, seededRandom, silentLog } from "../../runtime/index.ts";
+import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { EmbeddedFleet, type EmbeddedFleetOptions } from "../index.ts";
+
+export const CROSS_CLUSTER_STATEFULSETS = resource({
+  apiVersion: "apps.karmada.io/v1alpha1",
+  kind: "CrossClusterStatefulset",
+  plural: "crossclusterstatefulsets",
+  namespaced: true,
+});
+
+/** Virtual time; it costs nothing, and only what never happens takes so long. */
+const GIVE_UP_MS = 3_600_000;
+
+/** A fleet with Lockstep's controller on it, on virtual time from one seed. */
+export class World {
+  readonly clock: VirtualClock;
+  readonly fleet: EmbeddedFleet;
+  readonly hub: KubeClient;
+  readonly #random;
+  readonly #log: Log;
+  #manager: { stop: AbortController; running: Promise<void> } | undefined;
+
+  constructor(seed: number, options: Partial<EmbeddedFleetOptions> = {}) {
+    this.#random = seededRandom(seed);
+    this.clock = new VirtualClock({ random: this.#random });
+    this.#log = options.log ?? silentLog;
+    this.fleet = new EmbeddedFleet({ clock: this.clock, random: this.#random, trackUpdates: false, ...options });
+    this.hub = this.fleet.client();
+  }
+
+  async start(): Promise<void> {
+    await this.clock.run(this.fleet.start());
+    this.startController();
+  }
+
+  startController(): void {
+    const { clock } = this;
+    const [random, log] = [this.#random, this.#log];
+    const hub = this.fleet.client();
+    const stop = new AbortController();
+    const running = runManager(
+      {
+        hub,
+        clock,
+        random,
+        log,
+        engine: () => new KarmadaEngine({ hub, clock, random, log }),
+        webhookTransports: () => {
+          throw new Error("no webhook is configured here");
+        },
+        leaseNamespace: "karmada-system",
+        identity: "test",
+      },
+      stop.signal,
+    );
+    this.#manager = { stop, running };
+  }
+
+  async stopController(): Promise<void> {
+    const manager = this.#manager;
+    this.#manager = undefined;
+    manager?.stop.abort(new Error("the test stops the controller"));
+    if (manager) await this.clock.run(manager.running);
+  }
+
+  async stop(): Promise<void> {
+    await this.stopController();
+    await this.clock.run(this.fleet.stop());
+  }
+
+  /** Lets time pass until the condition holds. */
+  async until(what: string, condition: () => boolean): Promise<void> {
+    const endMs = this.clock.monotonicMs() + GIVE_UP_MS;
+    await this.clock.settle();
+    while (!condition()) {
+      if (this.clock.monotonicMs() > endMs || !(await this.clock.step())) {
+        throw new Error(`by ${this.clock.monotonicMs()} ms of virtual time still not: ${what}`);
+      }
+    }
+  }
+
+  /** One request of a user, with time passing until it is answered. */
+  ask<Value>(request: Promise<Value>): Promise<Value> {
+    return this.clock.run(request);
+  }
+
+  apply(object: KubeObject): Promise<KubeObject> {
+    const { apiVersion, kind } = object;
+    const options = { fieldManager: "test", force: true };
+    const write = this.hub.discovery
+      .resource(apiVersion, kind)
+      .then((found) => this.hub.apply(resource(found), object, options));
+    return this.ask(write);
+  }
+
+  /** The CrossClusterStatefulset as the hub has it, read past every client. */
+  statefulset(name: string): KubeObject | undefined {
+    return this.fleet.hubObject("apps.karmada.io/crossclusterstatefulsets", "default", name);
+  }
+
+  status(name: string): JsonObject {
+    const status = this.statefulset(name)?.status;
+    return isJsonObject(status) ? status : {};
+  }
+
+  isSettled(name: string, replicas: number): boolean {
+    const { phase, readyReplicas, observedGeneration } = this.status(name);
+    const generation = this.statefulset(name)?.metadata.generation;
+    return phase === "Settled" && readyReplicas === replicas && observedGeneration === generation;
+  }
+}
+
+/** Follows the pods of every member and remembers the worst moment, and the order in which they became ready. */
+export class PodRecorder {
+  readonly order: string[] = [];
+  worst = 0;
+  readonly #ready = new Set<string>();
+  readonly #images = new Map<string, string>();
+  #expected = 0;
+
+  constructor(fleet: EmbeddedFleet) {
+    for (const name of fleet.memberNames) {
+      fleet
+        .member(name)
+        .api.on("/pods", ({ type, object }) => this.#note(`${name}/${object.metadata.name}`, type, object));
+    }
+  }
+
+  /** From now on a missing one counts. */
+  expect(count: number): void {
+    this.#expected = count;
+    this.worst = 0;
+    this.order.length = 0;
+  }
+
+  /** What runs where, by cluster and name. */
+  images(): Record<string, string> {
+    return Object.fromEntries([...this.#images].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  #note(key: string, type: string, pod: KubeObject): void {
+    const isReady = type !== "DELETED" && pod.metadata.deletionTimestamp === undefined && hasReadyCondition(pod);
+    if (isReady && !this.#ready.has(key)) this.order.push(key);
+    if (isReady) this.#ready.add(key);
+    else this.#ready.delete(key);
+    if (type === "DELETED") this.#images.delete(key);
+    else this.#images.set(key, /"image":"([^"]+)"/.exec(JSON.stringify(pod.spec))?.[1] ?? "");
+    this.worst = Math.max(this.worst, this.#expected - this.#ready.size);
+  }
+}
+
+function hasReadyCondition(pod: KubeObject): boolean {
+  return JSON.stringify(pod.status ?? {}).includes('{"type":"Ready","status":"True"');
+}
