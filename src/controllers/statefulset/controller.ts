@@ -199,13 +199,22 @@ export class StatefulsetController {
       return undefined;
     }
     const statefulset = parsed.value;
-    const template = this.#template(key, statefulset);
-    if (template.kind === "unknown") return undefined;
-    const app = this.#track(key, statefulset, template.kind === "one" ? template.object : undefined);
-    const { engine } = this.#options;
-    if (!app || !engine.synced()) return app ? { requeueAfterMs: UNFINISHED_RETRY_MS } : undefined;
-
     const deleting = statefulset.metadata.deletionTimestamp !== undefined;
+    let template = this.#template(key, statefulset);
+    if (template.kind === "unknown") {
+      if (!deleting) return undefined;
+      // A template whose kind is gone from the hub must not keep what it left behind from being let go.
+      template = { kind: "none", message: template.message };
+    }
+    const app = this.#track(key, statefulset, template.kind === "one" ? template.object : undefined);
+    if (!app) {
+      if (deleting) await this.#removeFinalizer(object);
+      else if (template.kind === "none") await this.#refuse(object, "TemplateMissing", template.message);
+      return undefined;
+    }
+    const { engine } = this.#options;
+    if (!engine.synced()) return { requeueAfterMs: UNFINISHED_RETRY_MS };
+
     if (!deleting && !(await this.#ensureFinalizer(object))) return undefined;
     const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app);
     if (hold.kind === "unsafe") {
@@ -366,8 +375,8 @@ export class StatefulsetController {
   async #session(key: string, app: EngineApp) {
     const known = this.#sessions.get(key);
     if (known) return { kind: "led" as const, session: known };
-    const found = await this.#ledgerStore.claim(nameOfKey(key), () => {
-      const grants = grantsFound(this.#options.engine.dispatched(app), app);
+    const found = await this.#ledgerStore.claim(nameOfKey(key), async () => {
+      const grants = grantsFound(await this.#options.engine.readDispatched(app), app);
       return grants.length > 0 ? rebuildLedger(grants) : emptyLedger();
     });
     if (found.kind === "unreadable") return found;
@@ -406,7 +415,7 @@ export class StatefulsetController {
   ): EngineApp | undefined {
     const { apiVersion, kind, namespace, name } = statefulset.spec.resourceSelector;
     const known = this.#tracked.get(key);
-    const templateName = template?.metadata.name ?? name ?? known?.template.name;
+    const templateName = template?.metadata.name ?? name ?? known?.template.name ?? this.#recordedName(key);
     if (templateName === undefined) return undefined;
     if (known && known.template.name === templateName && known.template.apiVersion === apiVersion) return known;
     const app: EngineApp = {
@@ -417,6 +426,12 @@ export class StatefulsetController {
     this.#tracked.set(key, app);
     this.#options.engine.track(app, () => this.#queue.add(key));
     return app;
+  }
+
+  /** The name that the ledger remembers, where a selector by label finds nothing any more. */
+  #recordedName(key: string): string | undefined {
+    const found = this.#ledgerStore.find(nameOfKey(key));
+    return found.kind === "stored" ? found.stored.ledger.identity?.app.name : undefined;
   }
 
   #forget(key: string): undefined {
@@ -449,14 +464,20 @@ export class StatefulsetController {
     result: PlanResult,
   ): Promise<boolean> {
     if (statefulset.metadata.deletionTimestamp === undefined) return false;
-    const { engine, hub } = this.#options;
+    const { engine } = this.#options;
     if (!result.finished || engine.dispatched(app).length > 0) return false;
     if ((await engine.unhold(app)) === "kept") this.#announcements.holdKept(object, app);
     await this.#revisionStore.removeAll(statefulset.metadata);
     await this.#ledgerStore.remove(session.stored);
-    const finalizers = finalizersOf(object).filter((finalizer) => finalizer !== OWN.finalizer);
-    await hub.update(STATEFULSETS, { ...object, metadata: { ...object.metadata, finalizers } });
+    await this.#removeFinalizer(object);
     return true;
+  }
+
+  async #removeFinalizer(object: KubeObject): Promise<void> {
+    const finalizers = finalizersOf(object);
+    if (!finalizers.includes(OWN.finalizer)) return;
+    const metadata = { ...object.metadata, finalizers: finalizers.filter((finalizer) => finalizer !== OWN.finalizer) };
+    await this.#options.hub.update(STATEFULSETS, { ...object, metadata });
   }
 
   async #report(

@@ -35,9 +35,10 @@ export class LedgerStore {
    * Takes the ledger over for a new leader: raises its term, so that whoever led before can write it no more. `fresh` is
    * what to begin with where there is none.
    */
-  async claim(name: ObjectName, fresh: () => Ledger): Promise<LedgerFound> {
+  async claim(name: ObjectName, fresh: () => Promise<Ledger>): Promise<LedgerFound> {
     const object = await this.#client.find(LEDGERS, name);
-    if (!object) return this.#wrote(await this.#client.create(LEDGERS, ledgerObject(name, fresh(), 1, undefined)));
+    if (!object)
+      return this.#wrote(await this.#client.create(LEDGERS, ledgerObject(name, await fresh(), 1, undefined)));
     const found = readLedgerObject(object);
     if (found.kind !== "stored") return found;
     const { ledger, term } = found.stored;

@@ -80,8 +80,8 @@ export class KarmadaEngine implements Engine {
   /** By application, and by the template it manages: one application manages one template. */
   readonly #byApp = new Map<string, Tracked>();
   readonly #byTemplate = new Map<string, Tracked>();
-  /** Bindings whose rendered Works were looked for, by version: looking again is needed only when a binding changed. */
-  readonly #adoptionChecked = new Map<string, { bindingVersion: string; clusters: readonly string[] }>();
+  /** Templates whose rendered Works were looked for, with what the answer rests on. */
+  readonly #adoptionChecked = new Map<string, { restsOn: string; clusters: readonly string[] }>();
 
   constructor(options: KarmadaEngineOptions) {
     const { hub, clock, random } = options;
@@ -243,6 +243,7 @@ export class KarmadaEngine implements Engine {
     if (expected && expected.term > term) throw new SupersededError(what, term, expected.term);
     const name = { namespace: executionNamespace(cluster), name: workName(app, refOf(order.manifest)) };
     let previous = expected ? this.#works.cache.get(name) : undefined;
+    if (!expected && refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
     for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
       if (previous && termOf(previous) > term) throw new SupersededError(what, term, termOf(previous));
       if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
@@ -321,23 +322,39 @@ export class KarmadaEngine implements Engine {
     return state.kind === "live" ? state.cache.byIndex("owner", ownerIndexValue(template)) : undefined;
   }
 
-  /** The clusters for which Karmada itself rendered Works of this template, before the hold. */
+  /**
+   * The clusters for which Karmada itself rendered Works of this template, before the hold. Asked again when the hold is
+   * another one or the schedule changed, and while an adoption is not finished; `dispatch` looks once more.
+   */
   async #renderedByKarmada(app: EngineApp, binding: KubeObject | undefined): Promise<readonly string[]> {
     if (!binding) return [];
     const key = refKey(app.template);
-    const bindingVersion = binding.metadata.resourceVersion ?? "";
+    const hold = this.#policies.cache.get(holdPolicy(app).metadata);
+    const restsOn = `${hold?.metadata.uid}/${binding.metadata.uid}/${binding.metadata.generation}`;
     const checked = this.#adoptionChecked.get(key);
-    if (checked?.bindingVersion === bindingVersion) return checked.clusters;
+    if (checked?.restsOn === restsOn && checked.clusters.length === 0) return [];
     const works = await this.#karmadaWorks(binding);
     const clusters = works.flatMap((work) => clusterOfNamespace(work.metadata.namespace ?? "") ?? []);
-    this.#adoptionChecked.set(key, { bindingVersion, clusters });
+    this.#adoptionChecked.set(key, { restsOn, clusters });
     return clusters;
   }
 
-  async #karmadaWorks(binding: KubeObject | undefined): Promise<KubeObject[]> {
+  /** A Work of Karmada's own for the same object would fight with ours: what it delivers has to be adopted first. */
+  async #refuseRival(app: EngineApp, { cluster, takeOver }: DispatchOrder): Promise<void> {
+    if (takeOver) return;
+    const rivals = await this.#karmadaWorks(this.#binding(app.template), executionNamespace(cluster));
+    if (rivals.length === 0) return;
+    this.#adoptionChecked.delete(refKey(app.template));
+    throw new DispatchConflictError(
+      cluster,
+      `what Karmada itself dispatched of ${app.template.kind} ${app.template.name}`,
+    );
+  }
+
+  async #karmadaWorks(binding: KubeObject | undefined, namespace?: string): Promise<KubeObject[]> {
     const id = binding?.metadata.labels?.[BINDING_ID];
     if (id === undefined) return [];
-    const works = await this.#hub.listAll(WORKS, { labelSelector: `${BINDING_ID}=${id}` });
+    const works = await this.#hub.listAll(WORKS, { namespace, labelSelector: `${BINDING_ID}=${id}` });
     return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
   }
 
