@@ -1,0 +1,151 @@
+import type { ClusterName, Intent, Protocol, RevisionId, Schedule } from "../types.ts";
+import { type Faults, NO_FAULTS } from "./state.ts";
+
+/** The application's name in every scenario. */
+export const APP = "db";
+
+/** A change that a person makes at any moment after the one before it. */
+export interface Edit {
+  readonly label: string;
+  readonly apply: (intent: Intent) => Intent;
+}
+
+/** One focused corner of the world: what there is, what may go wrong, what is edited, and how far to look. */
+export interface Scenario {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly hasPartition: boolean;
+  readonly intent: Intent;
+  readonly leader: ClusterName | null;
+  /** Revisions whose instances never become ready. */
+  readonly brokenRevisions: readonly RevisionId[];
+  /** Volumes are part of the snapshots. */
+  readonly seesVolumes: boolean;
+  /** A StatefulSet's pods and its status are seen at different times. */
+  readonly twoWatches: boolean;
+  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone and is created again. */
+  readonly accident: "crash" | "kill";
+  readonly faults: Faults;
+  readonly edits: readonly Edit[];
+  /** Explored from the first deployment on, or from the application at rest. */
+  readonly start: "empty" | "deployed";
+  /** How far time jumps when nothing asks for a certain time. */
+  readonly waitMs: number;
+  /** At most so many states are visited, those nearest to the start. */
+  readonly states: number;
+  /** What must be so in the end, beyond every cluster running what the schedule says. */
+  readonly sizesMayDiffer: boolean;
+  /** The controller dispatches before it writes the ledger. Only a mutant does. */
+  readonly dispatchFirst: boolean;
+}
+
+type Settings = Partial<Omit<Scenario, "intent" | "faults" | "name">> & {
+  readonly sizes: Readonly<Record<ClusterName, number>>;
+  readonly spec?: Partial<Intent>;
+  readonly update?: Partial<Extract<Intent["update"], { type: "RollingUpdate" }>>;
+  readonly identity?: Partial<Intent["identity"]>;
+  readonly faults?: Partial<Faults>;
+  /** Clusters of the fleet that the schedule does not name yet. */
+  readonly spare?: readonly ClusterName[];
+  /** A StatefulSet's own podManagementPolicy inside a member. */
+  readonly memberOrdered?: boolean;
+};
+
+export const STATES_DEFAULT = 4_000;
+
+export function scenario(name: string, settings: Settings): Scenario {
+  const { sizes, spec, update, identity, faults, spare = [], memberOrdered = true, ...given } = settings;
+  const protocol = given.protocol ?? "contract";
+  const hasPartition = given.hasPartition ?? protocol !== "ignorant";
+  const leader = given.leader ?? null;
+  return {
+    name,
+    brokenRevisions: [],
+    seesVolumes: false,
+    twoWatches: protocol === "statefulset",
+    accident: "crash",
+    edits: [],
+    start: "deployed",
+    waitMs: 61_000,
+    states: STATES_DEFAULT,
+    sizesMayDiffer: false,
+    dispatchFirst: false,
+    ...given,
+    protocol,
+    hasPartition,
+    leader,
+    faults: { ...NO_FAULTS, ...faults },
+    intent: {
+      app: { name: APP, namespace: "default", service: APP, clusterToken: "token" },
+      revision: { kind: "ready", id: "A" },
+      schedule: scheduleOf(sizes),
+      workload: { protocol, hasPartition, memberOrdered, reportsLeader: leader !== null },
+      identity: { mode: "Blocks", blockSize: 10, clusterIds: {}, ...identity },
+      podManagementPolicy: "OrderedReady",
+      quorum: "Majority",
+      memberConcurrency: "Serial",
+      minReadySeconds: 0,
+      update: {
+        type: "RollingUpdate",
+        partition: 0,
+        maxUnavailable: 1,
+        batches: [],
+        order: "LeaderLast",
+        waves: [],
+        paused: false,
+        progressDeadlineSeconds: 600,
+        onFailure: "Pause",
+        window: { open: true },
+        ...update,
+      },
+      failover: { policy: "Wait", afterSeconds: 300 },
+      retention: { whenScaled: "Retain", whenDeleted: "Retain" },
+      requests: { approvals: [], confirmedLost: [], confirmedDrain: [] },
+      baselines: {},
+      fleet: Object.fromEntries([...Object.keys(sizes), ...spare].map((name) => [name, { state: "Ready" } as const])),
+      ...spec,
+    },
+  };
+}
+
+function scheduleOf(sizes: Readonly<Record<ClusterName, number>>): Schedule {
+  const clusters = Object.entries(sizes).map(([cluster, replicas]) => ({ cluster, replicas }));
+  return { kind: "known", source: "explicit", clusters };
+}
+
+export function template(id: RevisionId): Edit {
+  return { label: `template ${id}`, apply: (intent) => ({ ...intent, revision: { kind: "ready", id } }) };
+}
+
+export function scaleTo(sizes: Readonly<Record<ClusterName, number>>): Edit {
+  return {
+    label: `scale to ${JSON.stringify(sizes)}`,
+    apply: (intent) => ({ ...intent, schedule: scheduleOf(sizes) }),
+  };
+}
+
+export function rolling(change: Partial<Extract<Intent["update"], { type: "RollingUpdate" }>>): Edit {
+  return {
+    label: `set ${JSON.stringify(change)}`,
+    apply: (intent) =>
+      intent.update.type === "RollingUpdate" ? { ...intent, update: { ...intent.update, ...change } } : intent,
+  };
+}
+
+export function undo(id: string, to: RevisionId): Edit {
+  return {
+    label: `undo to ${to}`,
+    apply: (intent) => ({ ...intent, requests: { ...intent.requests, undo: { id, to } } }),
+  };
+}
+
+export function confirmLost(cluster: ClusterName): Edit {
+  return {
+    label: `confirm-lost ${cluster}`,
+    apply: (intent) => ({ ...intent, requests: { ...intent.requests, confirmedLost: [cluster] } }),
+  };
+}
+
+export function remove(policy: "Release" | "Teardown"): Edit {
+  return { label: `delete (${policy})`, apply: (intent) => ({ ...intent, deletion: { policy } }) };
+}
