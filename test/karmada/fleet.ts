@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KarmadaEngine } from "../../src/engine/index.ts";
@@ -13,6 +12,8 @@ import {
   systemClock,
   systemRandom,
 } from "../../src/runtime/index.ts";
+import { cacheFolder } from "../tools/programs.ts";
+import { startTicks, stopRecorded } from "./stack/processes.ts";
 import { type Stack, startStack } from "./stack/stack.ts";
 
 export const MEMBERS = ["member1", "member2", "member3"];
@@ -28,7 +29,7 @@ export interface KarmadaFleet extends ContractFleet {
 
 /** A real Karmada of one's own, in a temporary folder, gone at the end. */
 export async function startKarmadaFleet(): Promise<KarmadaFleet> {
-  const folder = mkdtempSync(join(tmpdir(), "lockstep-karmada-"));
+  const folder = await runFolder();
   const stack = await startStack(folder, MEMBERS, () => {});
   const transports: HttpTransport[] = [];
   const client = async (api: Stack["hub"]) => {
@@ -62,6 +63,22 @@ export async function startKarmadaFleet(): Promise<KarmadaFleet> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * A folder of this run's own. Its name tells whose it is, so that what a killed run left behind, processes included, is
+ * found and ended by the next one.
+ */
+async function runFolder(): Promise<string> {
+  const runs = join(cacheFolder(), "karmada-runs");
+  mkdirSync(runs, { recursive: true });
+  for (const name of readdirSync(runs)) {
+    const [pid, ticks] = name.split("-");
+    if (startTicks(Number(pid)) === ticks) continue;
+    await stopRecorded(join(runs, name));
+    rmSync(join(runs, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(runs, `${process.pid}-${startTicks(process.pid)}-`));
 }
 
 /** The condition may say, as text, what is still missing: it goes into the message of a failure. */

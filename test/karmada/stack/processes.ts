@@ -115,7 +115,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /** Field 22 of /proc/PID/stat; undefined when there is no such process or it is a zombie. */
-function startTicks(pid: number): string | undefined {
+export function startTicks(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
