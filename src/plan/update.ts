@@ -129,7 +129,12 @@ function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "w
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
   if (to === entry.baseRevision) return { ...straight, back: true };
   if (entry.baseRevision === null) {
-    // Nothing ever completed here: there is nothing to finish, and nothing to go back to.
+    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
+    // its wave is far, is left to finish.
+    const open = view.isOpen(cluster);
+    const nothingUp = open && viewIn(draft, cluster).ready === 0;
+    const patient = !nothingUp && moving && (entry.grant.revision === view.rollout.from || !isStuck(draft, cluster));
+    if (patient) return finishFirst(draft, cluster, entry.grant.revision, to);
     return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
   }
   if (entry.grant.revision === entry.baseRevision) {
