@@ -1,6 +1,7 @@
-import type { Interpreter } from "../interpret/index.ts";
+import type { Interpreter, ObjectReport } from "../interpret/index.ts";
 import { type KubeClient, type KubeObject, Reflector, UnknownKindError } from "../kube/index.ts";
 import { type Clock, type JsonObject, type Log, type Random, retryDelayMs } from "../runtime/index.ts";
+import type { Announcer } from "./statefulset/announce.ts";
 
 interface Source {
   readonly apiVersion: string;
@@ -15,6 +16,12 @@ const SOURCES: readonly Source[] = [
   { apiVersion: "config.karmada.io/v1alpha1", kind: "ResourceExploringWebhookConfiguration", feeds: "webhooks" },
 ];
 
+const IN_FORCE: Record<ObjectReport["inForce"], string> = {
+  this: "(the rest of it is in force)",
+  old: "(its last good version stays in force)",
+  part: "(what is good of it is in force)",
+};
+
 /** A kind that the hub does not serve is looked for again after this: somebody may install its CRD. */
 const MISSING_KIND_BASE_MS = 5_000;
 const MISSING_KIND_MAX_MS = 60_000;
@@ -25,6 +32,7 @@ export interface InterpretationOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly announcer: Announcer;
   /** What the interpreter answers may have changed. */
   readonly changed: () => void;
 }
@@ -33,6 +41,8 @@ export interface InterpretationOptions {
 export class Interpretation {
   readonly #options: InterpretationOptions;
   readonly #objects = new Map<string, () => readonly KubeObject[]>();
+  /** What was said about each object last, so that it is said once. */
+  readonly #said = new Map<string, string>();
 
   constructor(options: InterpretationOptions) {
     this.#options = options;
@@ -84,6 +94,22 @@ export class Interpretation {
     ]);
     if (what === "customizations") this.#options.interpreter.setCustomizations(objects);
     else this.#options.interpreter.setWebhooks(objects);
+    for (const report of this.#options.interpreter.reports()) this.#tell(report);
     this.#options.changed();
+  }
+
+  /** A configuration that cannot be used is told on itself, where its author looks: as an Event, with field and line. */
+  #tell({ kind, name, problems, inForce }: ObjectReport): void {
+    const key = `${kind}/${name}`;
+    const text = problems.map(
+      ({ field, line, reason }) => `${field}${line === undefined ? "" : `, line ${line}`}: ${reason}`,
+    );
+    const message = text.length === 0 ? "" : `${text.join("; ")} ${IN_FORCE[inForce]}`;
+    if ((this.#said.get(key) ?? "") === message) return;
+    this.#said.set(key, message);
+    const object = this.#objects
+      .get(kind)?.()
+      .find(({ metadata }) => metadata.name === name);
+    if (object && message !== "") this.#options.announcer.event(object, "Warning", "NotUsable", message);
   }
 }

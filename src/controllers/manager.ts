@@ -3,6 +3,7 @@ import { Interpreter, type WebhookTransports } from "../interpret/index.ts";
 import { Election, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
 import type { Clock, Log, Random } from "../runtime/index.ts";
 import { Interpretation } from "./interpretation.ts";
+import type { Announcer } from "./statefulset/announce.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
 
 export interface ManagerOptions {
@@ -58,7 +59,20 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     component: "lockstep",
     instance: options.identity,
   });
-  const interpreter = new Interpreter({ clock, random, log, transports: options.webhookTransports });
+  const interpreter = new Interpreter({
+    clock,
+    random,
+    log,
+    transports: options.webhookTransports,
+    // Templates are watched on the hub, so their kinds have been discovered before anything of them is interpreted.
+    resources: ({ group, version, kind }) => {
+      const known = hub.discovery.known(group === "" ? version : `${group}/${version}`, kind);
+      return known && { resource: known.plural, namespaced: known.namespaced };
+    },
+  });
+  const announcer: Announcer = {
+    event: (object, type, reason, message) => events.record(object, { type, reason, message }),
+  };
   const controller = new StatefulsetController({
     hub,
     engine: options.engine(),
@@ -66,7 +80,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     clock,
     random,
     log,
-    announcer: { event: (object, type, reason, message) => events.record(object, { type, reason, message }) },
+    announcer,
     mayAct: () => leadership.isCurrent(),
     ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
   });
@@ -76,6 +90,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     clock,
     random,
     log,
+    announcer,
     changed: () => controller.reviewAll(),
   });
   const done = new AbortController();

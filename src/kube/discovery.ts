@@ -42,6 +42,11 @@ export class Discovery {
     return read;
   }
 
+  /** What has been learned of a kind so far, without asking. */
+  known(apiVersion: string, kind: string): Resource | undefined {
+    return this.#known.get(apiVersion)?.kinds.get(kind);
+  }
+
   /** All kinds of one apiVersion; none when the server does not serve it. */
   async kinds(apiVersion: string, options: RequestOptions = {}): Promise<Resource[]> {
     return [...(await this.#read(apiVersion, options)).kinds.values()];
