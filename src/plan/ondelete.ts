@@ -2,7 +2,7 @@ import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import { noteFirstCompletion } from "./rollout.ts";
 import type { Target } from "./target.ts";
-import { viewIn } from "./view.ts";
+import { updatedSeen, viewIn } from "./view.ts";
 
 /**
  * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person deletes
@@ -19,7 +19,7 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
     if (!grant || instances.length === 0 || removedByLoss || view.reach === "lost" || isDraining(desired, cluster))
       continue;
     if (grant.revision === to) {
-      const updated = view.present?.counts.updated ?? view.present?.report?.updated;
+      const updated = view.present ? updatedSeen(view.present) : undefined;
       if (!done || (grant.onDelete && (updated ?? 0) < grant.replicas)) allUpdated = false;
       continue;
     }

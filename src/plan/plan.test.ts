@@ -360,6 +360,51 @@ describe("settings", () => {
   });
 });
 
+describe("stale status", () => {
+  const statefulset: Intent["workload"] = {
+    protocol: "statefulset",
+    hasPartition: true,
+    memberOrdered: true,
+    reportsLeader: false,
+  };
+
+  test("[G11] [Q3] counts from before the controller saw the spec do not free the budget", () => {
+    const bench = running({ a: 1, b: 1, c: 1 }, { workload: statefulset, memberConcurrency: "Parallel" });
+    template(bench, "B");
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    bench.deliver();
+    // The old status: everything updated and ready, for the revision before.
+    bench.member("c").counts.updated = 1;
+    expect(stepsOf(bench)).toEqual([]);
+    expect(bench.last?.figures.pending).toBe(1);
+  });
+
+  test("[G11] [F2] nor are they progress that the new spec would have to beat", () => {
+    const bench = running(
+      { a: 4, b: 1, c: 1 },
+      { workload: statefulset, update: rollingUpdate({ progressDeadlineSeconds: 60 }) },
+    );
+    template(bench, "B");
+    for (let i = 0; i < 4; i++) {
+      bench.plan();
+      bench.settle();
+    }
+    bench.plan();
+    bench.deliver();
+    const a = bench.member("a");
+    a.counts.updated = 4;
+    bench.plan();
+    a.observedGeneration = a.generation;
+    for (let updated = 0; updated < 4; updated++) {
+      a.counts.updated = updated;
+      bench.wait(50);
+      bench.plan();
+    }
+    expect(bench.ledger.halt).toBeNull();
+    expect(bench.ledger.clusters.a?.done).toBe(false);
+  });
+});
+
 describe("failure", () => {
   test("[F2] a crash loop is no progress", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { update: rollingUpdate({ progressDeadlineSeconds: 60 }) });

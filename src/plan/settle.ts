@@ -3,7 +3,7 @@ import { driftOf, gateOf, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
 import type { ClusterEntry, ClusterName, Grant, PresentObservation } from "./types.ts";
-import { observationOf, viewIn, viewOf } from "./view.ts";
+import { isObserved, observationOf, updatedSeen, viewIn, viewOf } from "./view.ts";
 
 const SECOND_MS = 1000;
 
@@ -204,10 +204,9 @@ function noteProgress(draft: Draft, cluster: ClusterName, grant: Grant, present:
   const { step } = draft.entry(cluster);
   if (!step) return;
   const { counts, report } = present;
-  const observed = present.observedGeneration === present.generation || report?.epoch === grant.epoch ? 1 : 0;
   const surplus = Math.max(0, (counts.replicas ?? 0) - grant.replicas) + (counts.terminating ?? 0);
-  const score =
-    1 + observed + 2 * (counts.updated ?? report?.updated ?? 0) + (counts.ready ?? report?.ready ?? 0) - surplus;
+  const ready = counts.ready ?? report?.ready ?? 0;
+  const score = isObserved(present) ? 2 + 2 * (updatedSeen(present) ?? 0) + ready - surplus : 1;
   if (score > step.best) draft.patch(cluster, { step: { ...step, best: score, progressMs: draft.nowMs } });
 }
 

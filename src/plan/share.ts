@@ -1,6 +1,6 @@
 import type { Draft } from "./draft.ts";
 import type { ClusterName, RevisionId, Rollout } from "./types.ts";
-import { viewIn } from "./view.ts";
+import { isObserved, updatedSeen, viewIn } from "./view.ts";
 
 /**
  * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster, how
@@ -80,6 +80,7 @@ export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
   const { present } = viewIn(draft, cluster);
   if (!grant || done || turn !== "none" || !present || present.live.epoch !== grant.epoch) return false;
   const wanted = grant.onDelete ? 0 : grant.replicas - grant.partition;
-  const updated = present.counts.updated ?? present.report?.updated ?? -1;
-  return updated < wanted || (present.counts.replicas ?? -1) !== grant.replicas;
+  // Not seen yet: its controller is about to look.
+  if (!isObserved(present)) return false;
+  return (updatedSeen(present) ?? -1) < wanted || (present.counts.replicas ?? -1) !== grant.replicas;
 }

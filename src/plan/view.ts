@@ -97,9 +97,8 @@ function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, 
   if (intent.memberConcurrency === "Parallel") {
     if (entry.turn === "returning" || entry.done || !entry.grant) return ready;
     const released = entry.grant.replicas - entry.grant.partition;
-    const fresh = view.present?.live.epoch === entry.grant.epoch;
-    const updated = fresh ? (view.present?.counts.updated ?? 0) : 0;
-    return Math.min(ready, Math.max(0, released - updated));
+    const updated = view.present?.live.epoch === entry.grant.epoch ? updatedSeen(view.present) : undefined;
+    return Math.min(ready, Math.max(0, released - (updated ?? 0)));
   }
   return Math.min(ready, serialCost(intent, view.down, restarting(view.present)));
 }
@@ -130,11 +129,27 @@ export function waitsForUnready(intent: Intent): boolean {
 
 /** Instances that are seen to be in the middle of their own restart. */
 function restarting(present: PresentObservation | null): number {
+  if (!present) return 0;
+  const observed = isObserved(present);
   let found = 0;
-  for (const { ready, updated, terminating } of present?.instances ?? []) {
-    if (terminating || (updated === true && !ready)) found++;
+  for (const { ready, updated, terminating } of present.instances ?? []) {
+    if (terminating || (observed && updated === true && !ready)) found++;
   }
   return found;
+}
+
+/**
+ * [G11] Whether what the snapshot says about updated instances is about the spec that it carries. Before the controller has
+ * seen that spec, its status still counts for the one before, and reads as if everything were done.
+ */
+export function isObserved({ observedGeneration, generation, report, live }: PresentObservation): boolean {
+  return observedGeneration === generation || (report !== undefined && report.epoch === live.epoch);
+}
+
+/** Instances that run the live spec's revision, if the snapshot can say so. */
+export function updatedSeen(present: PresentObservation): number | undefined {
+  if (present.report && present.report.epoch === present.live.epoch) return present.report.updated;
+  return isObserved(present) ? present.counts.updated : undefined;
 }
 
 /**
@@ -152,7 +167,7 @@ export function readyTargets(
   const entry = draft.entry(cluster);
   const upper = Math.min(view.ready, Math.max(0, below - partition));
   const details = view.present?.instances;
-  if (!details || upper === 0) return upper;
+  if (!details || upper === 0 || !view.present || !isObserved(view.present)) return upper;
   const byOrdinal = new Map<number, InstanceObservation>();
   for (const each of details) if (each.ordinal !== undefined) byOrdinal.set(each.ordinal, each);
   if (byOrdinal.size < entry.instances.length) return upper;
