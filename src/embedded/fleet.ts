@@ -3,6 +3,7 @@ import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "..
 import { Interpreter } from "../interpret/index.ts";
 import { KubeClient } from "../kube/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random, silentLog } from "../runtime/index.ts";
+import { adminRoute } from "./admin.ts";
 import { Gate, type GateFaults } from "./gate.ts";
 import { Agent } from "./hub/agent.ts";
 import { BindingController } from "./hub/binding.ts";
@@ -136,6 +137,7 @@ export class EmbeddedFleet {
       });
       this.#members.set(name, this.#connect(cluster, log, timings.deliveryMs));
     }
+    this.#hubServer.addRoute(adminRoute(this));
   }
 
   async start(): Promise<void> {
@@ -213,6 +215,13 @@ export class EmbeddedFleet {
     if (!link.isOpen) return;
     this.#health.changed(member, mode, true);
     agent.syncAll();
+  }
+
+  /** Whether the hub gets through to it, whether its API server runs, and what disturbs the way. */
+  state(member: string): { readonly reachable: boolean; readonly up: boolean } & Omit<GateFaults, "closed"> {
+    const { link, cluster } = this.#member(member);
+    const { slowMs, failRate, failNext } = link.faults;
+    return { reachable: link.isOpen, up: cluster.gate.isOpen, slowMs, failRate, failNext };
   }
 
   dropWatches(member: string): void {

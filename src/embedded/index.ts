@@ -4,6 +4,7 @@
  * on a Clock, so that it serves `lockstep up`, tests and the simulator alike. Imports everything above it; never loaded
  * by the production controller.
  */
+export { ADMIN_PREFIX } from "./admin.ts";
 export { EmbeddedFleet, type EmbeddedFleetOptions, type FleetSnapshot, type FleetTimings } from "./fleet.ts";
 export type { GateFaults } from "./gate.ts";
 export { POD_TIMES } from "./member/kubelet.ts";

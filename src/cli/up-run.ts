@@ -1,0 +1,179 @@
+import { join, relative } from "node:path";
+import { type SecureFront, startSecureFront, writeKubeconfig } from "../apiserver/front/index.ts";
+import { runManager } from "../controllers/index.ts";
+import { EmbeddedFleet } from "../embedded/index.ts";
+import { KarmadaEngine } from "../engine/index.ts";
+import { httpWebhookTransports } from "../interpret/index.ts";
+import { Reflector } from "../kube/index.ts";
+import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../runtime/index.ts";
+import { isLogLevel, jsonLog } from "./log.ts";
+import type { UpArguments } from "./up.ts";
+import { applyHold, applyTemplate, EXAMPLE, isHeld, STATEFULSETS } from "./up-example.ts";
+import { isReady, Progress, progressLines } from "./up-progress.ts";
+import { DataFolder } from "./up-state.ts";
+
+export interface UpPlace {
+  /** Where .lockstep/ is made. */
+  readonly folder: string;
+  readonly program: string;
+}
+
+/** Thrown for an option that cannot be used. */
+export class UpOptionError extends Error {
+  override readonly name = "UpOptionError";
+}
+
+const MAX_CLUSTERS = 50;
+/** What is lost at most when the machine fails; a clean stop loses nothing. */
+const SAVE_EVERY_MS = 5_000;
+const REDRAW_MS = 100;
+
+/** Starts everything, shows the example becoming ready, and stays until it is told to stop. */
+export async function runUp(options: UpArguments, { folder, program }: UpPlace): Promise<number> {
+  const members = memberNames(options.clusters);
+  const log = logFor(options.logLevel);
+  if (options.example !== "statefulset" && options.example !== "none") {
+    throw new UpOptionError(`--example '${options.example}' is not known; use statefulset or none`);
+  }
+  const data = options.dataDir === undefined ? undefined : new DataFolder(options.dataDir);
+  const stop = stopSignal();
+  const say = (text: string) => process.stdout.write(`${text}\n`);
+
+  const startedMs = clock.monotonicMs();
+  const fleet = new EmbeddedFleet({ clock, random, log, members, storage: await data?.load(members) });
+  await fleet.start();
+  const fronts = await openFronts(fleet, log);
+  const kubeconfig = join(folder, ".lockstep", "kubeconfig");
+  await writeKubeconfig(kubeconfig, await Promise.all(fronts.map((front) => front.context())), "hub");
+  const controller = startController(fleet, log, stop);
+  const saving = data ? saveNowAndThen(fleet, data, stop) : undefined;
+  const took = ((clock.monotonicMs() - startedMs) / 1000).toFixed(1);
+  say(`A hub and ${members.length} member clusters are up (${took} s), with Lockstep's controller on them.`);
+
+  try {
+    if (options.example === "statefulset") await deployExample(fleet, members, stop);
+    if (!stop.aborted) say(hints(relative(folder, kubeconfig), program, options.example !== "none"));
+    await aborted(stop);
+    say("Stopping.");
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  } finally {
+    await controller;
+    await saving;
+    await fleet.stop();
+    await data?.save(fleet.snapshot());
+    await Promise.all(fronts.map((front) => front.close()));
+  }
+  return 0;
+}
+
+async function deployExample(fleet: EmbeddedFleet, members: readonly string[], stop: AbortSignal): Promise<void> {
+  const hub = fleet.client();
+  const reflector = new Reflector({ client: hub, resource: STATEFULSETS, clock, random });
+  const done = new AbortController();
+  const end = () => done.abort(stop.reason);
+  stop.addEventListener("abort", end, { once: true });
+  const running = reflector.run(done.signal);
+  const progress = new Progress({
+    isTerminal: process.stdout.isTTY === true,
+    write: (text) => void process.stdout.write(text),
+  });
+  const object = () => reflector.cache.get(EXAMPLE);
+  try {
+    await applyHold(hub, members);
+    while (!isHeld(object())) await clock.sleep(REDRAW_MS, done.signal);
+    await applyTemplate(hub);
+    while (!isReady(object())) {
+      progress.show(progressLines(object()));
+      await clock.sleep(REDRAW_MS, done.signal);
+    }
+    progress.show(progressLines(object()));
+  } finally {
+    stop.removeEventListener("abort", end);
+    end();
+    await running;
+  }
+}
+
+async function openFronts(fleet: EmbeddedFleet, log: Log): Promise<SecureFront[]> {
+  const hub = startSecureFront({ name: "hub", server: fleet.hub, clock, log });
+  const members = fleet.memberNames.map((name) =>
+    startSecureFront({ name, server: fleet.member(name).gate, clock, log }),
+  );
+  return Promise.all([hub, ...members]);
+}
+
+function startController(fleet: EmbeddedFleet, log: Log, stop: AbortSignal): Promise<void> {
+  const hub = fleet.client();
+  return runManager(
+    {
+      hub,
+      clock,
+      random,
+      log,
+      engine: () => new KarmadaEngine({ hub, clock, random, log }),
+      webhookTransports: httpWebhookTransports,
+      leaseNamespace: "karmada-system",
+      identity: "lockstep-up",
+    },
+    stop,
+  );
+}
+
+async function saveNowAndThen(fleet: EmbeddedFleet, data: DataFolder, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await clock.sleep(SAVE_EVERY_MS, stop).catch(() => {});
+    if (!stop.aborted) await data.save(fleet.snapshot());
+  }
+}
+
+function hints(kubeconfig: string, program: string, hasExample: boolean): string {
+  const lines = [
+    "",
+    `Kubeconfig: ${kubeconfig} (contexts hub, member1 ...). In another terminal:`,
+    "",
+    `  export KUBECONFIG=$PWD/${kubeconfig}`,
+  ];
+  if (hasExample) {
+    const { name } = EXAMPLE;
+    lines.push(
+      `  ${program} status ${name} -w              watch clusters, instances and gates live`,
+      `  ${program} restart ${name}                every instance anew, in order, never two at once`,
+      `  ${program} scale ${name} --replicas 7     grow, one membership change at a time`,
+    );
+  }
+  return [...lines, "", "Ctrl-C stops everything."].join("\n");
+}
+
+function memberNames(text: string): string[] {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > MAX_CLUSTERS) {
+    throw new UpOptionError(`--clusters '${text}' must be a whole number from 1 to ${MAX_CLUSTERS}`);
+  }
+  return Array.from({ length: count }, (_, index) => `member${index + 1}`);
+}
+
+function logFor(level: string | undefined): Log {
+  if (level === undefined) return silentLog;
+  if (!isLogLevel(level)) {
+    throw new UpOptionError(`--log-level '${level}' is not known; use debug, info, warn or error`);
+  }
+  return jsonLog((line) => process.stderr.write(line), clock, level);
+}
+
+/** The first Ctrl-C stops cleanly; the second one at once. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      stop.abort(new Error(`stopped by ${signal}`));
+      process.once(signal, () => process.exit(130));
+    });
+  }
+  return stop.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

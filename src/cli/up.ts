@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+
+export interface UpArguments {
+  readonly clusters: string;
+  readonly example: string;
+  readonly dataDir?: string;
+  readonly logLevel?: string;
+}
+
+/** `lockstep up`. */
+export function registerUp(program: Command): void {
+  const name = program.name();
+  program
+    .command("up")
+    .description("a whole fleet on this machine: hub, member clusters, controller and an example, until Ctrl-C")
+    .option("--clusters <n>", "member clusters, 1 to 50", "3")
+    .option("--example <name>", "what is deployed at the start: statefulset or none", "statefulset")
+    .option("--data-dir <dir>", "keep all objects in this folder, and go on from there the next time")
+    .option("--log-level <level>", "show the controller's log on standard error: debug, info, warn or error")
+    .addHelpText(
+      "after",
+      `\nExamples:\n  ${name} up\n  ${name} up --clusters 5 --example none\n  ${name} up --data-dir .lockstep/data`,
+    )
+    .action(async (options: UpArguments) => {
+      const { runUp } = await import("./up-run.ts");
+      process.exitCode = await runUp(options, { folder: process.cwd(), program: name });
+    });
+}
