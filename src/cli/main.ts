@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import { systemIo } from "./io.ts";
+import { runCli } from "./program.ts";
 
-const program = new Command("lockstep").description("One stateful application over several Kubernetes clusters.");
-await program.parseAsync();
+const exitCode = await runCli(process.argv.slice(2), systemIo());
+if (exitCode !== 0) process.exitCode = exitCode;

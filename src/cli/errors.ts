@@ -1,0 +1,30 @@
+/** Thrown for what a person can put right: the message names the object, the field and the remedy. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: number;
+
+  constructor(message: string, options: { exitCode?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+const CONNECTION_NAMES = new Set(["UnreachableError", "RequestTimeoutError"]);
+
+/** One line for a person. By name rather than by class: the classes would have to be loaded for every `--help`. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (CONNECTION_NAMES.has(error.name)) {
+    return `the API server could not be reached: ${error.message}. Check --kubeconfig and --context, or raise --request-timeout`;
+  }
+  switch (error.name) {
+    case "ForbiddenError":
+      return `${error.message}. Ask for that right, or use another --context`;
+    case "UnauthorizedError":
+      return `${error.message}. The credentials of this context are not accepted; renew them, or use another --context`;
+    case "UnknownKindError":
+      return `${error.message}. Is this the hub (--context), and has 'lockstep install --apply' been run there?`;
+    default:
+      return error.message;
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  CROSS_CLUSTER_LEDGER,
+  CROSS_CLUSTER_STATEFULSET,
+  type KindDefinition,
+  ROLLOUT_APPROVAL,
+} from "../api/index.ts";
+import { KubeClient, type KubeObject, type RequestOptions, type Resource, resource } from "../kube/index.ts";
+import { type Ledger, LedgerUnreadable, parseLedger } from "../plan/index.ts";
+import { type Clock, isJsonObject, type Random, silentLog, type Transport } from "../runtime/index.ts";
+import type { GlobalOptions } from "./command.ts";
+import { CommandError } from "./errors.ts";
+import type { Io } from "./io.ts";
+import { nearest } from "./nearest.ts";
+
+export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
+export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
+export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
+export const CLUSTERS = resource({
+  apiVersion: "cluster.karmada.io/v1alpha1",
+  kind: "Cluster",
+  plural: "clusters",
+  namespaced: false,
+});
+
+/** The hub as one command uses it. */
+export interface Hub {
+  readonly client: KubeClient;
+  /** For what is no object, such as access reviews. */
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly server: string;
+  readonly context: string;
+  /** -n, or the context's. */
+  readonly namespace: string;
+  /** For every request: --request-timeout, and few retries, since a person waits. */
+  readonly request: RequestOptions;
+}
+
+/** A person waits: a server that is down is said to be so within seconds. */
+const ATTEMPTS = 3;
+const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/;
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Connects, runs `use`, and lets go of the connection whatever happened. */
+export async function withHub<T>(io: Io, options: GlobalOptions, use: (hub: Hub) => Promise<T>): Promise<T> {
+  const request = { timeoutMs: timeoutOf(options.requestTimeout), maxAttempts: ATTEMPTS };
+  const [clock, random] = await Promise.all([io.clock(), io.random()]);
+  const { kubeconfig, context } = options;
+  const connection = await io.connect({ kubeconfig, context });
+  try {
+    const { transport, server, context: name } = connection;
+    const client = new KubeClient({ transport, clock, random, log: silentLog, userAgent: "lockstep" });
+    const namespace = options.namespace ?? connection.namespace;
+    return await use({ client, transport, clock, random, server, context: name, namespace, request });
+  } finally {
+    await connection.close();
+  }
+}
+
+function timeoutOf(text: string | undefined): number {
+  if (text === undefined || text === "0") return DEFAULT_REQUEST_TIMEOUT_MS;
+  const [, number, unit = "s"] = DURATION.exec(text) ?? [];
+  if (number === undefined) {
+    throw new CommandError(`--request-timeout '${text}' is not a duration; give one such as 10s, 500ms or 1m`);
+  }
+  return Number(number) * (UNIT_MS[unit] ?? 1);
+}
+
+/** Takes `name`, `ccs/name` and `crossclusterstatefulset.apps.karmada.io/name`, as kubectl users write them. */
+export function bareName(name: string): string {
+  const { shortNames = [], singular, plural, group } = CROSS_CLUSTER_STATEFULSET;
+  const slash = name.indexOf("/");
+  if (slash < 0) return name;
+  const kind = name.slice(0, slash).toLowerCase();
+  const known = [...shortNames, singular, plural, `${singular}.${group}`, `${plural}.${group}`];
+  if (known.includes(kind)) return name.slice(slash + 1);
+  throw new CommandError(`'${name}': give the name of a CrossClusterStatefulset, without '${kind}/'`);
+}
+
+/** The object, or an error that says which one may have been meant. */
+export async function getStatefulset(hub: Hub, given: string): Promise<KubeObject> {
+  const name = bareName(given);
+  const { client, namespace, request } = hub;
+  const found = await client.find(STATEFULSETS, { namespace, name }, request);
+  if (found) return found;
+  // Tells a missing object from a missing kind.
+  await client.discovery.resource(STATEFULSETS.apiVersion, STATEFULSETS.kind, request);
+  const what = `CrossClusterStatefulset ${namespace}/${name} does not exist`;
+  const { items } = await client.listAll(STATEFULSETS, { namespace, ...request });
+  const like = nearest(
+    name,
+    items.map(({ metadata }) => metadata.name),
+  );
+  if (like !== undefined) throw new CommandError(`${what}; did you mean '${like}'?`);
+  const elsewhere = await inOtherNamespace(hub, name);
+  if (elsewhere !== undefined) throw new CommandError(`${what}; there is one in another namespace: -n ${elsewhere}`);
+  const names = items.map(({ metadata }) => metadata.name).join(", ");
+  throw new CommandError(`${what}; ${names ? `there are: ${names}` : `there is none in namespace ${namespace}`}`);
+}
+
+/** The planner's memory of the object of that name. Undefined: there is none, or it cannot be read. */
+export async function findLedger(hub: Hub, name: { namespace?: string; name: string }): Promise<Ledger | undefined> {
+  return readLedger(await hub.client.find(LEDGERS, name, hub.request));
+}
+
+export function readLedger(object: KubeObject | undefined): Ledger | undefined {
+  if (!object || !isJsonObject(object.spec)) return undefined;
+  try {
+    return parseLedger(object.spec.state);
+  } catch (error) {
+    if (error instanceof LedgerUnreadable) return undefined;
+    throw error;
+  }
+}
+
+/** Best effort: whoever may not list all namespaces gets no hint. */
+async function inOtherNamespace({ client, request }: Hub, name: string): Promise<string | undefined> {
+  try {
+    const { items } = await client.listAll(STATEFULSETS, request);
+    return items.find(({ metadata }) => metadata.name === name)?.metadata.namespace;
+  } catch {
+    return undefined;
+  }
+}
+
+function ofKind({ group, version, kind, plural, scope }: KindDefinition): Resource {
+  return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: scope === "Namespaced" });
+}

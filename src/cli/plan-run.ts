@@ -1,0 +1,123 @@
+import { stringify } from "yaml";
+import type { GlobalOptions } from "./command.ts";
+import { durationsFrom } from "./durations.ts";
+import { CommandError } from "./errors.ts";
+import { type Forecast, forecast, isBlocked } from "./forecast.ts";
+import type { Io } from "./io.ts";
+import { nearest } from "./nearest.ts";
+import { formatOf, print, printData, styleOf } from "./output.ts";
+import type { PlanOptions } from "./plan.ts";
+import { type ClusterDiff, planLines } from "./plan-view.ts";
+import type { RenderOptions } from "./render.ts";
+import { hideSecrets, manifestDiff, renderGrant } from "./rendering.ts";
+import { type Subject, withSubject } from "./subject.ts";
+
+/** The exit code for "it would be blocked"; 1 stays for errors. */
+const BLOCKED = 2;
+
+export async function runPlan(io: Io, name: string | undefined, options: PlanOptions & GlobalOptions): Promise<number> {
+  const format = formatOf(options.output, ["json", "yaml"]);
+  return withSubject(io, name, options, async (subject) => {
+    const made = forecastOf(subject);
+    const diffs = options.diff === false ? [] : await diffsOf(subject, made);
+    const { name: own, namespace } = subject.statefulset.metadata;
+    const from = subject.ledger.currentRevision;
+    if (format === "text") {
+      const view = { name: `${namespace}/${own}`, forecast: made, from, diffs, notes: subject.notes };
+      print(io, planLines(view, styleOf(io)).join("\n"));
+    } else {
+      const { problems, events, blockedBy, remains, figures, writes, knownMs, stepsOfUnknownTime } = made;
+      printData(io, format, {
+        namespace,
+        name: own,
+        blocked: isBlocked(made),
+        currentRevision: from,
+        updateRevision: figures.targetRevision,
+        problems,
+        events,
+        blockedBy,
+        remains,
+        figures,
+        writes,
+        knownMs,
+        stepsOfUnknownTime,
+        diffs,
+        notes: subject.notes,
+      });
+    }
+    return isBlocked(made) ? BLOCKED : 0;
+  });
+}
+
+export async function runRender(
+  io: Io,
+  name: string | undefined,
+  options: RenderOptions & GlobalOptions,
+): Promise<undefined> {
+  const format = formatOf(options.output, ["json", "yaml"]);
+  return withSubject(io, name, options, async (subject) => {
+    const made = forecastOf(subject);
+    const clusters = made.grants.map(({ cluster }) => cluster);
+    const { cluster } = options;
+    if (cluster !== undefined && !clusters.includes(cluster)) {
+      const like = nearest(cluster, clusters);
+      throw new CommandError(
+        `cluster '${cluster}' would get nothing; ${like ? `did you mean '${like}'?` : `these would: ${clusters.join(", ") || "none"}`}`,
+      );
+    }
+    if (isBlocked(made)) {
+      const why = made.blockedBy[0]?.message ?? made.problems[0]?.message ?? "";
+      io.stderr.write(`warning: it would be blocked before its end (${why}); 'lockstep plan' says more\n`);
+    }
+    for (const note of subject.notes) io.stderr.write(`note: ${note}\n`);
+    const rendered: { cluster: string; objects: unknown[] }[] = [];
+    for (const grant of made.grants) {
+      if (cluster !== undefined && grant.cluster !== cluster) continue;
+      const manifests = (await renderGrant(subject, made.ledger, grant)) ?? [];
+      rendered.push({ cluster: grant.cluster, objects: manifests.map(({ object }) => hideSecrets(object)) });
+    }
+    if (format === "json") printData(io, format, rendered);
+    else {
+      const documents = rendered.flatMap((one) =>
+        one.objects.map(
+          (object) => `# cluster: ${one.cluster}\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+        ),
+      );
+      print(io, documents.join("---\n"));
+    }
+    return undefined;
+  });
+}
+
+function forecastOf(subject: Subject): Forecast {
+  const { statefulset, ledger, observations, intentAt, nowMs, events } = subject;
+  const leader = statefulset.status?.leader;
+  return forecast({
+    intentAt,
+    ledger,
+    observations,
+    leader:
+      leader?.cluster === undefined
+        ? undefined
+        : { cluster: leader.cluster, ...(leader.instance !== undefined && { instance: leader.instance }) },
+    nowMs,
+    durationOf: durationsFrom(events),
+  });
+}
+
+/** What each cluster holds now against what it would hold in the end. */
+async function diffsOf(subject: Subject, made: Forecast): Promise<ClusterDiff[]> {
+  const clusters = [
+    ...new Set([...Object.keys(subject.ledger.clusters), ...made.grants.map(({ cluster }) => cluster)]),
+  ];
+  const diffs: ClusterDiff[] = [];
+  for (const cluster of clusters) {
+    const now = subject.ledger.clusters[cluster]?.grant;
+    const then = made.grants.find((grant) => grant.cluster === cluster);
+    const before = now ? ((await renderGrant(subject, subject.ledger, now)) ?? []) : [];
+    const after = then ? ((await renderGrant(subject, made.ledger, then)) ?? []) : [];
+    const objects = manifestDiff(before, after);
+    if (objects.length > 0) diffs.push({ cluster, objects });
+  }
+  return diffs;
+}

@@ -1,0 +1,84 @@
+import { Command, CommanderError } from "commander";
+import { registerApprove } from "./approve.ts";
+import type { Registry } from "./command.ts";
+import { registerCompletion } from "./completion.ts";
+import { registerConfirmLost } from "./confirm-lost.ts";
+import { registerController } from "./controller.ts";
+import { registerDoctor } from "./doctor.ts";
+import { CommandError, explain } from "./errors.ts";
+import { registerHistory } from "./history.ts";
+import { registerInstall } from "./install.ts";
+import { registerInterpret } from "./interpret.ts";
+import type { Io } from "./io.ts";
+import { registerPause } from "./pause.ts";
+import { registerPlan } from "./plan.ts";
+import { registerRender } from "./render.ts";
+import { registerRestart } from "./restart.ts";
+import { registerResume } from "./resume.ts";
+import { registerScale } from "./scale.ts";
+import { registerStatus } from "./status.ts";
+import { registerUndo } from "./undo.ts";
+import { registerWhy } from "./why.ts";
+
+/** The whole command line. Cheap to build: what a command does is loaded when it runs. */
+export function createProgram(io: Io): Registry {
+  const program = new Command(io.program)
+    .description("One stateful application over several Kubernetes clusters, in one global order.")
+    .option("--kubeconfig <file>", "the kubeconfig of the hub (default: $KUBECONFIG, then ~/.kube/config)")
+    .option("--context <name>", "the context of the kubeconfig (default: the current one)")
+    .option("-n, --namespace <name>", "the namespace (default: the context's)")
+    .option("--request-timeout <duration>", "how long one request may take, such as 10s or 1m")
+    .option("--debug", "show stack traces of errors")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => io.stdout.columns,
+      getErrHelpWidth: () => io.stderr.columns,
+    })
+    .showHelpAfterError(`Run '${io.program} --help', or --help after a command, to see what can be said.`)
+    .exitOverride();
+  const registry: Registry = { program, io, exitCode: 0 };
+
+  program.commandsGroup("Look:");
+  registerStatus(registry);
+  registerWhy(registry);
+  registerPlan(registry);
+  registerHistory(registry);
+  registerRender(registry);
+  program.commandsGroup("Act:");
+  registerUndo(registry);
+  registerRestart(registry);
+  registerPause(registry);
+  registerResume(registry);
+  registerApprove(registry);
+  registerScale(registry);
+  registerConfirmLost(registry);
+  program.commandsGroup("Set up and run:");
+  registerInstall(registry);
+  registerDoctor(registry);
+  registerController(registry);
+  program.commandsGroup("Develop:");
+  registerInterpret(program);
+  registerCompletion(registry);
+  return registry;
+}
+
+/** Runs one command line and answers with the exit code. */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  const registry = createProgram(io);
+  try {
+    if (args.length === 0) {
+      io.stdout.write(registry.program.helpInformation());
+      return 0;
+    }
+    await registry.program.parseAsync([...args], { from: "user" });
+    return registry.exitCode;
+  } catch (error) {
+    // Commander has said it already.
+    if (error instanceof CommanderError) return error.exitCode;
+    const debug = args.includes("--debug") && error instanceof Error;
+    io.stderr.write(debug ? `${error.stack ?? error.message}\n` : `error: ${explain(error)}\n`);
+    return error instanceof CommandError ? error.exitCode : 1;
+  }
+}

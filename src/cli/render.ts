@@ -1,0 +1,28 @@
+import { examples, type OutputOption, perform, type Registry } from "./command.ts";
+
+export interface RenderOptions extends OutputOption {
+  readonly filename?: string[];
+  readonly cluster?: string;
+  readonly offline?: boolean;
+}
+
+/** `lockstep render`. */
+export function registerRender(registry: Registry): void {
+  const { program, io } = registry;
+  const command = program
+    .command("render")
+    .description("the objects that each cluster would hold in the end")
+    .argument("[name]", "name of a CrossClusterStatefulset on the hub; or give files")
+    .option("-f, --filename <file...>", "files not yet applied: the CrossClusterStatefulset, its template, policies")
+    .option("--cluster <name>", "only this cluster")
+    .option("--offline", "ask no hub: the files must hold everything, and spec.topology the clusters")
+    .option("-o, --output <format>", "yaml (default) or json")
+    .addHelpText(
+      "after",
+      examples([`${io.program} render -f xline.yaml`, `${io.program} render xline --cluster member1 -o json`]),
+    );
+  perform<RenderOptions>(registry, command, async ([name], options) => {
+    const { runRender } = await import("./plan-run.ts");
+    return runRender(io, name, options);
+  });
+}

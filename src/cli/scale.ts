@@ -1,0 +1,27 @@
+import { examples, NAME_ARGUMENT, perform, type Registry } from "./command.ts";
+
+export interface ScaleOptions {
+  readonly replicas?: string;
+  readonly cluster?: string[];
+  readonly yes?: boolean;
+}
+
+/** `lockstep scale`. */
+export function registerScale(registry: Registry): void {
+  const { program, io } = registry;
+  const command = program
+    .command("scale")
+    .description("change how many instances there are, in all or per cluster; one membership change at a time follows")
+    .argument("<name>", NAME_ARGUMENT)
+    .option("--replicas <n>", "instances over all clusters")
+    .option("--cluster <name=n...>", "instances in one cluster, such as member1=3")
+    .option("--yes", "do not ask before a cluster is drained to 0")
+    .addHelpText(
+      "after",
+      examples([`${io.program} scale xline --replicas 7`, `${io.program} scale xline --cluster member1=3 member2=2`]),
+    );
+  perform<ScaleOptions>(registry, command, async ([name = ""], options) => {
+    const { scale } = await import("./changes.ts");
+    return scale(io, name, options);
+  });
+}

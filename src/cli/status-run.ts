@@ -1,0 +1,165 @@
+import {
+  CROSS_CLUSTER_STATEFULSET,
+  type CrossClusterStatefulsetStatus,
+  parseCrossClusterStatefulset,
+} from "../api/index.ts";
+import { type KubeObject, Reflector, type Resource } from "../kube/index.ts";
+import { isJsonObject, silentLog } from "../runtime/index.ts";
+import type { GlobalOptions } from "./command.ts";
+import { CommandError } from "./errors.ts";
+import { bareName, findLedger, getStatefulset, type Hub, LEDGERS, readLedger, STATEFULSETS, withHub } from "./hub.ts";
+import type { Io } from "./io.ts";
+import { formatOf, print, printData, styleOf, table } from "./output.ts";
+import type { StatusOptions } from "./status.ts";
+import { LIST_HEADS, listRow, type StatusView, statusTree, WIDE_HEADS } from "./status-view.ts";
+
+/** The screen is drawn at most so often, whatever the hub sends. */
+const REDRAW_MS = 100;
+/** What has an age on the screen is drawn anew, though nothing came. */
+const AGES_MS = 1_000;
+const HOME_AND_CLEAR_DOWN = "\u001b[H\u001b[J";
+const ALTERNATE_SCREEN = "\u001b[?1049h";
+const NORMAL_SCREEN = "\u001b[?1049l";
+
+export async function runStatus(
+  io: Io,
+  given: string | undefined,
+  options: StatusOptions & GlobalOptions,
+): Promise<undefined> {
+  const format = formatOf(options.output, ["json", "yaml", "wide", "name"]);
+  if (given !== undefined && options.allNamespaces) {
+    throw new CommandError("a name and --all-namespaces do not go together; use -n to say where the object is");
+  }
+  if (options.watch && (given === undefined || (format !== "text" && format !== "json"))) {
+    throw new CommandError("--watch needs a name, and goes with the tree or -o json only");
+  }
+  return withHub(io, options, async (hub) => {
+    if (given === undefined) return list(io, hub, options, format);
+    const object = await getStatefulset(hub, given);
+    if (options.watch) return watch(io, hub, bareName(given), format === "json");
+    if (format === "json" || format === "yaml") printData(io, format, object);
+    else if (format === "name") print(io, kubectlName(object));
+    else {
+      const view = { object, status: statusOf(object), ledger: await findLedger(hub, object.metadata) };
+      print(io, statusTree(view, styleOf(io), hub.clock.now()).join("\n"));
+    }
+    return undefined;
+  });
+}
+
+async function list(
+  io: Io,
+  hub: Hub,
+  { allNamespaces }: StatusOptions,
+  format: "text" | "json" | "yaml" | "wide" | "name",
+): Promise<undefined> {
+  const selection = allNamespaces ? {} : { namespace: hub.namespace };
+  const { items } = await hub.client.listAll(STATEFULSETS, { ...selection, ...hub.request });
+  if (format === "json" || format === "yaml") {
+    printData(io, format, { apiVersion: "v1", kind: "List", items });
+  } else if (format === "name") {
+    for (const object of items) print(io, kubectlName(object));
+  } else if (items.length === 0) {
+    io.stderr.write(`No CrossClusterStatefulsets found${allNamespaces ? "" : ` in namespace ${hub.namespace}`}.\n`);
+  } else {
+    const wide = format === "wide";
+    const heads = wide ? WIDE_HEADS : LIST_HEADS;
+    const rows = items.map((object) => [
+      ...(allNamespaces ? [object.metadata.namespace ?? ""] : []),
+      ...listRow({ object, status: statusOf(object) }, wide, hub.clock.now()),
+    ]);
+    print(io, table(allNamespaces ? ["NAMESPACE", ...heads] : heads, rows).join("\n"));
+  }
+  return undefined;
+}
+
+/** Redrawn in place on a terminal; when piped, the tree again after every change, or one JSON object per line. */
+async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<undefined> {
+  const stop = new AbortController();
+  const interrupted = io.interrupted();
+  const end = () => stop.abort(interrupted.reason);
+  interrupted.addEventListener("abort", end, { once: true });
+  if (interrupted.aborted) end();
+  const { client, clock, random, namespace } = hub;
+  const follow = (of: Resource) =>
+    new Reflector<KubeObject>({
+      client,
+      resource: of,
+      clock,
+      random,
+      log: silentLog,
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      selects: ({ metadata }) => metadata.name === name,
+    });
+  const objects = follow(STATEFULSETS);
+  const ledgers = follow(LEDGERS);
+  const screen = io.stdout.isTerminal && !json;
+  let shown = "";
+  let due = true;
+  const show = () => {
+    due = false;
+    const object = objects.cache.get({ namespace, name });
+    if (!object) {
+      if (shown !== "") stop.abort(new CommandError(`CrossClusterStatefulset ${namespace}/${name} has been deleted`));
+      return;
+    }
+    const ledger = readLedger(ledgers.cache.get({ namespace, name }));
+    const view: StatusView = { object, status: statusOf(object), ledger };
+    const text = json ? JSON.stringify(object) : statusTree(view, styleOf(io), clock.now()).join("\n");
+    if (text === shown) return;
+    shown = text;
+    if (screen) io.stdout.write(`${HOME_AND_CLEAR_DOWN}${fitting(text, io)}\n`);
+    else print(io, json ? text : `${text}\n`);
+  };
+  const changed = () => {
+    due = true;
+  };
+  for (const { cache } of [objects, ledgers]) cache.subscribe({ added: changed, updated: changed, deleted: changed });
+  if (screen) io.stdout.write(ALTERNATE_SCREEN);
+  const running = [objects.run(stop.signal), ledgers.run(stop.signal)];
+  try {
+    await Promise.all([objects.cache.synced(stop.signal), ledgers.cache.synced(stop.signal)]);
+    for (let sinceDrawnMs = 0; !stop.signal.aborted; sinceDrawnMs += REDRAW_MS) {
+      if (due || (screen && sinceDrawnMs >= AGES_MS)) {
+        show();
+        sinceDrawnMs = 0;
+      }
+      await clock.sleep(REDRAW_MS, stop.signal);
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    end();
+    await Promise.all(running);
+    // The last picture stays, below what was on the screen before.
+    if (screen) io.stdout.write(`${NORMAL_SCREEN}${shown}\n`);
+  }
+  if (stop.signal.reason instanceof CommandError) throw stop.signal.reason;
+  return undefined;
+}
+
+/** No more than the screen holds: a longer picture would scroll, and the next one would not cover it. */
+function fitting(text: string, { stdout }: Io): string {
+  const lines = text.split("\n");
+  const room = Math.max(1, stdout.rows - 1);
+  return lines.length <= room ? text : [...lines.slice(0, room - 1), "..."].join("\n");
+}
+
+export function statusOf(object: KubeObject): CrossClusterStatefulsetStatus {
+  const parsed = parseCrossClusterStatefulset(object);
+  if (parsed.ok) return parsed.value.status ?? {};
+  // A spec that this version refuses still has a status worth showing.
+  const status = isJsonObject(object.status) ? object.status : {};
+  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+  const [phase, reason, message] = [text(status.phase), text(status.reason), text(status.message)];
+  return {
+    ...(phase !== undefined && { phase }),
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+  };
+}
+
+function kubectlName({ metadata }: KubeObject): string {
+  const { singular, group } = CROSS_CLUSTER_STATEFULSET;
+  return `${singular}.${group}/${metadata.name}`;
+}
