@@ -100,7 +100,7 @@ function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, 
     const updated = view.present?.live.epoch === entry.grant.epoch ? updatedSeen(view.present) : undefined;
     return Math.min(ready, Math.max(0, released - (updated ?? 0)));
   }
-  return Math.min(ready, serialCost(intent, view.down, restarting(view.present)));
+  return Math.min(ready, serialCost(intent, view.down, restarting(view.present, entry.grant?.epoch)));
 }
 
 /**
@@ -127,15 +127,18 @@ export function waitsForUnready(intent: Intent): boolean {
   return protocol === "contract" || (protocol === "statefulset" && memberOrdered);
 }
 
-/** Instances that are seen to be in the middle of their own restart. */
-function restarting(present: PresentObservation | null): number {
-  if (!present) return 0;
-  const observed = isObserved(present);
-  let found = 0;
-  for (const { ready, updated, terminating } of present.instances ?? []) {
-    if (terminating || (observed && updated === true && !ready)) found++;
+/**
+ * 1 if the member is seen in the middle of a restart that this grant asked for. It goes from the highest ordinal down, so that
+ * is the first instance which is not updated and ready; whatever else is down is down by accident.
+ */
+function restarting(present: PresentObservation | null, epoch: number | undefined): number {
+  if (!present?.instances || present.live.epoch !== epoch || !isObserved(present)) return 0;
+  let next: InstanceObservation | undefined;
+  for (const each of present.instances) {
+    const finished = each.updated === true && each.ready && !each.terminating;
+    if (!finished && (next === undefined || (each.ordinal ?? 0) > (next.ordinal ?? 0))) next = each;
   }
-  return found;
+  return next && (next.terminating || (next.updated === true && !next.ready)) ? 1 : 0;
 }
 
 /**

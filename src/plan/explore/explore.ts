@@ -244,6 +244,11 @@ export class Explorer {
       } else if (state.requeueAtMs !== undefined) {
         state = { ...state, nowMs: state.requeueAtMs };
         state = this.#check(state, planNow(this.#scenario, this.#planner, state)).state;
+      } else if (toTheEnd && state.ledger.halt) {
+        // A person looks at the halt and lets it go on.
+        const { intent } = state;
+        const requests = { ...intent.requests, resume: `${intent.requests.resume}+` };
+        state = { ...state, intent: { ...intent, requests } };
       } else return { state, path, known: false };
     }
     const what = `not at rest after ${ROUNDS_MAX} fair rounds; ${waitingText(this.#planner, state)}`;

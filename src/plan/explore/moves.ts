@@ -89,9 +89,15 @@ function pushMember(scenario: Scenario, state: State, cluster: ClusterName, move
 }
 
 function pushLooks(scenario: Scenario, planner: Planner, state: State, cluster: ClusterName, moves: Move[]): void {
+  // Planning again on what was planned on changes nothing, and a property says so; unless a crash lost the dispatch.
+  const isSynced = Object.values(state.ledger.clusters).every(
+    ({ grant }) => !grant || state.hub[grant.cluster]?.grant.epoch === grant.epoch,
+  );
+  const shown = JSON.stringify(state.seen[cluster]);
   const whats = scenario.twoWatches ? (["object", "pods", "both"] as const) : (["both"] as const);
   for (const what of whats) {
     const seen = look(scenario, state, cluster, what);
+    if (isSynced && JSON.stringify(seen) === shown) continue;
     const looked = { ...state, seen: { ...state.seen, [cluster]: seen } };
     const label = `${cluster}: ${what === "both" ? "seen" : `${what} seen`}, plan`;
     moves.push({ label, run: () => planNow(scenario, planner, looked) });
@@ -233,10 +239,21 @@ export function planNow(scenario: Pick<Scenario, "dispatchFirst">, planner: Plan
       actions: only ? [] : actions,
       finished: only ? state.finished : finished,
       requeueAtMs: requeueAt,
+      members: membersAfter(state, planned.result),
     },
     deeds: [],
     planned,
   };
+}
+
+/** What a lost cluster took down counts as lost with it, and no longer as what Lockstep keeps down. */
+function membersAfter({ members }: State, { ledger }: PlanResult): State["members"] {
+  let after = members;
+  for (const [cluster, member] of Object.entries(members)) {
+    const lost = (ledger.clusters[cluster]?.lostAtMs ?? null) !== null;
+    if (lost && Object.keys(member.ownDown).length > 0) after = { ...after, [cluster]: { ...member, ownDown: {} } };
+  }
+  return after;
 }
 
 export function lookEverywhere(scenario: Scenario, planner: Planner, state: State): Step {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "../ledger.ts";
 import { REASONS } from "../reasons.ts";
 import { topologyView } from "../topology.ts";
-import type { ClusterEntry, ClusterName, Grant, Intent, Ledger } from "../types.ts";
+import type { ClusterEntry, ClusterName, Grant, Ledger } from "../types.ts";
 import type { Deed } from "./member.ts";
 import type { Planned, Planner } from "./moves.ts";
 import { isReachable, memberOf, type State } from "./state.ts";
@@ -129,14 +129,32 @@ function shownOf({ before, observations, result }: Planned, cluster: ClusterName
 }
 
 /** A Serial member may take one down; those that wait for their own take none while one of theirs is down. */
-function mayStillTake(intent: Intent, entry: ClusterEntry, shown: { ready: number; down: number }): number {
-  if (entry.turn === "none" || !entry.grant) return 0;
-  if (intent.memberConcurrency === "Parallel") {
-    return Math.min(shown.ready, entry.grant.replicas - entry.grant.partition);
+function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number; down: number }): number {
+  const { grant } = entry;
+  if (entry.turn === "none" || !grant) return 0;
+  const { memberConcurrency, workload } = state.intent;
+  if (memberConcurrency === "Parallel") {
+    const { pods, live } = memberOf(state, grant.cluster);
+    const stale = pods.filter(
+      ({ ordinal, revision, phase }) =>
+        phase === "ready" && revision !== grant.revision && (live?.ordinals.indexOf(ordinal) ?? 0) >= grant.partition,
+    );
+    return Math.min(shown.ready, stale.length);
   }
-  const { protocol, memberOrdered } = intent.workload;
+  const { protocol, memberOrdered } = workload;
   const waits = protocol === "contract" || (protocol === "statefulset" && memberOrdered);
   return waits && shown.down > 0 ? 0 : Math.min(1, shown.ready);
+}
+
+/** What turns may take over all clusters, before or after a plan. */
+function pendingIn(planned: Planned, ledger: Ledger, counts: (cluster: ClusterName) => boolean): number {
+  let pending = 0;
+  for (const [cluster, entry] of Object.entries(ledger.clusters)) {
+    if (counts(cluster) && !(ledger === planned.before.ledger && entry.done)) {
+      pending += mayStillTake(planned.before, entry, shownOf(planned, cluster));
+    }
+  }
+  return pending;
 }
 
 /** Starts that take ready instances down: an update step written by this plan. */
@@ -147,7 +165,7 @@ function costlyStarts(planned: Planned): ClusterName[] {
     const changes = was && (was.revision !== grant.revision || grant.partition < was.partition);
     if (!changes || !grant.processor || grant.replicas !== was.replicas || grant.onDelete) return [];
     const shown = shownOf(planned, grant.cluster);
-    return mayStillTake(before.intent, entry, shown) > 0 ? [grant.cluster] : [];
+    return mayStillTake(before, entry, shown) > 0 ? [grant.cluster] : [];
   });
 }
 
@@ -159,20 +177,23 @@ export const accidentsShrinkTheRoom: PlanProperty = {
     const { before, result } = planned;
     const starts = costlyStarts(planned);
     if (starts.length === 0 || before.intent.update.type !== "RollingUpdate") return "quiet";
-    // A Parallel member is released piece by piece; what of it is updated already is not told apart here.
-    if (before.intent.memberConcurrency === "Parallel") return "quiet";
     let down = 0;
-    let pending = 0;
-    for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
+    let took = 0;
+    for (const cluster of Object.keys(result.ledger.clusters)) {
       const shown = shownOf(planned, cluster);
       if (shown.lost) continue;
       down += shown.down;
       // An instance that is down in a cluster that held the turn already is the one it took.
-      const took = shown.was?.turn === "held" && before.intent.workload.protocol === "ignorant" ? Math.min(1, shown.down) : 0;
-      pending += Math.max(0, mayStillTake(before.intent, entry, shown) - took);
+      const isHeld = before.intent.workload.protocol === "ignorant" && shown.was?.turn === "held";
+      if (isHeld && shown.was?.done) took += Math.min(1, shown.down);
     }
+    const counts = (cluster: ClusterName) => !shownOf(planned, cluster).lost;
+    const pending = pendingIn(planned, result.ledger, counts) - took;
     const allowed = Number(before.intent.update.maxUnavailable);
-    if (down + pending > allowed) return broken(`${starts} may start: ${down} seen down, ${pending} may go down, ${allowed} may be`);
+    // What turns that were out already may take is not this plan's doing.
+    if (down + pending > allowed && pending > pendingIn(planned, before.ledger, counts)) {
+      return broken(`${starts} may start: ${down} seen down, ${pending} may go down, ${allowed} may be`);
+    }
     return down > 0 || pending > 1 ? "danger" : "quiet";
   },
 };
@@ -187,18 +208,18 @@ export const lostVotersCount: PlanProperty = {
     if (starts.length === 0 || before.intent.quorum !== "Majority") return "quiet";
     let voters = 0;
     let ready = 0;
-    let pending = 0;
     let lost = false;
-    for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
+    for (const cluster of Object.keys(result.ledger.clusters)) {
       const shown = shownOf(planned, cluster);
       voters += shown.voters;
       ready += shown.ready;
-      pending += isReachable(before, cluster) ? mayStillTake(before.intent, entry, shown) : 0;
       lost ||= shown.lost && shown.voters > 0;
     }
+    const counts = (cluster: ClusterName) => isReachable(before, cluster);
+    const pending = pendingIn(planned, result.ledger, counts);
     const majority = Math.floor(voters / 2) + 1;
     const allThere = voters <= 2 && ready === voters && pending <= 1;
-    if (ready - pending < majority && !allThere) {
+    if (ready - pending < majority && !allThere && pending > pendingIn(planned, before.ledger, counts)) {
       return broken(`${starts} may start: ${ready} of ${voters} voters seen ready, ${pending} may go down, ${majority} are needed`);
     }
     return lost || ready < voters ? "danger" : "quiet";
@@ -246,6 +267,8 @@ export const membershipGoesAlone: PlanProperty = {
     for (const { cluster, kind } of result.steps) {
       const held = result.ledger.clusters[cluster]?.grant;
       if ((kind !== "grow" && kind !== "shrink") || held?.replicas === before.ledger.clusters[cluster]?.grant?.replicas) continue;
+      // Instances that were removed from the application while their cluster was lost are no members any more.
+      if (result.ledger.clusters[cluster]?.removedByLoss) continue;
       const other = Object.entries(result.ledger.clusters).find(([name, entry]) => {
         const emptied = entry.grant?.replicas === 0 && entry.done;
         return name !== cluster && entry.turn !== "none" && entry.lostAtMs === null && entry.grant && !emptied;

@@ -132,6 +132,7 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario("ignorant 2+2+1, an accident, maxUnavailable 2", {
     protocol: "ignorant",
+    identity: { mode: "PerCluster" },
     sizes: { a: 2, b: 2, c: 1 },
     update: { maxUnavailable: 2 },
     faults: { accident: 1 },
@@ -139,6 +140,7 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario("ignorant 1+1, superseded", {
     protocol: "ignorant",
+    identity: { mode: "PerCluster" },
     sizes: { a: 1, b: 1 },
     faults: { accident: 1, wait: 1 },
     edits: [template("B"), template("C")],
