@@ -1,0 +1,145 @@
+/**
+ * From a gate's opening to the next step, as the servers saw it: the member's server stores the status that opens the
+ * gate; the hub's server stores the Work that takes the turn back; the member shows it; the hub's server stores the Work
+ * that gives the turn to the next cluster. Gates open at a fixed rate whatever the controller does (open loop).
+ *
+ * LOCKSTEP_BENCH_SECONDS, LOCKSTEP_BENCH_RATE and LOCKSTEP_BENCH_OBJECTS change the size of the run.
+ */
+import { performance } from "node:perf_hooks";
+import type { BenchRow } from "./main.ts";
+import { type ControllerProcess, ControllerProcesses, type Usage } from "./support/controller-process.ts";
+import { type GrantSeen, LeanFleet } from "./support/lean-fleet.ts";
+import { machineLoad, percentiles, round, setting, sleep, until } from "./support/measure.ts";
+
+export const title =
+  "gate to next step: the member's status stored, to the next grant stored on the hub (controller in its own process, HTTPS; members are lean models that show a Work at once)";
+
+const RATE_PER_SECOND = setting("LOCKSTEP_BENCH_RATE", 50);
+const SECONDS = setting("LOCKSTEP_BENCH_SECONDS", 60);
+const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
+/** Each object has so many gates that a next step follows, so that a minute needs no second rollout. */
+const STEPS_BEFORE_LAST = 3;
+const CLUSTERS = STEPS_BEFORE_LAST + 1;
+/** A step that has not come by then has not come. */
+const GIVE_UP_MS = 10_000;
+
+interface Opening {
+  readonly cluster: string;
+  openedMs: number;
+  returnedMs?: number;
+  nextMs?: number;
+}
+
+export async function run(): Promise<BenchRow[]> {
+  const fleet = await LeanFleet.start(CLUSTERS);
+  const processes = await ControllerProcesses.prepare(await fleet.context());
+  try {
+    const controller = await processes.start();
+    for (let index = 0; index < OBJECTS; index++) await fleet.deploy(`app-${index}`, CLUSTERS, 1);
+    await until(
+      "all are deployed",
+      () => fleet.settledCount === OBJECTS,
+      () => fleet.phases(),
+    );
+    return await measure(fleet, controller);
+  } finally {
+    processes.close();
+    await fleet.stop();
+  }
+}
+
+async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise<BenchRow[]> {
+  const turns = new Map<string, GrantSeen>();
+  const openings = new Map<string, Opening>();
+  const finished: Opening[] = [];
+  fleet.gates = "held";
+  fleet.granted = (grant) => {
+    const opening = openings.get(grant.app);
+    if (grant.isStep) turns.set(grant.app, grant);
+    if (!opening) return;
+    if (!grant.isStep && grant.cluster === opening.cluster) opening.returnedMs ??= grant.atMs;
+    if (grant.isStep && grant.cluster !== opening.cluster) {
+      opening.nextMs = grant.atMs;
+      openings.delete(grant.app);
+    }
+  };
+  for (let index = 0; index < OBJECTS; index++) await fleet.setImage(`app-${index}`, CLUSTERS, 1, "app:2");
+  await until(
+    "every object waits at its first gate",
+    () => turns.size === OBJECTS,
+    () => turns.size,
+  );
+  await sleep(1_000);
+
+  const before = await controller.usage();
+  const writesBefore = hubWrites(fleet);
+  const total = Math.min(RATE_PER_SECOND * SECONDS, OBJECTS * STEPS_BEFORE_LAST);
+  const startedMs = performance.now();
+  let latestMs = 0;
+  let missing = 0;
+  for (let index = 0; index < total; index++) {
+    const dueMs = startedMs + (index * 1_000) / RATE_PER_SECOND;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await sleep(waitMs);
+    latestMs = Math.max(latestMs, performance.now() - dueMs);
+    const app = `app-${index % OBJECTS}`;
+    const turn = turns.get(app);
+    if (!turn || openings.has(app)) {
+      missing++;
+      continue;
+    }
+    turns.delete(app);
+    const opening: Opening = { cluster: turn.cluster, openedMs: 0 };
+    openings.set(app, opening);
+    finished.push(opening);
+    opening.openedMs = await fleet.open(app, turn.cluster);
+  }
+  const elapsedMs = performance.now() - startedMs;
+  const after = await controller.usage();
+  await until(
+    "the last steps are there",
+    () => openings.size === 0,
+    () => openings.size,
+    GIVE_UP_MS,
+  ).catch(() => {});
+  const writes = hubWrites(fleet) - writesBefore;
+  const done = finished.filter(({ nextMs }) => nextMs !== undefined);
+  return [
+    latencies("status to the turn's return on the hub", finished, ({ openedMs, returnedMs }) =>
+      span(openedMs, returnedMs),
+    ),
+    latencies("status to the next cluster's grant on the hub", finished, ({ openedMs, nextMs }) =>
+      span(openedMs, nextMs),
+    ),
+    {
+      what: "run",
+      n: finished.length,
+      "steps/s": round((done.length * 1_000) / elapsedMs),
+      "hub writes/step": round(writes / Math.max(1, done.length)),
+      "never came": finished.length - done.length + missing,
+      "latest opening ms": round(latestMs),
+      ...usage(before, after, elapsedMs),
+      "machine load": machineLoad(),
+    },
+  ];
+}
+
+function usage(before: Usage, after: Usage, elapsedMs: number): BenchRow {
+  return {
+    "controller CPU %": round(((after.cpuMs - before.cpuMs) * 100) / elapsedMs),
+    "RSS MB": round(after.rssMb, 0),
+  };
+}
+
+function latencies(what: string, openings: readonly Opening[], of: (opening: Opening) => number | undefined): BenchRow {
+  return { what, ...percentiles(openings.flatMap((opening) => of(opening) ?? [])) };
+}
+
+function span(fromMs: number, toMs: number | undefined): number | undefined {
+  return toMs === undefined ? undefined : toMs - fromMs;
+}
+
+/** What the controller wrote; a Work's status is the fleet's. */
+function hubWrites(fleet: LeanFleet): number {
+  return [...fleet.writes.values()].reduce((sum, count) => sum + count, 0);
+}

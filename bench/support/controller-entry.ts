@@ -1,0 +1,45 @@
+/** The controller as `lockstep controller` runs it, in a process of its own that tells its parent what it uses. */
+import { runManager } from "../../src/controllers/index.ts";
+import { KarmadaEngine } from "../../src/engine/index.ts";
+import { connectCluster, KubeClient } from "../../src/kube/index.ts";
+import { lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+
+const [kubeconfig, identity = "bench"] = process.argv.slice(2);
+const stop = new AbortController();
+const clock = systemClock;
+const random = systemRandom;
+const log = process.env.LOCKSTEP_BENCH_LOG
+  ? lineLog((level, message, fields) => process.stderr.write(`${level} ${message} ${JSON.stringify(fields)}\n`))
+  : silentLog;
+const connection = await connectCluster({ clock, kubeconfig });
+const hub = new KubeClient({ transport: connection.transport, clock, random, log });
+
+process.on("message", (message) => {
+  if (message === "stop") stop.abort(new Error("told to stop"));
+  if (message === "usage") {
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    process.send?.({ cpuMs: (user + system) / 1000, rssMb: rss / 2 ** 20, heapMb: heapUsed / 2 ** 20 });
+  }
+});
+process.on("disconnect", () => process.exit(1));
+
+await runManager(
+  {
+    hub,
+    clock,
+    random,
+    log,
+    engine: () => new KarmadaEngine({ hub, clock, random, log }),
+    webhookTransports: () => {
+      throw new Error("no webhook is configured here");
+    },
+    leaseNamespace: "karmada-system",
+    identity,
+    onLeading: () => process.send?.("leading"),
+  },
+  stop.signal,
+);
+await hub.settled();
+await connection.close();
+process.exit(0);

@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { type KubeconfigContext, writeKubeconfig } from "../../src/apiserver/index.ts";
+
+export interface Usage {
+  readonly cpuMs: number;
+  readonly rssMb: number;
+  readonly heapMb: number;
+}
+
+/** Controllers in processes of their own, from one bundle, as an installation runs them. */
+export class ControllerProcesses {
+  readonly #folder: string;
+  readonly #running = new Set<ChildProcess>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async prepare(context: KubeconfigContext): Promise<ControllerProcesses> {
+    const folder = mkdtempSync(join(tmpdir(), "lockstep-bench-"));
+    await build({
+      entryPoints: [new URL("controller-entry.ts", import.meta.url).pathname],
+      outfile: join(folder, "controller.mjs"),
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node20.19",
+      sourcemap: "linked",
+      logLevel: "warning",
+      banner: {
+        js: 'import { createRequire as __benchRequire } from "node:module"; const require = __benchRequire(import.meta.url);',
+      },
+    });
+    await writeKubeconfig(join(folder, "kubeconfig"), [context]);
+    return new ControllerProcesses(folder);
+  }
+
+  /** Resolves when it leads. Set LOCKSTEP_BENCH_PROFILE to a folder to get a CPU profile of it. */
+  async start(identity = "bench"): Promise<ControllerProcess> {
+    const profile = process.env.LOCKSTEP_BENCH_PROFILE;
+    const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig"), identity], {
+      execArgv: profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [],
+    });
+    this.#running.add(child);
+    child.once("exit", () => this.#running.delete(child));
+    await new Promise<void>((resolve, reject) => {
+      child.once("message", () => resolve());
+      child.once("exit", (code) => reject(new Error(`the controller ended with ${code} before it led`)));
+    });
+    return new ControllerProcess(child);
+  }
+
+  close(): void {
+    for (const child of this.#running) child.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export class ControllerProcess {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  usage(): Promise<Usage> {
+    return new Promise((resolve) => {
+      this.#child.once("message", (usage) => resolve(usage as Usage));
+      this.#child.send("usage");
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.send("stop");
+    await ended;
+  }
+
+  /** As a crash would end it. */
+  async kill(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}

@@ -1,0 +1,311 @@
+import { performance } from "node:perf_hooks";
+import { customResourceDefinitions } from "../../src/api/index.ts";
+import {
+  ApiServer,
+  type Commit,
+  type KubeObject,
+  type ObjectKey,
+  SchemaCache,
+  type SecureFront,
+  startSecureFront,
+} from "../../src/apiserver/index.ts";
+import { clusterProxy } from "../../src/embedded/hub/front-door.ts";
+import { executionNamespace, karmadaDefinitions } from "../../src/embedded/hub/kinds.ts";
+import { isJsonObject, type JsonObject, seededRandom, systemClock } from "../../src/runtime/index.ts";
+
+const WORKS = "work.karmada.io/works";
+const STATEFULSETS = "/apis/apps/v1/namespaces/default/statefulsets";
+const PODS = "/api/v1/namespaces/default/pods";
+export const EPOCH = "crossclusterstatefulset.karmada.io/epoch";
+const PROCESSOR = "crossclusterstatefulset.karmada.io/processor";
+/** From a member's status to its copy on the Work, as Karmada would bring it; it races with the controller's writes. */
+const REFLECTION_MS = 10;
+
+/** A new grant for one cluster, at the moment the hub stored it. */
+export interface GrantSeen {
+  readonly app: string;
+  readonly cluster: string;
+  readonly epoch: number;
+  /** Whether it gives the turn: a step. Otherwise the turn is taken back, or the topology told. */
+  readonly isStep: boolean;
+  readonly atMs: number;
+}
+
+/**
+ * Hub and members as a controller sees them, and next to nothing behind: API servers, and one function that carries a
+ * Work to its member and a status back. No workload controllers: pods are there, ready
+ * and of the right revision as soon as their cluster is done. Whether a member is done is decided by
+ * `gates`: at once, or when `open` is called.
+ */
+export class LeanFleet {
+  readonly hub: ApiServer;
+  readonly members = new Map<string, ApiServer>();
+  gates: "open" | "held" = "open";
+  /** Called for every grant. */
+  granted: (grant: GrantSeen) => void = () => {};
+  /** Writes of the controller to the hub, by resource. */
+  readonly writes = new Map<string, number>();
+  readonly #front: SecureFront;
+  readonly #settled = new Map<string, string>();
+  /** The Work that carries each application's workload, by cluster and application. */
+  readonly #works = new Map<string, ObjectKey>();
+  readonly #carrying = new Map<string, Promise<void>>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  private constructor(hub: ApiServer, front: SecureFront) {
+    this.hub = hub;
+    this.#front = front;
+  }
+
+  static async start(clusters: number): Promise<LeanFleet> {
+    const schemas = new SchemaCache();
+    const random = seededRandom(1);
+    const common = { clock: systemClock, random, schemas };
+    // A thousand objects write more than a watch may fall behind by default, all of them at the very first deployment.
+    const limits = { historyEvents: 50_000, watchQueueEvents: 200_000 };
+    const hub = new ApiServer({ ...common, name: "hub", limits });
+    const front = await startSecureFront({ name: "hub", server: hub, clock: systemClock });
+    const fleet = new LeanFleet(hub, front);
+    for (const crd of [...karmadaDefinitions(), ...customResourceDefinitions()]) {
+      await send(hub, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    }
+    await fleet.#namespace("karmada-system");
+    for (let index = 1; index <= clusters; index++) {
+      const name = `member${index}`;
+      const member = new ApiServer({ ...common, name, trackUpdates: false, limits });
+      fleet.members.set(name, member);
+      hub.addRoute(clusterProxy(name, member, () => true));
+      await fleet.#namespace(executionNamespace(name));
+      await fleet.#join(name);
+    }
+    hub.onCommit((commit) => fleet.#committed(commit));
+    return fleet;
+  }
+
+  /** How the controller's process reaches the hub. */
+  context() {
+    return this.#front.context();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.hub.closeWatches();
+    for (const member of this.members.values()) member.closeWatches();
+    await this.#front.close();
+  }
+
+  /** One application with so many instances in each of the first clusters. */
+  async deploy(name: string, clusters: number, replicas: number, spec: JsonObject = {}): Promise<void> {
+    await send(this.hub, "POST", "/apis/apps.karmada.io/v1alpha1/namespaces/default/crossclusterstatefulsets", {
+      apiVersion: "apps.karmada.io/v1alpha1",
+      kind: "CrossClusterStatefulset",
+      metadata: { name, namespace: "default" },
+      spec: {
+        resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name, namespace: "default" },
+        topology: {
+          clusters: [...this.members.keys()].slice(0, clusters).map((cluster) => ({ name: cluster, replicas })),
+        },
+        podManagementPolicy: "Parallel",
+        ...spec,
+      },
+    });
+    await send(this.hub, "POST", STATEFULSETS, template(name, clusters * replicas, "app:1"));
+  }
+
+  async setImage(name: string, clusters: number, replicas: number, image: string): Promise<void> {
+    await send(this.hub, "PUT", `${STATEFULSETS}/${name}`, template(name, clusters * replicas, image));
+  }
+
+  /** How many applications say that everything is as it should be. */
+  get settledCount(): number {
+    return [...this.#settled.values()].filter((phase) => phase === "Settled").length;
+  }
+
+  phases(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const phase of this.#settled.values()) counts[phase] = (counts[phase] ?? 0) + 1;
+    return counts;
+  }
+
+  /** Open watches of all members: the controller's streams. */
+  get memberStreams(): number {
+    return [...this.members.values()].reduce((sum, member) => sum + member.openWatches, 0);
+  }
+
+  /** The member's own controller reports that it is done. Resolves to the moment at which its server stored that. */
+  async open(app: string, cluster: string): Promise<number> {
+    await this.#carrying.get(`${cluster}/${app}`);
+    const member = this.#member(cluster);
+    const { body } = await member.handle({ method: "GET", path: `${STATEFULSETS}/${app}`, headers: {} });
+    await runPods(member, JSON.parse(body));
+    let atMs = performance.now();
+    const stop = member.onCommit(({ key }) => {
+      if (key.name === app) atMs = performance.now();
+    });
+    const status = doneStatus(JSON.parse(body));
+    await send(member, "PUT", `${STATEFULSETS}/${app}/status`, { ...JSON.parse(body), status });
+    stop();
+    const work = this.#works.get(`${cluster}/${app}`);
+    // Karmada copies it onto the Work some time later.
+    if (work) this.#later(REFLECTION_MS, () => this.#reportOnWork(work, { manifestStatuses: [{ status }] }));
+    return atMs;
+  }
+
+  #committed({ key, object, old, type }: Commit): void {
+    this.writes.set(key.resource, (this.writes.get(key.resource) ?? 0) + 1);
+    if (key.resource === "apps.karmada.io/crossclusterstatefulsets" && isJsonObject(object.status)) {
+      if (type === "DELETED") this.#settled.delete(key.name);
+      else this.#settled.set(key.name, String(object.status.phase));
+    }
+    if (key.resource !== WORKS || type === "DELETED" || object.metadata.generation === old?.metadata.generation) return;
+    const manifest = manifestOf(object);
+    if (manifest?.kind !== "StatefulSet") return;
+    const cluster = key.namespace.replace("karmada-es-", "");
+    const annotations = manifest.metadata.annotations ?? {};
+    this.granted({
+      app: manifest.metadata.name,
+      cluster,
+      epoch: Number(annotations[EPOCH]),
+      isStep: annotations[PROCESSOR] === "true",
+      atMs: performance.now(),
+    });
+    const carried = `${cluster}/${manifest.metadata.name}`;
+    this.#works.set(carried, key);
+    const carrying = (this.#carrying.get(carried) ?? Promise.resolve()).then(() => this.#carry(cluster, manifest, key));
+    this.#carrying.set(carried, carrying);
+    void carrying.then(() => {
+      if (this.#carrying.get(carried) === carrying) this.#carrying.delete(carried);
+    });
+  }
+
+  async #carry(cluster: string, manifest: KubeObject, work: ObjectKey): Promise<void> {
+    const member = this.#member(cluster);
+    const { name } = manifest.metadata;
+    const path = `${STATEFULSETS}/${name}`;
+    const found = await member.handle({ method: "GET", path, headers: {} });
+    const live = found.status === 200 ? (JSON.parse(found.body) as KubeObject) : undefined;
+    const written = live
+      ? await send(member, "PUT", path, { ...manifest, status: live.status ?? {} })
+      : await send(member, "POST", STATEFULSETS, manifest);
+    const changed = written.metadata.generation !== live?.metadata.generation;
+    if (this.gates === "open" && changed) {
+      await runPods(member, written);
+      await send(member, "PUT", `${path}/status`, { ...written, status: doneStatus(written) });
+    }
+    const conditions = [{ type: "Applied", status: "True", reason: "AppliedSuccessful", message: "applied" }];
+    await this.#reportOnWork(work, { conditions });
+  }
+
+  async #reportOnWork({ name, namespace }: ObjectKey, status: JsonObject): Promise<void> {
+    const path = `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works/${name}/status`;
+    const headers = { "content-type": "application/merge-patch+json" };
+    await this.hub.handle({ method: "PATCH", path, headers, body: JSON.stringify({ status }) });
+  }
+
+  #member(name: string): ApiServer {
+    const member = this.members.get(name);
+    if (!member) throw new Error(`no member ${name}`);
+    return member;
+  }
+
+  async #namespace(name: string): Promise<void> {
+    await send(this.hub, "POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+
+  async #join(name: string): Promise<void> {
+    const path = "/apis/cluster.karmada.io/v1alpha1/clusters";
+    const cluster = await send(this.hub, "POST", path, {
+      apiVersion: "cluster.karmada.io/v1alpha1",
+      kind: "Cluster",
+      metadata: { name },
+      spec: { syncMode: "Push", id: name },
+    });
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const ready = { type: "Ready", status: "True", reason: "ClusterReady", message: "", lastTransitionTime };
+    await send(this.hub, "PUT", `${path}/${name}/status`, { ...cluster, status: { conditions: [ready] } });
+  }
+
+  #later(ms: number, work: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void work();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+function template(name: string, replicas: number, image: string): JsonObject {
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name, namespace: "default" },
+    spec: {
+      replicas,
+      serviceName: name,
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image }] } },
+    },
+  };
+}
+
+function doneStatus({ metadata, spec }: KubeObject): JsonObject {
+  const replicas = isJsonObject(spec) && typeof spec.replicas === "number" ? spec.replicas : 1;
+  const revision = revisionOf(metadata);
+  return {
+    observedGeneration: metadata.generation ?? 1,
+    replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+    updatedReplicas: replicas,
+    currentReplicas: replicas,
+    currentRevision: revision,
+    updateRevision: revision,
+  };
+}
+
+function revisionOf({ generation }: KubeObject["metadata"]): string {
+  return `generation-${generation}`;
+}
+
+/** The set's pods as its controller would leave them: all there, ready, and of its newest revision. */
+async function runPods(member: ApiServer, set: KubeObject): Promise<void> {
+  const spec = isJsonObject(set.spec) ? set.spec : {};
+  const start = isJsonObject(spec.ordinals) && typeof spec.ordinals.start === "number" ? spec.ordinals.start : 0;
+  for (let ordinal = start; ordinal < start + Number(spec.replicas); ordinal++) {
+    const name = `${set.metadata.name}-${ordinal}`;
+    const labels = {
+      app: set.metadata.name,
+      "statefulset.kubernetes.io/pod-name": name,
+      "controller-revision-hash": revisionOf(set.metadata),
+    };
+    const found = await member.handle({ method: "GET", path: `${PODS}/${name}`, headers: {} });
+    if (found.status === 200) {
+      const pod = JSON.parse(found.body) as KubeObject;
+      await send(member, "PUT", `${PODS}/${name}`, { ...pod, metadata: { ...pod.metadata, labels } });
+      continue;
+    }
+    const { uid = "" } = set.metadata;
+    const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name: set.metadata.name, uid, controller: true };
+    const pod = await send(member, "POST", PODS, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "default", labels, ownerReferences: [owner] },
+      spec: { containers: [{ name: "app", image: "app" }] },
+    });
+    const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+    await send(member, "PUT", `${PODS}/${name}/status`, { ...pod, status });
+  }
+}
+
+function manifestOf({ spec }: KubeObject): KubeObject | undefined {
+  const workload = isJsonObject(spec) && isJsonObject(spec.workload) ? spec.workload : {};
+  const [manifest] = Array.isArray(workload.manifests) ? workload.manifests : [];
+  return manifest as KubeObject | undefined;
+}
+
+async function send(server: ApiServer, method: string, path: string, body: JsonObject): Promise<KubeObject> {
+  const headers = { "content-type": "application/json" };
+  const answer = await server.handle({ method, path, headers, body: JSON.stringify(body) });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.body}`);
+  return JSON.parse(answer.body) as KubeObject;
+}
