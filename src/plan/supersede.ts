@@ -1,0 +1,63 @@
+import type { Draft } from "./draft.ts";
+import { hasMissedDeadline, isStuck } from "./failure.ts";
+import type { RolloutView, Turns } from "./rollout.ts";
+import type { Part } from "./share.ts";
+import type { ClusterName } from "./types.ts";
+import { viewIn } from "./view.ts";
+
+/** How a cluster gets to a rollout's revision. */
+export interface Way {
+  /** The revision of the next step; not always the rollout's. */
+  readonly to: string;
+  readonly anyWave: boolean;
+  readonly back: boolean;
+  readonly why: string;
+}
+
+/**
+ * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or goes
+ * back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle of a
+ * superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
+ */
+export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "wait" {
+  const entry = draft.entry(cluster);
+  const { to, kind } = view.rollout;
+  const straight: Way = { to, anyWave: false, back: kind === "rollback", why: "" };
+  if (!entry.grant || entry.grant.revision === to || entry.grant.onDelete) return straight;
+  const moving = !entry.done && entry.turn === "held";
+  const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
+  if (to === entry.baseRevision) return { ...straight, back: true };
+  if (entry.baseRevision === null) {
+    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
+    // its wave is far, is left to finish.
+    const open = view.isOpen(cluster);
+    const nothingUp = open && viewIn(draft, cluster).ready === 0;
+    const patient = !nothingUp && moving && (entry.grant.revision === view.rollout.from || !isStuck(draft, cluster));
+    if (patient) return finishFirst(draft, cluster, entry.grant.revision, to);
+    return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
+  }
+  if (entry.grant.revision === entry.baseRevision) {
+    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for good.
+    const patient = goingBack ? !hasMissedDeadline(draft, cluster) : moving && !isStuck(draft, cluster);
+    return patient ? finishFirst(draft, cluster, entry.grant.revision, to) : straight;
+  }
+  const indirect = draft.intent.workload.protocol === "statefulset" || (moving && !view.isOpen(cluster));
+  if (!indirect) return straight;
+  if (moving && !isStuck(draft, cluster)) return finishFirst(draft, cluster, entry.grant.revision, to);
+  draft.wait("RollBackFirst", cluster, `it goes back to ${entry.baseRevision} before it goes to ${to}`, "Wait.", [
+    { object: cluster, field: "revision", value: entry.grant.revision },
+  ]);
+  return {
+    to: entry.baseRevision,
+    anyWave: true,
+    back: true,
+    why: `${entry.grant.revision} was superseded in mid-step`,
+  };
+}
+
+function finishFirst(draft: Draft, cluster: ClusterName, now: string, to: string): "wait" {
+  draft.wait("FinishFirst", cluster, `it finishes ${now} before it goes to ${to}`, "Wait for the step under way.", [
+    { object: cluster, field: "revision", value: now },
+  ]);
+  return "wait";
+}
