@@ -12,6 +12,7 @@ import {
   type Ledger,
   parseFoundGrant,
   topologyView,
+  type VolumeRetention,
 } from "../../plan/index.ts";
 import {
   type MemberManifest,
@@ -67,6 +68,23 @@ export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp) {
     const note = isWorkload(one, app) ? one.notes[GRANT_NOTE] : undefined;
     return (note === undefined ? undefined : readNote(note)) ?? [];
   });
+}
+
+/**
+ * Clusters that have been drained, and of which supporting objects are left: the planner has forgotten them as soon as
+ * the workload was seen gone. A workload that is still dispatched is never among them, whatever the ledger says.
+ */
+export function unfinishedRemovals(
+  ledger: Ledger,
+  dispatched: readonly Dispatched[],
+  app: EngineApp,
+  volumes: VolumeRetention,
+): Action[] {
+  const clusters = new Set(dispatched.map(({ cluster }) => cluster));
+  return [...clusters]
+    .filter((cluster) => !ledger.clusters[cluster]?.grant)
+    .filter((cluster) => dispatched.every((one) => one.cluster !== cluster || one.deleting || !isWorkload(one, app)))
+    .map((cluster) => ({ kind: "remove", cluster, volumes }));
 }
 
 /** Carries the grants and actions out. One cluster's failure stops no other. */

@@ -40,7 +40,7 @@ import {
 } from "../../plan/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
-import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers } from "./act.ts";
+import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers, unfinishedRemovals } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
@@ -287,8 +287,12 @@ export class StatefulsetController {
     if (JSON.stringify(session.stored.ledger) !== JSON.stringify(result.ledger)) {
       session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
     }
+    const { retentionPolicy } = statefulset.spec;
+    const tearingDown = statefulset.metadata.deletionTimestamp !== undefined;
+    const volumes = tearingDown ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
+    const actions = [...result.actions, ...unfinishedRemovals(result.ledger, engine.dispatched(app), app, volumes)];
     // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone.
-    const leaving = new Set(result.actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
+    const leaving = new Set(actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
     const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster));
     const outstanding = grantsOutstanding(staying, engine.dispatched(app), app);
     const actContext: ActContext = {
@@ -303,7 +307,7 @@ export class StatefulsetController {
       term: session.stored.term,
       adopting,
     };
-    if (outstanding.length === 0 && result.actions.length === 0) {
+    if (outstanding.length === 0 && actions.length === 0) {
       return { act: actContext, failures: [], unfinished: false };
     }
     if (!session.stamped) {
@@ -312,7 +316,7 @@ export class StatefulsetController {
     }
     // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
     const still = grantsOutstanding(staying, engine.dispatched(app), app);
-    const done = await act(actContext, still, result.actions, clusters);
+    const done = await act(actContext, still, actions, clusters);
     return { act: actContext, ...done };
   }
 
