@@ -1,13 +1,14 @@
 import { emptyLedger } from "../ledger.ts";
 import { keyOf } from "./key.ts";
 import type { Deed } from "./member.ts";
+import { kubelet } from "./member.ts";
 import {
   arrive,
   edited,
   isDeliverable,
   lookEverywhere,
-  mended,
   type Move,
+  mended,
   movesOf,
   operate,
   type Planned,
@@ -15,8 +16,7 @@ import {
   planNow,
   type Step,
 } from "./moves.ts";
-import { kubelet } from "./member.ts";
-import { COSTLY_PROPERTIES, type Property, PROPERTIES } from "./properties.ts";
+import { COSTLY_PROPERTIES, PROPERTIES, type Property } from "./properties.ts";
 import { askedFor } from "./rest.ts";
 import type { Scenario } from "./scenario.ts";
 import { clustersOf, memberOf, NO_FAULTS, type State, withMember } from "./state.ts";
@@ -52,6 +52,8 @@ interface Node {
   readonly parent: number;
   readonly label: string;
   readonly depth: number;
+  /** What led to a start, told. */
+  readonly prefix?: readonly string[];
 }
 
 /** Thrown inside when a property does not hold; carries what was found to where the path is known. */
@@ -98,9 +100,12 @@ export class Explorer {
     let next = 0;
     let label = "the start";
     try {
-      const start = this.#start();
-      nodes.push({ state: start, parent: -1, label: "the start", depth: 0 });
-      seen.add(keyOf(start));
+      for (const { state, prefix } of this.#starts()) {
+        const key = keyOf(state);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        nodes.push({ state, parent: -1, label: "the start", depth: 0, prefix });
+      }
       for (; next < nodes.length && nodes.length < this.#scenario.states; next++) {
         const node = nodes[next];
         if (!node) break;
@@ -119,8 +124,9 @@ export class Explorer {
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
       const { rule, name } = error.property;
-      const labels = [...pathTo(nodes, next), label];
-      return outcome({ rule, property: name, what: error.message, trace: this.#trace(labels, error) });
+      const path = pathTo(nodes, next);
+      const labels = [...path.map((node) => node.label), label];
+      return outcome({ rule, property: name, what: error.message, trace: this.#trace(labels, error, path[0]) });
     }
     return outcome(null);
   }
@@ -174,6 +180,43 @@ export class Explorer {
       droppedWhileLost: [],
     };
     return { ...(start === "empty" ? empty : this.#calm(empty).state), faults };
+  }
+
+  /**
+   * Not only the beginning: every stage that an undisturbed run passes through after the first edit, so that faults and the
+   * further edits meet each of them within few moves.
+   */
+  #starts(): Array<{ state: State; prefix: string[] }> {
+    const first = this.#start();
+    const starts = [{ state: first, prefix: [] as string[] }];
+    const { edits, faults } = this.#scenario;
+    if (edits.length === 0 && this.#scenario.start === "deployed") return starts;
+    const told: string[] = [];
+    let state: State = { ...first, faults: NO_FAULTS };
+    const go = (label: string, step: Step): void => {
+      told.push(`- ${label}`, ...describe(state, step));
+      state = this.#check(state, step).state;
+      starts.push({ state: { ...state, faults }, prefix: [...told] });
+    };
+    const edit = edits[0];
+    if (edit && this.#scenario.start === "deployed") {
+      go(`edit: ${edit.label}`, planNow(this.#scenario, this.#planner, edited(this.#scenario, state)));
+    }
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const before = keyOf(state);
+      for (let moves = 0; moves < ACTS_MAX; moves++) {
+        const move = movesOf(this.#scenario, this.#planner, state).find(
+          ({ label }) => label.includes(": the ") || label.includes(": an "),
+        );
+        if (!move) break;
+        go(move.label, guarded(move));
+      }
+      go("look everywhere", lookEverywhere(this.#scenario, this.#planner, state));
+      if (keyOf(state) !== before) continue;
+      if (state.requeueAtMs === undefined) break;
+      state = { ...state, nowMs: state.requeueAtMs };
+    }
+    return starts;
   }
 
   #check(before: State, step: Step): Step {
@@ -271,14 +314,19 @@ export class Explorer {
   }
 
   /** Plays the moves again, this time telling what happens. */
-  #trace(labels: readonly string[], error: Broken): string {
+  #trace(labels: readonly string[], error: Broken, start?: Node): string {
     const { rule, name } = error.property;
     const lines = [`[${rule}] ${name}`, `  broken: ${error.message}`, `  scenario: ${this.#scenario.name}`];
     let state: State;
-    try {
-      state = this.#start();
-    } catch {
-      return [...lines, "  in the deployment before the start"].join("\n");
+    if (start) {
+      lines.push(...(start.prefix ?? []));
+      state = start.state;
+    } else {
+      try {
+        state = this.#start();
+      } catch {
+        return [...lines, "  on the way to the start"].join("\n");
+      }
     }
     for (const label of labels.slice(1)) {
       lines.push(`- ${label}`);
@@ -320,10 +368,10 @@ function checkPlan(property: Property, planned: Planned, planner: Planner): Retu
   return property.on === "plan" ? property.check(planned, planner) : "quiet";
 }
 
-function pathTo(nodes: readonly Node[], last: number): string[] {
-  const labels: string[] = [];
-  for (let at = nodes[last]; at; at = nodes[at.parent]) labels.unshift(at.label);
-  return labels;
+function pathTo(nodes: readonly Node[], last: number): Node[] {
+  const path: Node[] = [];
+  for (let at = nodes[last]; at; at = nodes[at.parent]) path.unshift(at);
+  return path;
 }
 
 function waitingText(planner: Planner, state: State): string {

@@ -42,7 +42,11 @@ export function keyOf(state: State): string {
       entry ? entryKey(entry, version, ago) : "",
       dispatchedKey(state.hub[cluster], epoch, version),
       member ? memberKey(member, epoch, version) : "",
-      seen ? observationKey(seen.observation, member, epoch, version, ago) + podsKey(seen.pods, member) + seen.updateRevision : "",
+      seen
+        ? observationKey(seen.observation, member, epoch, version, ago) +
+            podsKey(seen.pods, member) +
+            seen.updateRevision
+        : "",
     );
   }
   return parts.join("|");

@@ -5,7 +5,12 @@ import { memberOf } from "./state.ts";
 
 /** What a member did to its instances in one move; properties look at each. */
 export type Deed =
-  | { readonly kind: "down"; readonly cluster: ClusterName; readonly ordinal: number; readonly cause: "update" | "leave" }
+  | {
+      readonly kind: "down";
+      readonly cluster: ClusterName;
+      readonly ordinal: number;
+      readonly cause: "update" | "leave";
+    }
   | { readonly kind: "created"; readonly cluster: ClusterName; readonly ordinal: number; readonly revision: RevisionId }
   | { readonly kind: "removed"; readonly cluster: ClusterName; readonly pods: number };
 
@@ -199,7 +204,8 @@ function moveOnContract(
   const missing = wanted.find((ordinal) => !podOf(ordinal));
   const before = missing === undefined ? undefined : member.ran[missing];
   // Re-creating a lost instance of the same revision, ordinal and volume is always allowed; going on with a restart is not new.
-  if (missing !== undefined && before !== undefined && !grant.processor) return create(cluster, member, missing, before);
+  if (missing !== undefined && before !== undefined && !grant.processor)
+    return create(cluster, member, missing, before);
   if (!grant.processor) return undefined;
   const surplus = member.pods.findLast(({ ordinal }) => !wanted.includes(ordinal));
   if (surplus) return surplus.phase === "terminating" ? undefined : takeDown(cluster, member, surplus, "leave");

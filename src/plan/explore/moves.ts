@@ -40,7 +40,8 @@ export function movesOf(scenario: Scenario, planner: Planner, state: State): Mov
   }
   moves.push({ label: "look everywhere", run: () => lookEverywhere(scenario, planner, state) });
   const edit = scenario.edits[state.edits];
-  if (edit) moves.push({ label: `edit: ${edit.label}`, run: () => planNow(scenario, planner, edited(scenario, state)) });
+  if (edit)
+    moves.push({ label: `edit: ${edit.label}`, run: () => planNow(scenario, planner, edited(scenario, state)) });
   const { faults } = state;
   if (faults.wait > 0) {
     const nowMs = state.requeueAtMs ?? state.nowMs + scenario.waitMs;
@@ -56,7 +57,10 @@ export function movesOf(scenario: Scenario, planner: Planner, state: State): Mov
   if (faults.leader > 0 && state.leader !== null) {
     for (const cluster of clusters) {
       if (cluster === state.leader || !memberOf(state, cluster).pods.some(({ phase }) => phase === "ready")) continue;
-      moves.push({ label: `the leader moves to ${cluster}`, run: () => still(spend({ ...state, leader: cluster }, "leader")) });
+      moves.push({
+        label: `the leader moves to ${cluster}`,
+        run: () => still(spend({ ...state, leader: cluster }, "leader")),
+      });
     }
   }
   return moves;
@@ -85,7 +89,11 @@ function pushMember(scenario: Scenario, state: State, cluster: ClusterName, move
     moves.push({ label: `${cluster}: the operator acts`, run: () => operate(scenario, state, cluster) });
   }
   const moved = kubelet(scenario, member);
-  if (moved) moves.push({ label: `${cluster}: an instance moves on`, run: () => still(withLeader(withMember(state, cluster, moved))) });
+  if (moved)
+    moves.push({
+      label: `${cluster}: an instance moves on`,
+      run: () => still(withLeader(withMember(state, cluster, moved))),
+    });
 }
 
 function pushLooks(scenario: Scenario, planner: Planner, state: State, cluster: ClusterName, moves: Move[]): void {
@@ -137,9 +145,13 @@ function pushFaults(scenario: Scenario, planner: Planner, state: State, cluster:
     }
   }
   if (faults.cut > 0 && !member.cut) {
-    moves.push({ label: `${cluster} is cut off`, run: () => planNow(scenario, planner, spend(cut(state, cluster), "cut")) });
+    moves.push({
+      label: `${cluster} is cut off`,
+      run: () => planNow(scenario, planner, spend(cut(state, cluster), "cut")),
+    });
   }
-  if (member.cut) moves.push({ label: `${cluster} is back`, run: () => planNow(scenario, planner, mended(state, cluster)) });
+  if (member.cut)
+    moves.push({ label: `${cluster} is back`, run: () => planNow(scenario, planner, mended(state, cluster)) });
   if (faults.mute > 0 && !member.mute) {
     moves.push({
       label: `${cluster}: its health becomes unknown`,
@@ -156,12 +168,18 @@ function pushFaults(scenario: Scenario, planner: Planner, state: State, cluster:
 
 function cut(state: State, cluster: ClusterName): State {
   const fleet = { ...state.intent.fleet, [cluster]: { state: "NotReady", sinceMs: state.nowMs } as const };
-  return withMember({ ...state, intent: { ...state.intent, fleet } }, cluster, { ...memberOf(state, cluster), cut: true });
+  return withMember({ ...state, intent: { ...state.intent, fleet } }, cluster, {
+    ...memberOf(state, cluster),
+    cut: true,
+  });
 }
 
 export function mended(state: State, cluster: ClusterName): State {
   const fleet = { ...state.intent.fleet, [cluster]: { state: "Ready" } as const };
-  return withMember({ ...state, intent: { ...state.intent, fleet } }, cluster, { ...memberOf(state, cluster), cut: false });
+  return withMember({ ...state, intent: { ...state.intent, fleet } }, cluster, {
+    ...memberOf(state, cluster),
+    cut: false,
+  });
 }
 
 /** The next edit of the scenario is made. */
@@ -191,7 +209,9 @@ function rebuilt(state: State): State {
 /** An application elects anew when its leader is down. */
 function withLeader(state: State): State {
   if (state.leader === null || memberOf(state, state.leader).pods[0]?.phase === "ready") return state;
-  const next = clustersOf(state).find((cluster) => memberOf(state, cluster).pods.some(({ phase }) => phase === "ready"));
+  const next = clustersOf(state).find((cluster) =>
+    memberOf(state, cluster).pods.some(({ phase }) => phase === "ready"),
+  );
   return next === undefined ? state : { ...state, leader: next };
 }
 
@@ -211,7 +231,12 @@ function calculate(planner: Planner, state: State): Planned {
 }
 
 /** Plans, writes the ledger, dispatches. `only`: the controller dies when no more than these are dispatched. */
-export function planNow(scenario: Pick<Scenario, "dispatchFirst">, planner: Planner, state: State, only?: readonly ClusterName[]): Step {
+export function planNow(
+  scenario: Pick<Scenario, "dispatchFirst">,
+  planner: Planner,
+  state: State,
+  only?: readonly ClusterName[],
+): Step {
   const planned = calculate(planner, state);
   const { ledger, actions, grants, finished, requeueAt } = planned.result;
   const hub: Record<ClusterName, Dispatched> = { ...state.hub };
@@ -304,7 +329,16 @@ export function arrive(state: State, cluster: ClusterName): Step {
     deeds.push({ kind: "removed", cluster, pods: member.pods.length });
     const volumes = action.kind === "remove" && action.volumes === "Delete" ? [] : member.volumes;
     const { [cluster]: _, ...hub } = state.hub;
-    const emptied: Member = { ...member, live: null, read: null, status: null, report: null, pods: [], volumes, ran: {} };
+    const emptied: Member = {
+      ...member,
+      live: null,
+      read: null,
+      status: null,
+      report: null,
+      pods: [],
+      volumes,
+      ran: {},
+    };
     return { state: withMember({ ...state, hub }, cluster, emptied), deeds };
   }
   const given = state.hub[cluster];

@@ -48,7 +48,9 @@ export const budgetHolds: DeedProperty = {
       for (const cause of Object.values(ownDown)) if (cause === "update") down++;
     }
     if (down > state.maxUnavailable && state.ledger.clusters[deed.cluster]?.lostAtMs === null) {
-      return broken(`${deed.cluster} takes ${deed.ordinal} down: ${down} are down by own action, ${state.maxUnavailable} may be`);
+      return broken(
+        `${deed.cluster} takes ${deed.ordinal} down: ${down} are down by own action, ${state.maxUnavailable} may be`,
+      );
     }
     return "danger";
   },
@@ -69,7 +71,8 @@ export const majorityHolds: DeedProperty = {
       for (const { ordinal } of entry.instances) if (ownDown[ordinal] !== undefined) down++;
     }
     const spare = voters <= 2 ? 1 : voters - (Math.floor(voters / 2) + 1);
-    if (down > spare) return broken(`${deed.cluster} takes ${deed.ordinal} down: ${down} of ${voters} voters by own action`);
+    if (down > spare)
+      return broken(`${deed.cluster} takes ${deed.ordinal} down: ${down} of ${voters} voters by own action`);
     return "danger";
   },
 };
@@ -84,7 +87,9 @@ export const onlyWhatWasGranted: DeedProperty = {
     const ranBefore = ran[deed.ordinal];
     const granted = [live?.grant.revision, read?.grant.revision];
     if (deed.revision !== ranBefore && !granted.includes(deed.revision)) {
-      return broken(`${deed.cluster}: ${deed.ordinal} ran ${ranBefore}, ${granted[0]} is granted, and it comes back on ${deed.revision}`);
+      return broken(
+        `${deed.cluster}: ${deed.ordinal} ran ${ranBefore}, ${granted[0]} is granted, and it comes back on ${deed.revision}`,
+      );
     }
     return ranBefore === undefined ? "quiet" : "danger";
   },
@@ -143,7 +148,14 @@ function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number;
   }
   const { protocol, memberOrdered } = workload;
   const waits = protocol === "contract" || (protocol === "statefulset" && memberOrdered);
-  return waits && shown.down > 0 ? 0 : Math.min(1, shown.ready);
+  const spent = shown.down > 0 && (waits || isRestarting(state, grant));
+  return spent ? 0 : Math.min(1, shown.ready);
+}
+
+/** A member that goes from the highest instance down is really in the middle of one, and so takes no other. */
+function isRestarting(state: State, { cluster, revision }: Grant): boolean {
+  const next = memberOf(state, cluster).pods.findLast((pod) => pod.revision !== revision || pod.phase !== "ready");
+  return next !== undefined && (next.phase === "terminating" || next.revision === revision);
 }
 
 /** What turns may take over all clusters, before or after a plan. */
@@ -220,7 +232,9 @@ export const lostVotersCount: PlanProperty = {
     const majority = Math.floor(voters / 2) + 1;
     const allThere = voters <= 2 && ready === voters && pending <= 1;
     if (ready - pending < majority && !allThere && pending > pendingIn(planned, before.ledger, counts)) {
-      return broken(`${starts} may start: ${ready} of ${voters} voters seen ready, ${pending} may go down, ${majority} are needed`);
+      return broken(
+        `${starts} may start: ${ready} of ${voters} voters seen ready, ${pending} may go down, ${majority} are needed`,
+      );
     }
     return lost || ready < voters ? "danger" : "quiet";
   },
@@ -266,7 +280,8 @@ export const membershipGoesAlone: PlanProperty = {
     if (intent.podManagementPolicy === "Parallel" && before.ledger.currentRevision === null) return "quiet";
     for (const { cluster, kind } of result.steps) {
       const held = result.ledger.clusters[cluster]?.grant;
-      if ((kind !== "grow" && kind !== "shrink") || held?.replicas === before.ledger.clusters[cluster]?.grant?.replicas) continue;
+      if ((kind !== "grow" && kind !== "shrink") || held?.replicas === before.ledger.clusters[cluster]?.grant?.replicas)
+        continue;
       // Instances that were removed from the application while their cluster was lost are no members any more.
       if (result.ledger.clusters[cluster]?.removedByLoss) continue;
       const other = Object.entries(result.ledger.clusters).find(([name, entry]) => {
@@ -321,17 +336,21 @@ export const gateNeedsTheWork: PlanProperty = {
       const seen = observations.clusters[cluster];
       if (seen?.kind !== "present") return broken(`${cluster}: done, and nothing was seen of it`);
       const proven = was?.grant && sameWork(was.grant, grant) ? was.grant.epoch : grant.epoch;
-      if (seen.live.epoch !== proven) return broken(`${cluster}: done at ${grant.epoch}, epoch ${seen.live.epoch} was seen`);
-      if (seen.health !== "healthy" && grant.replicas > 0) return broken(`${cluster}: done, and its health is ${seen.health}`);
+      if (seen.live.epoch !== proven)
+        return broken(`${cluster}: done at ${grant.epoch}, epoch ${seen.live.epoch} was seen`);
+      if (seen.health !== "healthy" && grant.replicas > 0)
+        return broken(`${cluster}: done, and its health is ${seen.health}`);
       const { pods, ownDown, live } = memberOf(before, cluster);
       if (live?.grant.epoch !== seen.live.epoch) continue;
       const left = pods.filter(
         ({ ordinal, revision }) =>
           !grant.onDelete && live.ordinals.indexOf(ordinal) >= grant.partition && revision !== grant.revision,
       );
-      if (left.length > 0) return broken(`${cluster}: done, and ${left.map(({ ordinal }) => ordinal)} still run the old revision`);
+      if (left.length > 0)
+        return broken(`${cluster}: done, and ${left.map(({ ordinal }) => ordinal)} still run the old revision`);
       const surplus = pods.filter(({ ordinal }) => !live.ordinals.includes(ordinal));
-      if (surplus.length > 0) return broken(`${cluster}: done, and ${surplus.map(({ ordinal }) => ordinal)} are still there`);
+      if (surplus.length > 0)
+        return broken(`${cluster}: done, and ${surplus.map(({ ordinal }) => ordinal)} are still there`);
       const down = Object.keys(ownDown).filter((ordinal) => live.ordinals.includes(Number(ordinal)));
       if (down.length > 0) return broken(`${cluster}: done, and ${down} are still down by its own work`);
     }
@@ -340,7 +359,9 @@ export const gateNeedsTheWork: PlanProperty = {
 };
 
 function sameWork(a: Grant, b: Grant): boolean {
-  return a.revision === b.revision && a.replicas === b.replicas && a.partition === b.partition && a.onDelete === b.onDelete;
+  return (
+    a.revision === b.revision && a.replicas === b.replicas && a.partition === b.partition && a.onDelete === b.onDelete
+  );
 }
 
 export const turnsAreAcknowledged: PlanProperty = {
@@ -355,7 +376,8 @@ export const turnsAreAcknowledged: PlanProperty = {
       verdict = "danger";
       const seen = observations.clusters[cluster];
       const shown = seen?.kind === "present" ? seen.live.epoch : undefined;
-      if (shown !== was.grant?.epoch) return broken(`${cluster}: its turn is over at ${was.grant?.epoch}, ${shown} was seen`);
+      if (shown !== was.grant?.epoch)
+        return broken(`${cluster}: its turn is over at ${was.grant?.epoch}, ${shown} was seen`);
       const { read } = memberOf(before, cluster);
       if (before.intent.workload.protocol === "contract" && read?.grant.processor) {
         return broken(`${cluster}: its turn is over, and its operator still believes to have it`);
@@ -451,7 +473,8 @@ export const identityIsKept: PlanProperty = {
     let verdict: Verdict = "quiet";
     for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
       const was = before.ledger.clusters[cluster];
-      if (was && (was.index !== entry.index || was.start !== entry.start)) return broken(`${cluster} moved in the order`);
+      if (was && (was.index !== entry.index || was.start !== entry.start))
+        return broken(`${cluster} moved in the order`);
       const had = new Set(was?.instances.map(({ ordinal }) => ordinal));
       const has = entry.instances.map(({ ordinal }) => ordinal);
       const lowest = identity.mode === "Dense" ? 0 : entry.index * identity.blockSize;
@@ -459,13 +482,16 @@ export const identityIsKept: PlanProperty = {
         const holder = holders.get(ordinal);
         if (holder !== undefined) return broken(`ordinal ${ordinal} is held by ${holder} and ${cluster}`);
         holders.set(ordinal, cluster);
-        if (identity.mode !== "Dense" && ordinal !== lowest + rank) return broken(`${cluster}: ordinal ${ordinal} at place ${rank}`);
-        if (identity.mode !== "Dense" && rank >= identity.blockSize) return broken(`${cluster}: ${ordinal} is beyond its block`);
+        if (identity.mode !== "Dense" && ordinal !== lowest + rank)
+          return broken(`${cluster}: ordinal ${ordinal} at place ${rank}`);
+        if (identity.mode !== "Dense" && rank >= identity.blockSize)
+          return broken(`${cluster}: ${ordinal} is beyond its block`);
         if (had.has(ordinal) || !was) continue;
         verdict = "danger";
         for (const [other, member] of Object.entries(before.members)) {
           const reuses = identity.reuseVolumes && other === cluster;
-          if (!reuses && member.volumes.includes(ordinal)) return broken(`${cluster} gets ordinal ${ordinal}, whose volume is in ${other}`);
+          if (!reuses && member.volumes.includes(ordinal))
+            return broken(`${cluster} gets ordinal ${ordinal}, whose volume is in ${other}`);
           if (other !== cluster && member.pods.some((pod) => pod.ordinal === ordinal)) {
             return broken(`${cluster} gets ordinal ${ordinal}, which runs in ${other}`);
           }
@@ -504,7 +530,8 @@ export const partitionIsGlobal: PlanProperty = {
   check: (planned) => {
     const { before, result } = planned;
     const { update, workload } = before.intent;
-    if (update.type !== "RollingUpdate" || update.partition === 0 || result.ledger.rollout?.kind !== "update") return "quiet";
+    if (update.type !== "RollingUpdate" || update.partition === 0 || result.ledger.rollout?.kind !== "update")
+      return "quiet";
     const { to } = result.ledger.rollout;
     const ranks = Object.values(result.ledger.clusters)
       .flatMap(({ instances, removedByLoss }) => (removedByLoss ? [] : instances.map(({ ordinal }) => ordinal)))
@@ -534,7 +561,8 @@ export const leaderGoesLast: PlanProperty = {
     const { before, observations, result } = planned;
     const { update, workload } = before.intent;
     const { rollout } = result.ledger;
-    if (update.type !== "RollingUpdate" || update.order !== "LeaderLast" || !workload.reportsLeader || !rollout) return "quiet";
+    if (update.type !== "RollingUpdate" || update.order !== "LeaderLast" || !workload.reportsLeader || !rollout)
+      return "quiet";
     const claims = Object.keys(result.ledger.clusters).filter((cluster) => {
       const seen = observations.clusters[cluster];
       return isReachable(before, cluster) && seen?.kind === "present" && seen.leader.kind === "here";
@@ -602,7 +630,9 @@ export const requeueIsInTheFuture: PlanProperty = {
   name: "the time to look again lies ahead",
   check: ({ before, result }) => {
     if (result.requeueAt === undefined) return "quiet";
-    return result.requeueAt <= before.nowMs ? broken(`requeueAt ${result.requeueAt} is not after ${before.nowMs}`) : "danger";
+    return result.requeueAt <= before.nowMs
+      ? broken(`requeueAt ${result.requeueAt} is not after ${before.nowMs}`)
+      : "danger";
   },
 };
 
@@ -615,7 +645,9 @@ export const planningAgainChangesNothing: PlanProperty = {
     if (again.steps.length > 0) return broken(`a second plan starts ${JSON.stringify(again.steps)}`);
     for (const key of ["ledger", "grants", "actions", "waiting", "figures", "requeueAt"] as const) {
       if (!isDeepStrictEqual(again[key], result[key])) {
-        return broken(`a second plan has other ${key}: ${JSON.stringify(result[key])} became ${JSON.stringify(again[key])}`);
+        return broken(
+          `a second plan has other ${key}: ${JSON.stringify(result[key])} became ${JSON.stringify(again[key])}`,
+        );
       }
     }
     return result.steps.length > 0 ? "danger" : "quiet";
@@ -638,7 +670,9 @@ export const ledgerSurvivesStorage: PlanProperty = {
   name: "a ledger that is written and read again is the same",
   check: ({ result }) => {
     const stored: unknown = JSON.parse(JSON.stringify(result.ledger));
-    return isDeepStrictEqual(parseLedger(stored), result.ledger) ? "danger" : broken("the ledger does not survive JSON");
+    return isDeepStrictEqual(parseLedger(stored), result.ledger)
+      ? "danger"
+      : broken("the ledger does not survive JSON");
   },
 };
 
@@ -648,7 +682,8 @@ export const rebuiltLedgerMovesNothing: PlanProperty = {
   name: "from rest, a ledger rebuilt from the grants keeps every identity and moves nothing",
   check: ({ before, observations, result }, planner) => {
     const { ledger } = result;
-    if (before.intent.deletion || ledger.rollout || ledger.halt || ledger.override || result.steps.length > 0) return "quiet";
+    if (before.intent.deletion || ledger.rollout || ledger.halt || ledger.override || result.steps.length > 0)
+      return "quiet";
     const entries = Object.entries(ledger.clusters).filter(([, { grant }]) => grant !== null);
     const atRest = entries.every(([cluster, { done, turn, lostAtMs, removedByLoss, grant }]) => {
       const seen = observations.clusters[cluster];
@@ -663,7 +698,8 @@ export const rebuiltLedgerMovesNothing: PlanProperty = {
     for (const [cluster, { grant, instances }] of entries) {
       const rebuilt = again.ledger.clusters[cluster];
       if (!isDeepStrictEqual(rebuilt?.instances, instances)) return broken(`${cluster} lost its identity`);
-      if (!rebuilt?.grant || !grant || !sameWork(rebuilt.grant, grant)) return broken(`${cluster} is moved by a rebuilt ledger`);
+      if (!rebuilt?.grant || !grant || !sameWork(rebuilt.grant, grant))
+        return broken(`${cluster} is moved by a rebuilt ledger`);
     }
     return "danger";
   },

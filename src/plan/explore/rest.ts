@@ -16,7 +16,8 @@ export function askedFor(scenario: Scenario, state: State): string | undefined {
     const ready = pods.filter(({ phase }) => phase === "ready").length;
     total += ready;
     if (ready < pods.length) return `${cluster}: ${pods.length - ready} instances are not ready`;
-    if (!scenario.sizesMayDiffer && ready !== replicas) return `${cluster} runs ${ready} instances instead of ${replicas}`;
+    if (!scenario.sizesMayDiffer && ready !== replicas)
+      return `${cluster} runs ${ready} instances instead of ${replicas}`;
     if (replicas === 0 && live && !scenario.sizesMayDiffer) return `${cluster} still has an object`;
   }
   const asked = intent.schedule.clusters.reduce((sum, { replicas }) => sum + replicas, 0);

@@ -51,7 +51,8 @@ type Settings = Partial<Omit<Scenario, "intent" | "faults" | "name">> & {
   readonly memberOrdered?: boolean;
 };
 
-export const STATES_DEFAULT = 4_000;
+/** Enough to meet every danger many times, few enough for a test run; `states` of a scenario overrides it. */
+export const STATES_DEFAULT = 1_000;
 
 export function scenario(name: string, settings: Settings): Scenario {
   const { sizes, spec, update, identity, faults, spare = [], memberOrdered = true, ...given } = settings;

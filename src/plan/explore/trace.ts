@@ -6,7 +6,9 @@ import { memberOf, type State } from "./state.ts";
 export function describe(before: State, { state, deeds, planned }: Step): string[] {
   const lines: string[] = [];
   for (const deed of deeds) {
-    lines.push(`    ${deed.cluster}: ${deed.kind === "removed" ? "its object is removed" : `${deed.ordinal} ${deed.kind}`}`);
+    lines.push(
+      `    ${deed.cluster}: ${deed.kind === "removed" ? "its object is removed" : `${deed.ordinal} ${deed.kind}`}`,
+    );
   }
   for (const cluster of Object.keys(state.members)) {
     if (memberOf(state, cluster).pods === memberOf(before, cluster).pods) continue;
@@ -26,7 +28,8 @@ export function describe(before: State, { state, deeds, planned }: Step): string
     lines.push(`    grants ${cluster} ${kind} @${epoch}: ${content} (${why})`);
   }
   for (const { kind, cluster } of result.actions) lines.push(`    acts: ${kind} ${cluster}`);
-  for (const { code, cluster, message } of result.waiting) lines.push(`    waits: ${cluster ?? ""} ${code}: ${message}`);
+  for (const { code, cluster, message } of result.waiting)
+    lines.push(`    waits: ${cluster ?? ""} ${code}: ${message}`);
   for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
     const was = planned.before.ledger.clusters[cluster];
     if (was && was.turn === entry.turn && was.done === entry.done && was.instances === entry.instances) continue;
@@ -41,7 +44,11 @@ function shown(seen: Observation): string {
   const { live, counts, report, health } = seen;
   const counted = `replicas ${counts.replicas} ready ${counts.ready} updated ${counts.updated} terminating ${counts.terminating}`;
   const observed = `generation ${seen.generation} observed ${seen.observedGeneration}`;
-  const said = report ? `, reports @${report.epoch} ${report.revision} ${report.phase} ready ${report.ready} updated ${report.updated}` : "";
-  const pods = seen.instances?.map((each) => `${each.ordinal}${each.updated ? "+" : "-"}${each.terminating ? "T" : each.ready ? "R" : "s"}`);
+  const said = report
+    ? `, reports @${report.epoch} ${report.revision} ${report.phase} ready ${report.ready} updated ${report.updated}`
+    : "";
+  const pods = seen.instances?.map(
+    (each) => `${each.ordinal}${each.updated ? "+" : "-"}${each.terminating ? "T" : each.ready ? "R" : "s"}`,
+  );
   return `@${live.epoch} ${live.revision} x${live.replicas}, ${observed}, ${counted}, ${health}${said}${pods ? `, pods ${pods.join(" ")}` : ""}`;
 }
