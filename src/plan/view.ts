@@ -174,6 +174,9 @@ export function readyTargets(
   const byOrdinal = new Map<number, InstanceObservation>();
   for (const each of details) if (each.ordinal !== undefined) byOrdinal.set(each.ordinal, each);
   if (byOrdinal.size < entry.instances.length) return upper;
+  // Pods and status come by two watches. Pods that tell another number of updated ones than the status are of another time.
+  const updated = details.filter((each) => each.updated === true && !each.terminating).length;
+  if (!view.present || !isObserved(view.present) || updated !== view.present.counts.updated) return upper;
   const runs = view.present?.live.revision;
   const base = entry.grant?.revision === runs ? entry.baseRevision : null;
   let targets = 0;
