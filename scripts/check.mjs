@@ -5,6 +5,7 @@ const checks = [
   ["types", "npx", ["tsc", "-p", "."]],
   ["lint and format", "npx", ["biome", "check", "--error-on-warnings", "."]],
   ["rooms and bans", "node", ["scripts/check-rooms.mjs"]],
+  ["lock file", "node", ["scripts/complete-lock.mjs", "--check"]],
   ["unused code", "npx", ["knip"]],
   ["generated files", "npx", ["tsx", "scripts/generate.ts", "--check"]],
 ];
