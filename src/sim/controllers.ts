@@ -1,0 +1,114 @@
+import { type ManagerOptions, runManager } from "../controllers/index.ts";
+import { type Engine, KarmadaEngine, type KarmadaEngineOptions } from "../engine/index.ts";
+import { KubeClient } from "../kube/index.ts";
+import { type HttpRequest, type Log, lineLog, silentLog } from "../runtime/index.ts";
+import { SimProcess } from "./process.ts";
+import { type Backend, briefly, type Weather, Wire } from "./wire.ts";
+import type { World } from "./world.ts";
+
+/** What a test may replace inside the controller, to see that the properties notice. */
+export interface ControllerSeams {
+  readonly engine?: (options: KarmadaEngineOptions) => Engine;
+  readonly runManager?: (options: ManagerOptions, signal: AbortSignal) => Promise<void>;
+}
+
+export interface ControllersOptions {
+  readonly world: World;
+  readonly backend: Backend;
+  readonly weatherOf: (process: SimProcess) => Weather;
+  readonly carrying: (process: SimProcess | undefined) => void;
+  readonly seams: ControllerSeams;
+  /** The controller's own log lines go into the transcript. */
+  readonly logs: boolean;
+}
+
+/** How long the platform takes to start a process again, in milliseconds. */
+const RESTART_MS: readonly [number, number] = [300, 8_000];
+
+/** The controller processes: started, killed, paused, and started again under another name. */
+export class Controllers {
+  readonly #options: ControllersOptions;
+  readonly #running = new Map<SimProcess, Wire>();
+  #started = 0;
+
+  constructor(options: ControllersOptions) {
+    this.#options = options;
+  }
+
+  get processes(): SimProcess[] {
+    return [...this.#running.keys()];
+  }
+
+  start(): SimProcess {
+    const { world, seams } = this.#options;
+    const process = new SimProcess(world, `controller-${++this.#started}`);
+    const wire = new Wire({
+      world,
+      process,
+      backend: this.#options.backend,
+      weather: this.#options.weatherOf(process),
+      carrying: this.#options.carrying,
+      crashed: (crashed, point, request) => this.#crash(crashed, `${point}: ${briefly(request)}`),
+    });
+    this.#running.set(process, wire);
+    world.note(process.name, "starts");
+    const { clock, random } = process;
+    const log = this.#log(process);
+    const hub = new KubeClient({ transport: wire, clock, random, log });
+    const newEngine = seams.engine ?? ((options: KarmadaEngineOptions) => new KarmadaEngine(options));
+    const run = seams.runManager ?? runManager;
+    run(
+      {
+        hub,
+        clock,
+        random,
+        log,
+        engine: () => newEngine({ hub, clock, random, log }),
+        webhookTransports: () => {
+          throw new Error("no webhook is configured in the simulated world");
+        },
+        leaseNamespace: "karmada-system",
+        identity: process.name,
+        onLeading: () => world.note(process.name, "leads"),
+      },
+      new AbortController().signal,
+    ).catch((error: unknown) => {
+      world.violated("no crash of its own", `${process.name} ended: ${error instanceof Error ? error.stack : error}`);
+    });
+    return process;
+  }
+
+  /** Dies now, and is started again after a while. */
+  crash(process: SimProcess, why: string): void {
+    this.#crash(process, why);
+  }
+
+  dropWatches(process: SimProcess): number {
+    return this.#running.get(process)?.dropStreams("the connection was reset") ?? 0;
+  }
+
+  #crash(process: SimProcess, why: string): void {
+    const { world } = this.#options;
+    if (!process.isAlive) return;
+    world.note(process.name, "DIES", () => why);
+    process.kill();
+    this.#running.delete(process);
+    world.after(world.dice.branch(process.name).whole(...RESTART_MS), "restart", () => this.start());
+  }
+
+  #log(process: SimProcess): Log {
+    if (!this.#options.logs) return silentLog;
+    return lineLog((level, message, fields) => {
+      if (level === "debug" || !process.isAlive) return;
+      this.#options.world.noteQuietly(process.name, () => `${level}: ${message} ${JSON.stringify(fields)}`);
+    });
+  }
+}
+
+export function isLease(request: HttpRequest): boolean {
+  return request.path.includes("/leases");
+}
+
+export function isEvent(request: HttpRequest): boolean {
+  return request.path.includes("/events");
+}

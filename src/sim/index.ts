@@ -1,0 +1,9 @@
+/**
+ * The world on virtual time: the real controller, Kubernetes runtime and engine adapter against a hub and members that
+ * crash, lag, lie and disappear, all from one seed. After every event the properties; a failure prints its seed, and the
+ * seed replays it event by event. Imports everything above it; never loaded by the production controller.
+ */
+export { HubImage } from "./lean/hub.ts";
+export { Reach, SITUATIONS } from "./reach.ts";
+export { type RunOptions, runSeed, type SeedResult } from "./run.ts";
+export type { GivenApp } from "./scenario.ts";

@@ -1,0 +1,111 @@
+import { customResourceDefinitions } from "../../api/index.ts";
+import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "../../apiserver/index.ts";
+import { type Clock, type HttpRequest, type JsonObject, seededRandom } from "../../runtime/index.ts";
+
+/** A custom kind for operators of their own. */
+export const OWN_KIND = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", plural: "xlineclusters" } as const;
+
+const ANYTHING = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+interface Kind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly clusterScoped?: boolean;
+}
+
+/** Karmada's kinds as far as the adapter touches them, taken as they come: what is checked is Lockstep. */
+const KARMADA_KINDS: readonly Kind[] = [
+  { apiVersion: "cluster.karmada.io/v1alpha1", kind: "Cluster", plural: "clusters", clusterScoped: true },
+  { apiVersion: "work.karmada.io/v1alpha1", kind: "Work", plural: "works" },
+  { apiVersion: "work.karmada.io/v1alpha2", kind: "ResourceBinding", plural: "resourcebindings" },
+  { apiVersion: "policy.karmada.io/v1alpha1", kind: "OverridePolicy", plural: "overridepolicies" },
+  {
+    apiVersion: "policy.karmada.io/v1alpha1",
+    kind: "ClusterOverridePolicy",
+    plural: "clusteroverridepolicies",
+    clusterScoped: true,
+  },
+];
+
+/** A hub with every kind installed, made once: each seed begins with a copy of it. */
+export class HubImage {
+  readonly #schemas = new SchemaCache();
+  readonly #snapshots = new Map<string, Promise<ServerSnapshot>>();
+
+  /** A fresh hub for these clusters, with `extra` kinds of the user's own. */
+  async boot(clock: Clock, seed: number, clusters: readonly string[], extra: readonly JsonObject[]): Promise<ApiServer> {
+    const key = JSON.stringify([clusters, extra]);
+    const known = this.#snapshots.get(key);
+    const snapshot = known ?? this.#prepare(clusters, extra);
+    this.#snapshots.set(key, snapshot);
+    const storage = await snapshot;
+    return new ApiServer({ clock, random: seededRandom(seed), schemas: this.#schemas, storage, trackUpdates: false });
+  }
+
+  async #prepare(clusters: readonly string[], extra: readonly JsonObject[]): Promise<ServerSnapshot> {
+    const clock: Clock = { now: () => Date.UTC(2025, 0, 1), monotonicMs: () => 0, sleep: () => new Promise(() => {}) };
+    const server = new ApiServer({ clock, random: seededRandom(1), schemas: this.#schemas, trackUpdates: false });
+    const definitions = [
+      ...customResourceDefinitions(),
+      ...KARMADA_KINDS.map(definitionOf),
+      definitionOf(OWN_KIND),
+      ...extra,
+    ];
+    for (const definition of definitions) await write(server, "POST", CRDS_PATH, definition);
+    for (const name of ["karmada-system", ...clusters.map((cluster) => `karmada-es-${cluster}`)]) {
+      await write(server, "POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    }
+    return server.snapshot();
+  }
+}
+
+const CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+function definitionOf({ apiVersion, kind, plural, clusterScoped }: Kind): JsonObject {
+  const [group = "", version = ""] = apiVersion.split("/");
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: clusterScoped ? "Cluster" : "Namespaced",
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: ANYTHING },
+          subresources: { status: {} },
+        },
+      ],
+    },
+  };
+}
+
+/** Thrown when the hub refuses something that the simulated world itself wants to write. */
+export class HubRefused extends Error {
+  override readonly name = "HubRefused";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A write of somebody who sits beside the hub: Karmada's controllers, and people. Carried out at once. */
+export async function write(
+  server: ApiServer,
+  method: HttpRequest["method"],
+  path: string,
+  body?: JsonObject,
+): Promise<KubeObject> {
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const headers = { "content-type": type, accept: "application/json" };
+  const answer = await server.handle({ method, path, headers, ...(body && { body: JSON.stringify(body) }) });
+  if (answer.status >= 300) throw new HubRefused(answer.status, `${method} ${path}: ${answer.body.slice(0, 500)}`);
+  return JSON.parse(answer.body);
+}

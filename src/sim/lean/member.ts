@@ -1,0 +1,306 @@
+import { ANNOTATIONS } from "../../contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { Dice } from "../dice.ts";
+import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
+import type { World } from "../world.ts";
+import { LeanStore, type StoredObject } from "./store.ts";
+
+/** How the workload's own controller behaves. */
+export interface Operator {
+  /** One look at the object and the instances; whatever it does next follows from that. */
+  sync(member: LeanMember, workload: StoredObject | undefined): void;
+}
+
+export interface MemberTimes {
+  readonly startMs: readonly [number, number];
+  readonly stopMs: readonly [number, number];
+  readonly syncMs: readonly [number, number];
+}
+
+export interface LeanMemberOptions {
+  readonly world: World;
+  readonly name: string;
+  readonly workload: { readonly kind: string; readonly plural: string; readonly name: string };
+  readonly operator: Operator;
+  readonly times: MemberTimes;
+  readonly witness: Witness;
+}
+
+/** A revision with this in its name never becomes ready. */
+const BROKEN = "broken";
+const OPERATOR_PACE_MS = 5;
+
+/** A member cluster with just enough in it: one workload, its instances, and a controller that moves them. */
+export class LeanMember implements TrueMember {
+  readonly name: string;
+  readonly store: LeanStore;
+  readonly instances = new Map<number, Instance>();
+  readonly dice: Dice;
+  readonly world: World;
+  reachable = true;
+  dishonest = false;
+  stalled = false;
+  /** What the StatefulSet controller keeps in ControllerRevisions. */
+  currentRevision: string | undefined;
+  readonly #options: LeanMemberOptions;
+  readonly #uids: Dice;
+  #syncing = false;
+  #again = false;
+
+  constructor(options: LeanMemberOptions) {
+    this.#options = options;
+    this.world = options.world;
+    this.name = options.name;
+    this.dice = options.world.dice.branch(`member ${options.name}`);
+    this.#uids = this.dice.branch("uids");
+    this.store = new LeanStore((object, plural) => this.#deletedByClient(object, plural));
+  }
+
+  get workload(): StoredObject | undefined {
+    const { plural, name } = this.#options.workload;
+    return this.store.get(plural, name);
+  }
+
+  get live(): TrueMember["live"] {
+    const { workload } = this;
+    if (!workload) return undefined;
+    const spec = isJsonObject(workload.spec) ? workload.spec : {};
+    const epoch = Number(workload.metadata.annotations[ANNOTATIONS.epoch] ?? -1);
+    return { epoch, replicas: typeof spec.replicas === "number" ? spec.replicas : 0 };
+  }
+
+  get showsPods(): boolean {
+    return this.#options.workload.kind === "StatefulSet";
+  }
+
+  /** Karmada's execution controller applies a manifest. False: it refuses to take over what it does not know. */
+  apply(manifest: StoredObject): boolean {
+    const plural = pluralOf(manifest.kind, this.#options.workload);
+    const before = this.store.get(plural, manifest.metadata.name);
+    const { labels = {}, annotations = {}, name, namespace = "" } = manifest.metadata;
+    const takesOver = annotations["work.karmada.io/conflict-resolution"] === "overwrite";
+    if (before && before.metadata.labels["karmada.io/managed"] !== "true" && !takesOver) return false;
+    const { metadata: _metadata, status: _status, ...content } = manifest;
+    const sameSpec = before !== undefined && JSON.stringify(before.spec) === JSON.stringify(content.spec);
+    this.store.put(plural, {
+      ...content,
+      ...(before?.status !== undefined && { status: before.status }),
+      metadata: {
+        name,
+        namespace,
+        uid: before?.metadata.uid ?? this.#uids.random.uuid(),
+        generation: before ? before.metadata.generation + (sameSpec ? 0 : 1) : 1,
+        labels: { ...before?.metadata.labels, ...labels },
+        annotations: { ...before?.metadata.annotations, ...annotations },
+      },
+    });
+    this.#options.witness.applied(this, manifest.kind, name, content.spec);
+    if (plural === this.#options.workload.plural) this.wake();
+    return true;
+  }
+
+  /** The object is deleted in the member; its instances go with it. */
+  remove(kind: string, name: string): void {
+    const plural = pluralOf(kind, this.#options.workload);
+    if (!this.store.get(plural, name)) return;
+    this.store.remove(plural, name);
+    this.#options.witness.deleted(this, kind, name);
+    if (plural !== this.#options.workload.plural) return;
+    for (const { ordinal } of [...this.instances.values()]) this.stop(ordinal, "removal");
+  }
+
+  /** Somebody changes the live object past Karmada. */
+  edit(change: (object: StoredObject) => StoredObject): void {
+    const { workload } = this;
+    if (!workload) return;
+    this.store.put(this.#options.workload.plural, change(workload));
+    this.wake();
+  }
+
+  writeStatus(status: JsonObject): void {
+    const { workload } = this;
+    if (!workload || JSON.stringify(workload.status) === JSON.stringify(status)) return;
+    this.store.put(this.#options.workload.plural, { ...workload, status });
+  }
+
+  /** The controller looks again, soon; several reasons to look make one look. */
+  wake(): void {
+    if (this.stalled) return;
+    if (this.#syncing) {
+      this.#again = true;
+      return;
+    }
+    this.#syncing = true;
+    this.world.after(this.#draw(this.#options.times.syncMs), `sync ${this.name}`, () => this.#sync());
+  }
+
+  /** Adds an instance, or brings one back. */
+  start(ordinal: number, revision: string, joined: boolean): void {
+    const instance: Instance = {
+      ordinal,
+      revision,
+      state: "starting",
+      up: false,
+      joined,
+      downBy: joined ? this.#downBy.get(ordinal) : undefined,
+      downSinceMs: this.world.nowMs,
+    };
+    this.instances.set(ordinal, instance);
+    this.#ended.delete(ordinal);
+    this.#readyAtEnd.delete(ordinal);
+    this.#options.witness.starts(this, instance);
+    this.#publish(instance);
+    this.#becomeReady(instance);
+  }
+
+  /** Restarts an instance in place, as operators without pods of their own do. */
+  restart(ordinal: number, revision: string): void {
+    const instance = this.instances.get(ordinal);
+    if (!instance) return;
+    if (instance.up) this.#goDown(instance, "update");
+    instance.revision = revision;
+    instance.state = "starting";
+    this.#options.witness.starts(this, instance);
+    this.#becomeReady(instance);
+  }
+
+  /** Begins to end an instance; it answers until it is gone, as pods do. */
+  stop(ordinal: number, cause: DownCause, durationMs?: number): void {
+    const instance = this.instances.get(ordinal);
+    if (!instance || instance.state === "terminating") return;
+    if (instance.up) this.#goDown(instance, cause);
+    // Unready while it was started is still its operator's doing.
+    else instance.downBy ??= cause;
+    this.#downBy.set(ordinal, cause === "removal" ? undefined : (instance.downBy ?? cause));
+    const showedReady = instance.state === "ready";
+    if (cause === "removal") this.#ended.delete(ordinal);
+    else if (instance.joined) this.#ended.set(ordinal, instance.revision);
+    if (showedReady) this.#readyAtEnd.add(ordinal);
+    else this.#readyAtEnd.delete(ordinal);
+    instance.state = "terminating";
+    this.#publish(instance, showedReady);
+    this.world.after(durationMs ?? this.#draw(this.#options.times.stopMs), `gone ${this.name}`, () => {
+      if (this.instances.get(ordinal) !== instance) return;
+      this.instances.delete(ordinal);
+      this.#options.witness.gone(this, instance);
+      if (this.showsPods) this.store.remove("pods", this.podName(ordinal));
+      this.wake();
+    });
+  }
+
+  /** Stops answering by itself, and comes back by itself. */
+  fail(ordinal: number, durationMs: number): void {
+    const instance = this.instances.get(ordinal);
+    if (!instance || instance.state !== "ready") return;
+    this.#goDown(instance, "accident");
+    instance.state = "starting";
+    this.#publish(instance);
+    this.wake();
+    this.#becomeReady(instance, durationMs);
+  }
+
+  podName(ordinal: number): string {
+    return `${this.#options.workload.name}-${ordinal}`;
+  }
+
+  /** Whether the instance of this ordinal ended without having been removed: then it comes back, and does not join. */
+  hadInstance(ordinal: number): boolean {
+    return this.#ended.has(ordinal);
+  }
+
+  /** What it ran, if it ended without having been removed. */
+  lostRevision(ordinal: number): string | undefined {
+    return this.#ended.get(ordinal);
+  }
+
+  /** A pod that is going away shows the readiness that it had. */
+  showsReady(ordinal: number): boolean {
+    const instance = this.instances.get(ordinal);
+    if (instance?.state !== "terminating") return instance?.state === "ready";
+    return this.#readyAtEnd.has(ordinal);
+  }
+
+  readonly #downBy = new Map<number, DownCause | undefined>();
+  readonly #ended = new Map<number, string>();
+  readonly #readyAtEnd = new Set<number>();
+
+  #sync(): void {
+    this.#syncing = false;
+    if (!this.stalled) this.#options.operator.sync(this, this.workload);
+    if (!this.#again) return;
+    this.#again = false;
+    this.world.after(OPERATOR_PACE_MS, `again ${this.name}`, () => this.wake());
+  }
+
+  #goDown(instance: Instance, cause: DownCause): void {
+    instance.up = false;
+    instance.downBy = cause;
+    instance.downSinceMs = this.world.nowMs;
+    this.#options.witness.goesDown(this, instance, cause);
+  }
+
+  #becomeReady(instance: Instance, durationMs = this.#draw(this.#options.times.startMs)): void {
+    const { revision } = instance;
+    if (revision.includes(BROKEN)) {
+      this.wake();
+      return;
+    }
+    this.world.after(durationMs, `ready ${this.name}`, () => {
+      const current = this.instances.get(instance.ordinal) === instance;
+      if (!current || instance.state !== "starting" || instance.revision !== revision) return;
+      instance.state = "ready";
+      instance.up = true;
+      instance.joined = true;
+      instance.downBy = undefined;
+      this.#downBy.delete(instance.ordinal);
+      this.#options.witness.up(this, instance);
+      this.#publish(instance);
+      this.wake();
+    });
+  }
+
+  #publish(instance: Instance, showsReady = instance.state === "ready"): void {
+    if (!this.showsPods) return;
+    const { workload } = this;
+    const name = this.podName(instance.ordinal);
+    const before = this.store.get("pods", name);
+    const isTerminating = instance.state === "terminating";
+    const wasTerminating = before?.metadata.deletionTimestamp !== undefined;
+    const same = before !== undefined && !wasTerminating;
+    this.store.put("pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name,
+        namespace: workload?.metadata.namespace ?? before?.metadata.namespace ?? "default",
+        uid: same || isTerminating ? (before?.metadata.uid ?? this.#uids.random.uuid()) : this.#uids.random.uuid(),
+        generation: 1,
+        labels: {
+          "statefulset.kubernetes.io/pod-name": name,
+          "controller-revision-hash": instance.revision,
+        },
+        annotations: {},
+        ownerReferences: [
+          { apiVersion: "apps/v1", kind: "StatefulSet", name: this.#options.workload.name, controller: true, uid: "" },
+        ],
+        ...(isTerminating && { deletionTimestamp: "2025-01-01T00:00:00Z" }),
+      },
+      status: { conditions: [{ type: "Ready", status: showsReady ? "True" : "False" }] },
+    });
+  }
+
+  #deletedByClient(object: StoredObject, plural: string): void {
+    if (plural === "pods") {
+      const ordinal = Number(/-(\d+)$/.exec(object.metadata.name)?.[1] ?? -1);
+      this.stop(ordinal, "update");
+    } else this.store.remove(plural, object.metadata.name);
+  }
+
+  #draw([low, high]: readonly [number, number]): number {
+    return this.dice.whole(low, high);
+  }
+}
+
+function pluralOf(kind: string, workload: { kind: string; plural: string }): string {
+  return kind === workload.kind ? workload.plural : `${kind.toLowerCase()}s`;
+}

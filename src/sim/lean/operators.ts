@@ -1,0 +1,229 @@
+import { ANNOTATIONS } from "../../contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { LeanMember, Operator } from "./member.ts";
+import type { StoredObject } from "./store.ts";
+
+/** How long an operator of its own takes from reading an object to acting on what it read. */
+const THINKING_MS: readonly [number, number] = [10, 400];
+
+/** What the instances of this spec run, in a word. */
+export function revisionOf(spec: JsonObject): string {
+  if (!isJsonObject(spec.template)) return String(spec.image ?? "");
+  const text = JSON.stringify(spec.template);
+  const image = /"image":"([^"]+)"/.exec(text)?.[1] ?? "";
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return `${image.replaceAll(":", "-")}-${(hash >>> 0).toString(16)}`;
+}
+
+/** Kubernetes' StatefulSet controller: one pod at a time from the highest ordinal, partition, OrderedReady or Parallel. */
+export const statefulSetController: Operator = {
+  sync(member, workload) {
+    if (!workload) return;
+    const spec = isJsonObject(workload.spec) ? workload.spec : {};
+    const update = revisionOf(spec);
+    member.currentRevision ??= update;
+    const replicas = numberOf(spec.replicas);
+    const start = isJsonObject(spec.ordinals) ? numberOf(spec.ordinals.start) : 0;
+    const strategy = isJsonObject(spec.updateStrategy) ? spec.updateStrategy : {};
+    const rolling = isJsonObject(strategy.rollingUpdate) ? strategy.rollingUpdate : {};
+    const view: SetView = {
+      member,
+      update,
+      current: member.currentRevision,
+      ordinals: Array.from({ length: replicas }, (_, index) => start + index),
+      partition: numberOf(rolling.partition),
+      isOrdered: spec.podManagementPolicy !== "Parallel",
+      onDelete: strategy.type === "OnDelete",
+    };
+    if (establish(view)) updateHighest(view);
+    writeSetStatus(view, workload);
+  },
+};
+
+interface SetView {
+  readonly member: LeanMember;
+  readonly update: string;
+  readonly current: string;
+  readonly ordinals: readonly number[];
+  readonly partition: number;
+  readonly isOrdered: boolean;
+  readonly onDelete: boolean;
+}
+
+/** Whether every pod that should be there is, and none that should not. */
+function establish({ member, ordinals, isOrdered, partition, current, update }: SetView): boolean {
+  for (const [index, ordinal] of ordinals.entries()) {
+    const pod = member.instances.get(ordinal);
+    // A pod that is made again is of the revision that its place has, not of the one it had.
+    if (!pod) member.start(ordinal, index < partition ? current : update, member.hadInstance(ordinal));
+    if (isOrdered && pod?.state !== "ready") return false;
+  }
+  const condemned = [...member.instances.keys()].filter((ordinal) => !ordinals.includes(ordinal)).sort((a, b) => b - a);
+  for (const ordinal of condemned) {
+    member.stop(ordinal, "removal");
+    if (isOrdered) return false;
+  }
+  return condemned.length === 0;
+}
+
+function updateHighest({ member, ordinals, partition, update, onDelete }: SetView): void {
+  if (onDelete) return;
+  for (const ordinal of ordinals.slice(partition).reverse()) {
+    const pod = member.instances.get(ordinal);
+    if (pod && pod.revision !== update && pod.state !== "terminating") return member.stop(ordinal, "update");
+    if (pod?.state !== "ready") return;
+  }
+}
+
+function writeSetStatus({ member, update, ordinals, onDelete }: SetView, workload: StoredObject): void {
+  const pods = [...member.instances.values()];
+  const staying = pods.filter(({ state }) => state !== "terminating");
+  // A terminating pod still answers, and Kubernetes counts it.
+  const ready = pods.filter(({ ordinal }) => member.showsReady(ordinal)).length;
+  const updated = staying.filter(({ revision }) => revision === update).length;
+  const complete = pods.length === ordinals.length && updated === ordinals.length && ready === ordinals.length;
+  if (complete && !onDelete) member.currentRevision = update;
+  member.writeStatus({
+    observedGeneration: workload.metadata.generation,
+    replicas: pods.length,
+    readyReplicas: ready,
+    availableReplicas: ready,
+    updatedReplicas: updated,
+    currentRevision: member.currentRevision ?? update,
+    updateRevision: update,
+  });
+}
+
+/** What an operator of its own has read, and acts upon until it reads again. */
+interface Reading {
+  readonly generation: number;
+  readonly epoch: number;
+  readonly revisionId: string;
+  readonly revision: string;
+  readonly replicas: number;
+  readonly partition: number;
+  readonly processor: boolean;
+  /** The ordinals that the topology gives this cluster; undefined: it counts for itself. */
+  readonly ordinals: readonly number[] | undefined;
+}
+
+/** An operator on the contract: acts on its turn, in small steps, and reports on the epoch that it read. */
+export const contractOperator: Operator = {
+  sync(member, workload) {
+    if (!workload) return;
+    const reading = read(member, workload);
+    member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
+      if (member.stalled || !member.workload) return;
+      const phase = member.dishonest || !reading.processor ? "Done" : actOn(member, reading, true);
+      if (!reading.processor) replaceLost(member, reading);
+      const all = [...member.instances.values()];
+      const claims = member.dishonest;
+      const ready = claims ? reading.replicas : all.filter(({ up }) => up).length;
+      const updated = claims
+        ? reading.replicas
+        : all.filter(({ revision }) => revision === reading.revision).length;
+      member.writeStatus({
+        observedGeneration: reading.generation,
+        replicas: all.length,
+        readyReplicas: ready,
+        crossCluster: {
+          epoch: reading.epoch,
+          revision: reading.revisionId,
+          phase,
+          desired: reading.replicas,
+          updated,
+          ready,
+          leader: "",
+        },
+      });
+      if (phase === "Working") member.wake();
+    });
+  },
+};
+
+/** An operator that knows nothing of Lockstep: what its spec says is what it does. */
+export const ignorantOperator: Operator = {
+  sync(member, workload) {
+    if (!workload) return;
+    const reading = read(member, workload);
+    member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
+      if (member.stalled || !member.workload) return;
+      const own: Reading = { ...reading, partition: 0, ordinals: undefined };
+      const phase = actOn(member, own, !member.dishonest);
+      const all = [...member.instances.values()];
+      const ready = all.filter(({ up }) => up).length;
+      member.writeStatus({
+        observedGeneration: reading.generation,
+        replicas: all.length,
+        ready,
+        readyReplicas: ready,
+        updatedReplicas: all.filter(({ revision }) => revision === reading.revision).length,
+      });
+      if (phase === "Working") member.wake();
+    });
+  },
+};
+
+function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Reading {
+  const spec = isJsonObject(raw) ? raw : {};
+  const { annotations } = metadata;
+  return {
+    generation: metadata.generation,
+    epoch: numberOf(Number(annotations[ANNOTATIONS.epoch])),
+    revisionId: annotations[ANNOTATIONS.revision] ?? "",
+    revision: revisionOf(spec),
+    replicas: numberOf(spec.replicas),
+    partition: numberOf(Number(annotations[ANNOTATIONS.partition])),
+    processor: annotations[ANNOTATIONS.processor] === "true",
+    ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology]),
+  };
+}
+
+/** One small act: a removal, an addition, or a restart; never two, unless it is one that does not keep to that. */
+function actOn(member: LeanMember, reading: Reading, serial: boolean): "Working" | "Done" {
+  const { replicas, partition, revision } = reading;
+  const wanted = (reading.ordinals ?? Array.from({ length: replicas }, (_, index) => index)).slice(0, replicas);
+  const surplus = [...member.instances.values()]
+    .filter(({ ordinal, state }) => !wanted.includes(ordinal) && state !== "terminating")
+    .sort((a, b) => b.ordinal - a.ordinal);
+  const [last] = surplus;
+  if (last) {
+    member.stop(last.ordinal, "removal");
+    return "Working";
+  }
+  const missing = wanted.find((ordinal) => !member.instances.has(ordinal));
+  if (missing !== undefined) {
+    member.start(missing, revision, member.hadInstance(missing));
+    return "Working";
+  }
+  if (member.instances.size > wanted.length) return "Working";
+  const stale = wanted.slice(partition).filter((ordinal) => member.instances.get(ordinal)?.revision !== revision);
+  const isBroken = [...member.instances.values()].some((instance) => !instance.up && !stale.includes(instance.ordinal));
+  if (isBroken && serial) return "Working";
+  const down = stale.filter((ordinal) => !member.instances.get(ordinal)?.up);
+  const next = down.length > 0 ? down.slice(-1) : stale.slice(-1);
+  for (const ordinal of serial ? next : stale) member.restart(ordinal, revision);
+  return stale.length > 0 || [...member.instances.values()].some(({ up }) => !up) ? "Working" : "Done";
+}
+
+/** Without the turn only what was there before may be brought back. */
+function replaceLost(member: LeanMember, { ordinals, replicas }: Reading): void {
+  for (const ordinal of (ordinals ?? []).slice(0, replicas)) {
+    const lost = member.lostRevision(ordinal);
+    if (lost !== undefined && !member.instances.has(ordinal)) member.start(ordinal, lost, true);
+  }
+}
+
+function ownOrdinals(cluster: string, topology: string | undefined): number[] | undefined {
+  if (topology === undefined) return undefined;
+  const parsed: unknown = JSON.parse(topology);
+  const own = Array.isArray(parsed) ? parsed.filter(isJsonObject).find((entry) => entry.cluster === cluster) : undefined;
+  if (!own || !Array.isArray(own.ordinals) || !Array.isArray(own.states)) return [];
+  const { ordinals, states } = own;
+  return ordinals.filter((_ordinal, at) => states[at] !== "leaving").filter((ordinal) => typeof ordinal === "number");
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}

@@ -1,0 +1,201 @@
+import type { ApiServer, KubeObject } from "../apiserver/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { HubRefused, write } from "./lean/hub.ts";
+import type { Scenario } from "./scenario.ts";
+import { topologyOf, withImage } from "./scenario.ts";
+import type { World } from "./world.ts";
+
+const CCS_API = "/apis/apps.karmada.io/v1alpha1";
+/** A person looks at the object about so often. */
+const LOOKS_EVERY_MS = 12_000;
+
+/** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
+export class People {
+  readonly #world: World;
+  readonly #server: ApiServer;
+  readonly #scenario: Scenario;
+  readonly #replicas: Map<string, number>;
+  readonly #drains = new Set<string>();
+  readonly #scheduleChanged: (replicas: ReadonlyMap<string, number>) => void;
+  #image = "app:1";
+  #approvals = 0;
+  object: KubeObject | undefined;
+  isDeleted = false;
+
+  constructor(
+    world: World,
+    server: ApiServer,
+    scenario: Scenario,
+    scheduleChanged: (replicas: ReadonlyMap<string, number>) => void,
+  ) {
+    this.#world = world;
+    this.#server = server;
+    this.#scenario = scenario;
+    this.#replicas = new Map(Object.entries(scenario.replicas));
+    this.#scheduleChanged = scheduleChanged;
+    server.onCommit(({ type, key, object }) => {
+      if (key.resource !== "apps.karmada.io/crossclusterstatefulsets") return;
+      this.object = type === "DELETED" ? undefined : object;
+    });
+  }
+
+  get confirmedDrain(): ReadonlySet<string> {
+    return this.#drains;
+  }
+
+  get replicas(): ReadonlyMap<string, number> {
+    return this.#replicas;
+  }
+
+  get image(): string {
+    return this.#image;
+  }
+
+  get status(): JsonObject {
+    return isJsonObject(this.object?.status) ? this.object.status : {};
+  }
+
+  /** The object before its template, so that nothing is dispatched before the hold. */
+  create(): void {
+    const { namespace, spec } = this.#scenario;
+    const metadata = { name: this.#scenario.workload.name, namespace };
+    const object = { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterStatefulset", metadata, spec };
+    this.#send("creates the CrossClusterStatefulset", "POST", this.#collection, object);
+  }
+
+  createTemplate(): void {
+    const { template } = this.#scenario;
+    this.#send("creates the template", "POST", this.#templates, template);
+  }
+
+  edit(image: string): void {
+    this.#image = image;
+    const path = `${this.#templates}/${this.#scenario.workload.name}`;
+    this.#send(`edits the template: ${image}`, "PATCH", path, { spec: withImage(this.#scenario.template, image) });
+  }
+
+  scale(cluster: string, by: number): void {
+    const before = this.#replicas.get(cluster) ?? 0;
+    const others = [...this.#replicas.values()].reduce((sum, count) => sum + count, 0) - before;
+    this.#resize(cluster, Math.max(others > 0 ? 0 : 1, before + by));
+  }
+
+  drain(cluster: string): void {
+    const others = [...this.#replicas.entries()].some(([name, count]) => name !== cluster && count > 0);
+    if (others) this.#resize(cluster, 0);
+  }
+
+  setPaused(paused: boolean): void {
+    const body = { updateStrategy: { rollingUpdate: { paused } } };
+    this.#spec(paused ? "pauses the rollout" : "lets the rollout go on", body);
+  }
+
+  restart(): void {
+    this.#spec("restarts every instance", { restartedAt: this.#now() });
+  }
+
+  /** To the newest revision that is not the one being rolled out. */
+  undo(): void {
+    const history = Array.isArray(this.status.history) ? this.status.history.filter(isJsonObject) : [];
+    const earlier = history.map(({ revision }) => revision).find((revision) => revision !== this.status.updateRevision);
+    if (typeof earlier === "string") this.#spec("undoes", { undo: { to: earlier, at: this.#now() } });
+  }
+
+  delete(): void {
+    if (this.isDeleted) return;
+    this.isDeleted = true;
+    this.#send("deletes the CrossClusterStatefulset", "DELETE", this.#path);
+  }
+
+  /** From now on somebody looks after it, as its runbooks say. */
+  lookAfter(): void {
+    const { rollingUpdate } = this.#scenario.spec.updateStrategy as { rollingUpdate?: JsonObject };
+    if (rollingUpdate?.partition !== undefined) {
+      this.#spec("lifts the partition", { updateStrategy: { rollingUpdate: { partition: 0 } } });
+    }
+    this.setPaused(false);
+    const isUndone = isJsonObject(this.object?.spec) && this.object.spec.undo !== undefined;
+    if (isUndone || this.#image.includes("broken") || this.status.rejectedRevision !== undefined) this.edit("app:final");
+    const look = () => {
+      this.#look();
+      this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
+    };
+    this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
+  }
+
+  #look(): void {
+    if (!this.object || this.isDeleted) return;
+    const { reason, phase, clusters, updateRevision, rejectedRevision } = this.status;
+    const rows = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
+    const reasons = new Set([reason, ...rows.map((row) => row.reason)]);
+    if (phase === "Halted") this.#spec("resumes", { resumedAt: this.#now() });
+    if (rejectedRevision !== undefined && !this.#image.startsWith("app:final")) this.edit("app:final");
+    if (reasons.has("AwaitingApproval") && typeof updateRevision === "string") {
+      const step = isJsonObject(this.status.step) ? this.status.step : {};
+      const wave = typeof step.wave === "number" ? step.wave : 0;
+      this.#approve(updateRevision, wave);
+    }
+    const returned = rows
+      .filter((row) => row.reason === "ReturnedNotScheduled" || row.reason === "ReturnedAfterReplacement")
+      .map((row) => String(row.name));
+    const isNews = returned.some((name) => !this.#drains.has(name));
+    for (const name of returned) this.#drains.add(name);
+    if (isNews) this.#spec("allows the drain of what came back", { failover: { confirmedDrain: [...this.#drains] } });
+  }
+
+  #approve(revision: string, wave: number): void {
+    const name = `approval-${++this.#approvals}`;
+    const path = `${CCS_API}/namespaces/${this.#scenario.namespace}/rolloutapprovals`;
+    this.#send(`approves ${revision} after wave ${wave}`, "POST", path, {
+      apiVersion: "apps.karmada.io/v1alpha1",
+      kind: "RolloutApproval",
+      metadata: { name, namespace: this.#scenario.namespace },
+      spec: { name: this.#scenario.workload.name, revision, wave },
+    });
+  }
+
+  #resize(cluster: string, count: number): void {
+    const before = this.#replicas.get(cluster);
+    if (before === count) return;
+    this.#replicas.set(cluster, count);
+    const what = `scales ${cluster} from ${before} to ${count}`;
+    if (this.#scenario.explicit) {
+      this.#spec(what, { topology: topologyOf(Object.fromEntries(this.#replicas)) });
+      this.#scheduleChanged(this.#replicas);
+      return;
+    }
+    this.#scheduleChanged(this.#replicas);
+    const total = [...this.#replicas.values()].reduce((sum, each) => sum + each, 0);
+    const path = `${this.#templates}/${this.#scenario.workload.name}`;
+    this.#send(what, "PATCH", path, { spec: { replicas: total } });
+  }
+
+  get #collection(): string {
+    return `${CCS_API}/namespaces/${this.#scenario.namespace}/crossclusterstatefulsets`;
+  }
+
+  get #path(): string {
+    return `${this.#collection}/${this.#scenario.workload.name}`;
+  }
+
+  get #templates(): string {
+    const { apiVersion, plural } = this.#scenario.workload;
+    return `/apis/${apiVersion}/namespaces/${this.#scenario.namespace}/${plural}`;
+  }
+
+  #spec(what: string, spec: JsonObject): void {
+    if (this.object && !this.isDeleted) this.#send(what, "PATCH", this.#path, { spec });
+  }
+
+  #send(what: string, method: "POST" | "PATCH" | "DELETE", path: string, body?: JsonObject): void {
+    this.#world.note("USER", what);
+    write(this.#server, method, path, body).catch((error: unknown) => {
+      if (!(error instanceof HubRefused)) throw error;
+      this.#world.note("USER", "was refused", () => error.message);
+    });
+  }
+
+  #now(): string {
+    return `${new Date(this.#world.startWallMs + this.#world.nowMs).toISOString().slice(0, 19)}Z`;
+  }
+}

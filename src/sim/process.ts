@@ -1,0 +1,103 @@
+import { type Clock, type Random, seededRandom } from "../runtime/index.ts";
+import type { World } from "./world.ts";
+
+/**
+ * A process of the simulated world: it owns its clock and its randomness. Killed, none of its promises settles any more
+ * and nothing that it sends has an effect, so that not even its `finally` blocks run: like kill -9.
+ */
+export class SimProcess {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #world: World;
+  readonly #startedMs: number;
+  #alive = true;
+  #pausedSinceMs: number | undefined;
+  /** A suspended machine's monotonic clock stands still meanwhile; a stopped process's does not. */
+  #clockStands = false;
+  #suspendedMs = 0;
+  #wallOffsetMs = 0;
+  #held: (() => void)[] = [];
+  readonly #onKill: (() => void)[] = [];
+
+  constructor(world: World, name: string) {
+    this.name = name;
+    this.#world = world;
+    this.#startedMs = world.nowMs;
+    this.random = seededRandom(world.dice.branch(`process ${name}`).whole(0, 2 ** 31));
+    this.clock = {
+      now: () => Math.floor(world.startWallMs + world.nowMs + this.#wallOffsetMs),
+      monotonicMs: () => this.#monotonicMs(),
+      sleep: (durationMs, signal) => this.#sleep(durationMs, signal),
+    };
+  }
+
+  get isAlive(): boolean {
+    return this.#alive;
+  }
+
+  get isPaused(): boolean {
+    return this.#pausedSinceMs !== undefined;
+  }
+
+  kill(): void {
+    this.#alive = false;
+    this.#held = [];
+    for (const end of this.#onKill.splice(0)) end();
+  }
+
+  /** What the world does when the process dies: the kernel closes its connections. */
+  onKill(end: () => void): void {
+    this.#onKill.push(end);
+  }
+
+  pause(clockStands: boolean): void {
+    if (!this.#alive || this.isPaused) return;
+    this.#pausedSinceMs = this.#world.nowMs;
+    this.#clockStands = clockStands;
+  }
+
+  /** Everything that came in meanwhile is there at once. */
+  resume(): void {
+    if (!this.#alive || this.#pausedSinceMs === undefined) return;
+    if (this.#clockStands) this.#suspendedMs += this.#world.nowMs - this.#pausedSinceMs;
+    this.#pausedSinceMs = undefined;
+    const held = this.#held;
+    this.#held = [];
+    for (const run of held) run();
+  }
+
+  jumpWall(deltaMs: number): void {
+    this.#wallOffsetMs += deltaMs;
+  }
+
+  /** Something from outside reaches the process: now, when it wakes up, or never. */
+  deliver(run: () => void): void {
+    if (!this.#alive) return;
+    if (this.isPaused) this.#held.push(run);
+    else run();
+  }
+
+  #monotonicMs(): number {
+    const standing =
+      this.#clockStands && this.#pausedSinceMs !== undefined ? this.#world.nowMs - this.#pausedSinceMs : 0;
+    return this.#world.nowMs - this.#startedMs - this.#suspendedMs - standing;
+  }
+
+  #sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        this.#world.cancel(entry);
+        reject(signal?.reason);
+      };
+      const entry = this.#world.after(durationMs, `wake ${this.name}`, () =>
+        this.deliver(() => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        }),
+      );
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}

@@ -1,0 +1,427 @@
+import type { ApiServer } from "../apiserver/index.ts";
+import { ANNOTATIONS } from "../contract/index.ts";
+import type { JsonObject } from "../runtime/index.ts";
+import { type ControllerSeams, Controllers } from "./controllers.ts";
+import type { HubImage } from "./lean/hub.ts";
+import { KarmadaModel } from "./lean/karmada.ts";
+import { LeanMember, type MemberTimes, type Operator } from "./lean/member.ts";
+import { contractOperator, ignorantOperator, statefulSetController } from "./lean/operators.ts";
+import { People } from "./people.ts";
+import { SimProcess } from "./process.ts";
+import { Properties, type Rules } from "./properties.ts";
+import { Reach } from "./reach.ts";
+import { FAILOVER_AFTER_S, type GivenApp, type Happening, type Protocol, type Scenario, scenarioOf } from "./scenario.ts";
+import type { Witness } from "./truth.ts";
+import { Climate, weatherFor } from "./weather.ts";
+import { World } from "./world.ts";
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly hash: string;
+  readonly events: number;
+  readonly requests: number;
+  readonly virtualMs: number;
+  readonly reach: Record<string, number>;
+  readonly failure: { readonly property: string; readonly message: string; readonly atMs: number } | undefined;
+  readonly transcript: readonly string[];
+}
+
+export interface RunOptions {
+  readonly image: HubImage;
+  readonly given?: GivenApp | undefined;
+  /** The user's own kinds, for `given`. */
+  readonly definitions?: readonly JsonObject[];
+  readonly seams?: ControllerSeams;
+  readonly transcript?: boolean;
+}
+
+const OPERATORS: Record<Protocol, Operator> = {
+  statefulset: statefulSetController,
+  contract: contractOperator,
+  ignorant: ignorantOperator,
+};
+
+const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
+/** Once nothing goes wrong any more, everything asked for must be there within this. */
+const SETTLE_LIMIT_MS = 20 * 60_000;
+/** And it must stay so for this long. */
+const STAYS_MS = 4_000;
+
+/** Plays one seed from beginning to end. */
+export async function runSeed(seed: number, options: RunOptions): Promise<SeedResult> {
+  const stage = await Stage.set(scenarioOf(seed, options.given), options);
+  await stage.play();
+  return stage.result();
+}
+
+/** Everybody and everything of one run, in the lean tier. */
+class Stage {
+  readonly #scenario: Scenario;
+  readonly #world: World;
+  readonly #server: ApiServer;
+  readonly #reach = new Reach();
+  readonly #climate = new Climate();
+  readonly #members: ReadonlyMap<string, LeanMember>;
+  readonly #karmada: KarmadaModel;
+  readonly #people: People;
+  readonly #rules: Rules;
+  readonly #controllers: Controllers;
+  #sender: SimProcess | undefined;
+  #requests = 0;
+
+  static async set(scenario: Scenario, options: RunOptions): Promise<Stage> {
+    const world = new World(scenario.seed, options.transcript ?? false);
+    const clock = new SimProcess(world, "hub").clock;
+    const server = await options.image.boot(clock, scenario.seed, scenario.clusters, options.definitions ?? []);
+    const stage = new Stage(scenario, world, server, options);
+    await stage.#karmada.start();
+    return stage;
+  }
+
+  private constructor(scenario: Scenario, world: World, server: ApiServer, options: RunOptions) {
+    this.#scenario = scenario;
+    this.#world = world;
+    this.#server = server;
+    const { workload, namespace, spec } = scenario;
+    const { rollingUpdate } = (spec.updateStrategy ?? {}) as { rollingUpdate?: { maxUnavailable?: number } };
+    this.#rules = {
+      kind: workload.kind,
+      quorum: spec.quorum === "None" ? "None" : "Majority",
+      isOrdered: spec.podManagementPolicy !== "Parallel",
+      maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
+      failoverAfterMs: FAILOVER_AFTER_S * 1000,
+      globalOrdinals: scenario.protocol !== "ignorant",
+      tearsDown: false,
+      desired: new Map(Object.entries(scenario.replicas)),
+      confirmedDrain: new Set(),
+    };
+    const members = new Map<string, LeanMember>();
+    this.#members = members;
+    const properties = new Properties(world, this.#rules, this.#reach, members);
+    const witness: Witness = properties;
+    for (const name of scenario.clusters) {
+      const operator = OPERATORS[scenario.protocol];
+      members.set(name, new LeanMember({ world, name, workload, operator, times: MEMBER_TIMES, witness }));
+    }
+    const group = workload.apiVersion.includes("/") ? workload.apiVersion.split("/")[0] : "";
+    const placement = scenario.explicit ? [] : weights(this.#rules.desired);
+    this.#karmada = new KarmadaModel({
+      world,
+      server,
+      members,
+      template: { resource: `${group}/${workload.plural}`, name: workload.name, namespace },
+      placement,
+    });
+    this.#people = new People(world, server, scenario, (replicas) => {
+      this.#rules.desired = new Map(replicas);
+      placement.splice(0, placement.length, ...(scenario.explicit ? [] : weights(replicas)));
+      if (!scenario.explicit) this.#karmada.reschedule();
+    });
+    this.#rules.confirmedDrain = this.#people.confirmedDrain;
+    server.onCommit((commit) => properties.committed(commit, this.#sender));
+    const dice = world.dice.branch("weather");
+    this.#controllers = new Controllers({
+      world,
+      backend: {
+        handle: (request) => {
+          this.#requests++;
+          return server.handle(request);
+        },
+        stream: (request) => server.stream(request),
+      },
+      weatherOf: () => weatherFor(this.#climate, dice, this.#reach),
+      carrying: (process) => {
+        this.#sender = process;
+      },
+      seams: options.seams ?? {},
+      logs: options.transcript ?? false,
+    });
+  }
+
+  async play(): Promise<void> {
+    const { calmAtMs, happenings, standby, deletedAtMs, ending } = this.#scenario;
+    const world = this.#world;
+    world.after(0, "begins", () => {
+      this.#controllers.start();
+      if (standby) world.after(700, "standby", () => this.#controllers.start());
+      this.#people.create();
+    });
+    for (const happening of happenings) world.after(happening.atMs, happening.kind, () => this.#happen(happening));
+    // A person creates the template once the hold is there.
+    let hasTemplate = false;
+    this.#server.onCommit(({ key }) => {
+      if (hasTemplate || key.resource !== "policy.karmada.io/overridepolicies") return;
+      hasTemplate = true;
+      world.after(200, "template", () => this.#people.createTemplate());
+    });
+    if (deletedAtMs !== undefined) world.after(deletedAtMs, "delete", () => this.#delete("deleted in mid-step"));
+    await world.run(calmAtMs, () => false);
+    this.#calm();
+    if (this.#people.isDeleted) return this.#end();
+    await this.#settle();
+    if (ending === "keeps running" || world.failure) return;
+    this.#delete();
+    await this.#end();
+  }
+
+  result(): SeedResult {
+    const { failure } = this.#world;
+    return {
+      seed: this.#scenario.seed,
+      hash: this.#world.hash,
+      events: this.#world.events,
+      requests: this.#requests,
+      virtualMs: this.#world.nowMs,
+      reach: this.#reach.counts,
+      failure: failure && { property: failure.property, message: failure.message, atMs: failure.atMs },
+      transcript: this.#world.transcript,
+    };
+  }
+
+  #happen(happening: Happening): void {
+    const world = this.#world;
+    const climate = this.#climate;
+    const isCalm = () => world.nowMs >= this.#scenario.calmAtMs;
+    if (isCalm() || this.#people.isDeleted) return;
+    const forAWhile = (durationMs: number, end: () => void) => {
+      world.after(durationMs, `end of ${happening.kind}`, () => {
+        if (!isCalm()) end();
+      });
+    };
+    const { cluster = "" } = happening as { cluster?: string };
+    const member = this.#members.get(cluster);
+    const label = happening.kind + (cluster === "" ? "" : ` ${cluster}`);
+    world.note("FAULT", label, () => JSON.stringify(happening));
+    const stepping = this.#people.status.step !== undefined;
+    switch (happening.kind) {
+      case "crash at write":
+        climate.crashes.push({ write: climate.writes + happening.write, point: happening.point });
+        return;
+      case "flaky":
+        climate.flakyRate = happening.rate;
+        return forAWhile(happening.forMs, () => {
+          climate.flakyRate = 0;
+        });
+      case "slow":
+        this.#reach.count("slow");
+        climate.latencyMs = happening.latencyMs;
+        return forAWhile(happening.forMs, () => {
+          climate.latencyMs = 0;
+        });
+      case "stale":
+        this.#reach.count("stale views");
+        climate.lagMs = happening.lagMs;
+        return forAWhile(happening.forMs, () => {
+          climate.lagMs = 0;
+        });
+      case "drop watches":
+        for (const process of this.#controllers.processes) {
+          this.#reach.count("watches dropped", this.#controllers.dropWatches(process));
+        }
+        return;
+      case "cut":
+        this.#reach.count(happening.forMs > 1000 * FAILOVER_AFTER_S + 30_000 ? "member lost" : "member cut off");
+        this.#karmada.cut(cluster);
+        return forAWhile(happening.forMs, () => this.#karmada.mend(cluster));
+      case "pause leader":
+        return this.#pauseLeader(happening.forMs, happening.clockStands);
+      case "clock jump":
+        this.#reach.count("clock jump");
+        for (const process of this.#controllers.processes) process.jumpWall(happening.byMs);
+        return;
+      case "stall":
+        if (!member) return;
+        this.#reach.count("operator stalls");
+        member.stalled = true;
+        return forAWhile(happening.forMs, () => this.#unstall(member));
+      case "dishonest":
+        if (!member || this.#scenario.protocol === "statefulset") return;
+        this.#reach.count("operator does not keep to the rules");
+        member.dishonest = true;
+        member.wake();
+        return;
+      case "tamper":
+        return this.#tamper(member);
+      case "fail":
+      case "hang": {
+        const up = member && [...member.instances.values()].filter(({ state }) => state === "ready");
+        const victim = up && up.length > 0 ? member.dice.pick(up) : undefined;
+        if (!member || !victim) return;
+        if (happening.kind === "fail") {
+          this.#reach.count("instance fails");
+          member.fail(victim.ordinal, happening.forMs);
+        } else {
+          this.#reach.count("instance hangs in termination");
+          member.stop(victim.ordinal, "accident", happening.forMs);
+          member.wake();
+        }
+        return;
+      }
+      case "edit":
+        if (stepping) this.#reach.count("edit in mid-step");
+        if (happening.image.includes("broken")) this.#reach.count("broken revision");
+        return this.#people.edit(happening.image);
+      case "scale":
+        if (stepping) this.#reach.count("scale in mid-step");
+        return this.#people.scale(cluster, happening.by);
+      case "drain":
+        if (stepping) this.#reach.count("scale in mid-step");
+        return this.#people.drain(cluster);
+      case "pause":
+        this.#reach.count("pause");
+        return this.#people.setPaused(true);
+      case "resume":
+        return this.#people.setPaused(false);
+      case "undo":
+        this.#reach.count("undo");
+        return this.#people.undo();
+      case "restart":
+        this.#reach.count("restart");
+        return this.#people.restart();
+    }
+  }
+
+  #pauseLeader(forMs: number, clockStands: boolean): void {
+    const leader = this.#controllers.processes.find(({ name }) => name === this.#leaseHolder());
+    if (!leader || leader.isPaused) return;
+    this.#reach.count("leader paused");
+    this.#world.note(leader.name, "is paused", () => (clockStands ? "its clock stands" : "its clock goes on"));
+    leader.pause(clockStands);
+    this.#world.after(forMs, "wakes up", () => {
+      if (!leader.isAlive) return;
+      const beside = this.#leaseHolder() !== leader.name;
+      this.#world.note(leader.name, "wakes up", () => (beside ? "beside a new leader" : ""));
+      if (beside) this.#reach.count("a paused leader wakes up beside a new one");
+      leader.resume();
+    });
+  }
+
+  #holder: string | undefined;
+  #leases = false;
+
+  #leaseHolder(): string | undefined {
+    if (!this.#leases) {
+      this.#leases = true;
+      for (const { resource, object } of this.#server.snapshot().objects) {
+        if (resource.endsWith("/leases")) this.#holder = holderOf(object);
+      }
+      this.#server.onCommit(({ key, object }) => {
+        if (key.resource.endsWith("/leases")) this.#holder = holderOf(object);
+      });
+    }
+    return this.#holder;
+  }
+
+  #tamper(member: LeanMember | undefined): void {
+    if (!member?.workload) return;
+    this.#reach.count("annotations tampered with");
+    const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
+    const key = member.dice.pick(keys);
+    const value = key === ANNOTATIONS.processor ? member.dice.pick(["true", "false"]) : String(member.dice.whole(0, 3));
+    // With the turn in its hands it may do whatever its spec says: not what anybody granted.
+    if (key === ANNOTATIONS.processor && value === "true") member.dishonest = true;
+    member.edit((object) => {
+      const annotations = { ...object.metadata.annotations, [key]: value };
+      return { ...object, metadata: { ...object.metadata, annotations } };
+    });
+  }
+
+  #unstall(member: LeanMember): void {
+    member.stalled = false;
+    member.wake();
+  }
+
+  #calm(): void {
+    this.#world.note("CALM", "nothing goes wrong any more");
+    this.#climate.calm();
+    for (const [name, member] of this.#members) {
+      this.#karmada.mend(name);
+      this.#unstall(member);
+      member.dishonest = false;
+    }
+    for (const process of this.#controllers.processes) process.resume();
+    if (!this.#people.isDeleted) this.#people.lookAfter();
+  }
+
+  async #settle(): Promise<void> {
+    const world = this.#world;
+    let sinceMs: number | undefined;
+    const isSettled = () => {
+      if (!this.#isAsAskedFor()) sinceMs = undefined;
+      else sinceMs ??= world.nowMs;
+      return sinceMs !== undefined && world.nowMs - sinceMs >= STAYS_MS;
+    };
+    const settled = await world.run(world.nowMs + SETTLE_LIMIT_MS, isSettled);
+    if (settled) this.#reach.count("settled in the end");
+    else if (!world.failure) {
+      const { phase, reason, message, clusters } = this.#people.status;
+      const state = JSON.stringify({ phase, reason, message, clusters });
+      world.violated("settles once faults stop", `not as asked for after ${SETTLE_LIMIT_MS} ms: ${state}`);
+    }
+  }
+
+  #isAsAskedFor(): boolean {
+    const { object, status, image, replicas } = this.#people;
+    if (status.phase !== "Settled" || status.observedGeneration !== object?.metadata.generation) return false;
+    const wanted = image.replaceAll(":", "-");
+    for (const [name, member] of this.#members) {
+      const all = [...member.instances.values()];
+      if (all.length !== (replicas.get(name) ?? 0)) return false;
+      const isRight = all.every(({ up, revision }) => up && (revision === image || revision.startsWith(`${wanted}-`)));
+      if (!isRight) return false;
+    }
+    return true;
+  }
+
+  #delete(situation?: string): void {
+    if (this.#people.isDeleted) return;
+    if (situation) this.#reach.count(situation);
+    if (this.#scenario.ending === "Teardown") this.#rules.tearsDown = true;
+    this.#people.delete();
+  }
+
+  async #end(): Promise<void> {
+    const world = this.#world;
+    if (world.failure) return;
+    const gone = await world.run(world.nowMs + SETTLE_LIMIT_MS, () => this.#people.object === undefined);
+    if (world.failure) return;
+    if (!gone) {
+      const { phase, reason, message } = this.#people.status;
+      world.violated("a deletion ends", `still there after ${SETTLE_LIMIT_MS} ms: ${phase} ${reason} ${message}`);
+      return;
+    }
+    await world.run(world.nowMs + STAYS_MS, () => false);
+    this.#checkNothingLeft();
+  }
+
+  #checkNothingLeft(): void {
+    const { ending, workload, explicit } = this.#scenario;
+    const left: string[] = [];
+    for (const { resource, object } of this.#server.snapshot().objects) {
+      const { metadata } = object;
+      const isOurs = JSON.stringify(metadata.labels ?? {}).includes("lockstep.karmada.io/");
+      // Without the hold Karmada would render the template at once: it is kept, and freed, while the template stands.
+      const isKeptHold = resource === "policy.karmada.io/overridepolicies" && !explicit;
+      if (resource === "apps.karmada.io/crossclusterledgers" || (isOurs && !isKeptHold)) {
+        left.push(`${resource} ${metadata.namespace}/${metadata.name}`);
+      }
+    }
+    if (ending === "Teardown") {
+      for (const [name, member] of this.#members) {
+        if (member.store.get(workload.plural, workload.name)) left.push(`${name}: ${workload.kind}`);
+        if (member.instances.size > 0) left.push(`${name}: ${member.instances.size} instances`);
+      }
+    }
+    if (left.length > 0) this.#world.violated("nothing is left behind", `after a ${ending}: ${left.join(", ")}`);
+    else this.#reach.count(ending === "Teardown" ? "nothing left after a teardown" : "nothing left after a release");
+  }
+}
+
+function holderOf(lease: JsonObject): string | undefined {
+  const { spec } = lease as { spec?: { holderIdentity?: string } };
+  return spec?.holderIdentity?.split("_")[0];
+}
+
+function weights(replicas: ReadonlyMap<string, number>): { cluster: string; weight: number }[] {
+  return [...replicas].filter(([, count]) => count > 0).map(([cluster, weight]) => ({ cluster, weight }));
+}

@@ -1,0 +1,65 @@
+import type { HttpRequest } from "../runtime/index.ts";
+import { isEvent, isLease } from "./controllers.ts";
+import type { Dice } from "./dice.ts";
+import type { Reach } from "./reach.ts";
+import type { CrashPoint } from "./scenario.ts";
+import { type Fate, isWrite, type Weather } from "./wire.ts";
+
+/** The faults of the moment, for all processes. */
+export class Climate {
+  flakyRate = 0;
+  latencyMs = 0;
+  lagMs = 0;
+  /** Crashes still to come: each at the so-many-th write, counted over all processes. */
+  readonly crashes: { write: number; point: CrashPoint }[] = [];
+  writes = 0;
+
+  /** Nothing goes wrong any more. */
+  calm(): void {
+    this.flakyRate = 0;
+    this.latencyMs = 0;
+    this.lagMs = 0;
+    this.crashes.length = 0;
+  }
+}
+
+const REACHED: Partial<Record<Fate, string>> = {
+  refused: "request lost",
+  lost: "request lost",
+  "answer lost": "answer lost",
+  conflict: "conflict",
+  overloaded: "overloaded",
+  failed: "server error",
+  "applied and failed": "server error",
+  "crash before": "crash before a write",
+  "crash after": "crash after a write",
+  "crash acknowledged": "crash after an acknowledgement",
+};
+
+const LOST: readonly Fate[] = ["refused", "lost", "answer lost", "overloaded", "failed", "applied and failed"];
+
+/** What one process gets of it. */
+export function weatherFor(climate: Climate, dice: Dice, reach: Reach): Weather {
+  const fateOf = (request: HttpRequest): Fate => {
+    const counted = isWrite(request) && !isLease(request) && !isEvent(request);
+    if (counted) {
+      climate.writes++;
+      const crash = climate.crashes.findIndex(({ write }) => write <= climate.writes);
+      if (crash >= 0) return climate.crashes.splice(crash, 1)[0]?.point ?? "arrives";
+    }
+    if (climate.flakyRate === 0 || !dice.chance(climate.flakyRate)) return "arrives";
+    if (request.method === "PUT" && dice.chance(0.3)) return "conflict";
+    return dice.pick(LOST);
+  };
+  return {
+    latencyMs: () => 0.5 + dice.next() * (4 + climate.latencyMs),
+    watchLagMs: () => (climate.lagMs === 0 ? 0 : dice.next() * climate.lagMs),
+    fate: (request) => {
+      const fate = fateOf(request);
+      const situation = REACHED[fate];
+      if (situation) reach.count(situation);
+      return fate;
+    },
+    outlivesItsSender: () => dice.chance(0.5),
+  };
+}
