@@ -30,7 +30,8 @@ export class Progress {
 /** One line per cluster, and one for the whole. */
 export function progressLines(object: KubeObject | undefined): string[] {
   const status = isJsonObject(object?.status) ? object.status : {};
-  const rows = Array.isArray(status.clusters) ? status.clusters.filter(isJsonObject) : [];
+  // A cluster that has nothing yet is no news; a fleet may have fifty of them.
+  const rows = (Array.isArray(status.clusters) ? status.clusters.filter(isJsonObject) : []).filter(hasInstances);
   const width = Math.max(0, ...rows.map(({ name }) => String(name).length));
   const lines = rows.map((row) => `  ${clusterLine(row, width)}`);
   const ready = `${status.readyReplicas ?? 0} of ${status.desiredReplicas ?? 0} instances ready`;
@@ -43,9 +44,13 @@ export function isReady(object: KubeObject | undefined): boolean {
   return status.phase === "Settled" && status.observedGeneration === object?.metadata.generation;
 }
 
+function hasInstances({ ordinals }: JsonObject): boolean {
+  return Array.isArray(ordinals) && ordinals.length > 0;
+}
+
 function clusterLine({ name, phase, ordinals, observed, granted }: JsonObject, width: number): string {
   const count = (value: unknown, field: string) => (isJsonObject(value) ? Number(value[field] ?? 0) : 0);
   const numbers = Array.isArray(ordinals) ? ordinals.join(" ") : "";
   const ready = `${count(observed, "ready")}/${count(granted, "replicas")}`;
-  return `${String(name).padEnd(width)}  ${ready} ready  ${String(phase ?? "Pending").padEnd(9)}  ordinals ${numbers || "-"}`;
+  return `${String(name).padEnd(width)}  ${ready} ready  ${String(phase ?? "Pending").padEnd(9)}  ordinals ${numbers}`;
 }

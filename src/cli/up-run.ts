@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { type SecureFront, startSecureFront, writeKubeconfig } from "../apiserver/front/index.ts";
 import { runManager } from "../controllers/index.ts";
-import { EmbeddedFleet } from "../embedded/index.ts";
+import { EmbeddedFleet, type FleetTimings } from "../embedded/index.ts";
 import { KarmadaEngine } from "../engine/index.ts";
 import { httpWebhookTransports } from "../interpret/index.ts";
 import { Reflector } from "../kube/index.ts";
@@ -9,18 +9,31 @@ import { systemClock as clock, type Log, systemRandom as random, silentLog } fro
 import { isLogLevel, jsonLog } from "./log.ts";
 import type { UpArguments } from "./up.ts";
 import { applyHold, applyTemplate, EXAMPLE, isHeld, STATEFULSETS } from "./up-example.ts";
-import { isReady, Progress, progressLines } from "./up-progress.ts";
+import { isReady, Progress, progressLines, type Screen } from "./up-progress.ts";
 import { DataFolder } from "./up-state.ts";
 
 export interface UpPlace {
   /** Where .lockstep/ is made. */
   readonly folder: string;
   readonly program: string;
+  readonly screen: Screen;
+  /** Ends it, cleanly. */
+  readonly stop: AbortSignal;
+  readonly timings?: Partial<FleetTimings>;
 }
 
 /** Thrown for an option that cannot be used. */
 export class UpOptionError extends Error {
   override readonly name = "UpOptionError";
+}
+
+/** Thrown when the controller, or the saving of the objects, ended although nobody had asked for it. */
+export class UpFailedError extends Error {
+  override readonly name = "UpFailedError";
+
+  constructor(cause: unknown) {
+    super(`the fleet was stopped: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 const MAX_CLUSTERS = 50;
@@ -29,55 +42,74 @@ const SAVE_EVERY_MS = 5_000;
 const REDRAW_MS = 100;
 
 /** Starts everything, shows the example becoming ready, and stays until it is told to stop. */
-export async function runUp(options: UpArguments, { folder, program }: UpPlace): Promise<number> {
+export async function runUp(options: UpArguments, place: UpPlace): Promise<number> {
+  const { folder, program, screen, stop } = place;
   const members = memberNames(options.clusters);
   const log = logFor(options.logLevel);
   if (options.example !== "statefulset" && options.example !== "none") {
     throw new UpOptionError(`--example '${options.example}' is not known; use statefulset or none`);
   }
   const data = options.dataDir === undefined ? undefined : new DataFolder(options.dataDir);
-  const stop = stopSignal();
-  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const say = (text: string) => screen.write(`${text}\n`);
 
   const startedMs = clock.monotonicMs();
-  const fleet = new EmbeddedFleet({ clock, random, log, members, storage: await data?.load(members) });
+  const storage = await data?.load(members);
+  const fleet = new EmbeddedFleet({
+    clock,
+    random,
+    log,
+    members,
+    storage,
+    ...(place.timings && { timings: place.timings }),
+  });
   await fleet.start();
   const fronts = await openFronts(fleet, log);
   const kubeconfig = join(folder, ".lockstep", "kubeconfig");
   await writeKubeconfig(kubeconfig, await Promise.all(fronts.map((front) => front.context())), "hub");
-  const controller = startController(fleet, log, stop);
-  const saving = data ? saveNowAndThen(fleet, data, stop) : undefined;
+  // Ends with the caller's signal, or with the first part that fails.
+  const life = new AbortController();
+  const end = () => life.abort(stop.reason);
+  stop.addEventListener("abort", end, { once: true });
+  if (stop.aborted) end();
+  const failed = (error: unknown) => life.abort(new UpFailedError(error));
+  const parts = [startController(fleet, log, life.signal), ...(data ? [saveNowAndThen(fleet, data, life.signal)] : [])];
+  const running = Promise.all(parts.map((part) => part.catch(failed)));
   const took = ((clock.monotonicMs() - startedMs) / 1000).toFixed(1);
-  say(`A hub and ${members.length} member clusters are up (${took} s), with Lockstep's controller on them.`);
+  const clusters = members.length === 1 ? "one member cluster" : `${members.length} member clusters`;
+  say(`A hub and ${clusters} are up (${took} s), with Lockstep's controller on them.`);
 
   try {
-    if (options.example === "statefulset") await deployExample(fleet, members, stop);
-    if (!stop.aborted) say(hints(relative(folder, kubeconfig), program, options.example !== "none"));
-    await aborted(stop);
+    if (options.example === "statefulset") await deployExample(fleet, members, screen, life.signal);
+    if (!life.signal.aborted) say(hints(relative(folder, kubeconfig), program, options.example !== "none"));
+    await aborted(life.signal);
     say("Stopping.");
   } catch (error) {
-    if (!stop.aborted) throw error;
+    if (!life.signal.aborted) throw error;
   } finally {
-    await controller;
-    await saving;
+    life.abort(new Error("lockstep up ends"));
+    stop.removeEventListener("abort", end);
+    await running;
     await fleet.stop();
     await data?.save(fleet.snapshot());
     await Promise.all(fronts.map((front) => front.close()));
   }
+  if (life.signal.reason instanceof UpFailedError) throw life.signal.reason;
   return 0;
 }
 
-async function deployExample(fleet: EmbeddedFleet, members: readonly string[], stop: AbortSignal): Promise<void> {
+async function deployExample(
+  fleet: EmbeddedFleet,
+  members: readonly string[],
+  screen: Screen,
+  stop: AbortSignal,
+): Promise<void> {
   const hub = fleet.client();
   const reflector = new Reflector({ client: hub, resource: STATEFULSETS, clock, random });
   const done = new AbortController();
   const end = () => done.abort(stop.reason);
   stop.addEventListener("abort", end, { once: true });
   const running = reflector.run(done.signal);
-  const progress = new Progress({
-    isTerminal: process.stdout.isTTY === true,
-    write: (text) => void process.stdout.write(text),
-  });
+  const progress = new Progress(screen);
   const object = () => reflector.cache.get(EXAMPLE);
   try {
     await applyHold(hub, members);
@@ -159,18 +191,6 @@ function logFor(level: string | undefined): Log {
     throw new UpOptionError(`--log-level '${level}' is not known; use debug, info, warn or error`);
   }
   return jsonLog((line) => process.stderr.write(line), clock, level);
-}
-
-/** The first Ctrl-C stops cleanly; the second one at once. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
-      stop.abort(new Error(`stopped by ${signal}`));
-      process.once(signal, () => process.exit(130));
-    });
-  }
-  return stop.signal;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

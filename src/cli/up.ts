@@ -23,6 +23,26 @@ export function registerUp(program: Command): void {
     )
     .action(async (options: UpArguments) => {
       const { runUp } = await import("./up-run.ts");
-      process.exitCode = await runUp(options, { folder: process.cwd(), program: name });
+      const screen = {
+        isTerminal: process.stdout.isTTY === true,
+        write: (text: string) => void process.stdout.write(text),
+      };
+      const place = { folder: process.cwd(), program: name, screen, stop: stopSignal() };
+      process.exitCode = await runUp(options, place);
     });
 }
+
+/** The first Ctrl-C stops cleanly; the second one at once. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      stop.abort(new Error(`stopped by ${signal}`));
+      process.once(signal, () => process.exit(INTERRUPTED_EXIT_CODE));
+    });
+  }
+  return stop.signal;
+}
+
+/** What shells show for a program that Ctrl-C ended. */
+const INTERRUPTED_EXIT_CODE = 130;
