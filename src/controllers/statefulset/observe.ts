@@ -1,6 +1,6 @@
 import { ANNOTATIONS, parseMemberReport } from "../../contract/index.ts";
 import type { Snapshot } from "../../engine/index.ts";
-import type { Interpreter, LeaderRule } from "../../interpret/index.ts";
+import type { Interpreter, LeaderRule, Outcome } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type {
   InstanceObservation,
@@ -71,12 +71,18 @@ function observePresent(
       ...(figures?.updated !== undefined && { updated: figures.updated }),
       ...(instances && { terminating: instances.filter(({ terminating }) => terminating).length }),
     },
-    health: health.state !== "known" ? "unknown" : health.value ? "healthy" : "unhealthy",
+    health: healthOf(health, report?.phase === "Done" || figures?.complete === true),
     ...(health.state === "failed" && { healthMessage: health.reason }),
     ...(report && { report }),
     leader: readLeader(object, pods, report?.leader, context),
     ...(instances && { instances }),
   };
+}
+
+/** Where nobody has said what healthy means for this kind, being complete is all there is to ask for. */
+function healthOf(outcome: Outcome<"InterpretHealth">, complete: boolean): PresentObservation["health"] {
+  if (outcome.state === "known") return outcome.value ? "healthy" : "unhealthy";
+  return outcome.state === "failed" && outcome.code === "NoInterpreter" && complete ? "healthy" : "unknown";
 }
 
 function readLive(object: KubeObject, interpreter: ReadingContext["interpreter"]): LiveAnnotations {
