@@ -3,7 +3,7 @@ import { decodeInstances } from "../topology.ts";
 import type { ClusterName, Intent, Ledger, Observation, Observations, PlanResult, TimeMs } from "../types.ts";
 import { act, type Deed, deliver, kubelet, look, takeDown } from "./member.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Dispatched, Faults, Member, State } from "./state.ts";
+import type { Dispatched, Faults, Member, Pod, State } from "./state.ts";
 import { clustersOf, memberOf, withMember } from "./state.ts";
 
 /** What is explored: the planner, or a broken one. */
@@ -134,12 +134,13 @@ function pushFaults(scenario: Scenario, planner: Planner, state: State, cluster:
     const ready = member.pods.filter(({ phase }) => phase === "ready");
     for (const pod of new Set([ready[0], ready.at(-1)])) {
       if (!pod) continue;
-      const pods =
-        scenario.accident === "kill"
-          ? member.pods.filter((each) => each !== pod)
-          : member.pods.map((each) => (each === pod ? { ...pod, phase: "starting" as const } : each));
+      const phase: Pod["phase"] = scenario.accident === "evict" ? "terminating" : "starting";
+      const pods = member.pods.flatMap((each) => {
+        if (each !== pod) return each;
+        return scenario.accident === "kill" ? [] : { ...pod, phase };
+      });
       moves.push({
-        label: `${cluster}: ${pod.ordinal} ${scenario.accident === "kill" ? "is killed" : "crashes"} by itself`,
+        label: `${cluster}: ${pod.ordinal} is down by accident (${scenario.accident})`,
         run: () => still(withLeader(spend(withMember(state, cluster, { ...member, pods }), "accident"))),
       });
     }

@@ -593,6 +593,74 @@ export const leaderGoesLast: PlanProperty = {
   },
 };
 
+/** Clusters that this plan gives the rollout's revision for the first time. */
+function begins(planned: Planned): ClusterName[] {
+  const { rollout } = planned.result.ledger;
+  if (rollout?.kind !== "update" || planned.before.intent.deletion) return [];
+  return changedGrants(planned).flatMap(({ grant, was, entry }) => {
+    const first = was !== null && was.replicas === grant.replicas && was.revision !== rollout.to;
+    return first && grant.revision === rollout.to && entry.baseRevision !== rollout.to ? [grant.cluster] : [];
+  });
+}
+
+export const wavesGoInOrder: PlanProperty = {
+  on: "plan",
+  rule: "W3",
+  name: "a cluster is updated only when every wave before its own is complete and approved",
+  check: (planned) => {
+    const { before, result } = planned;
+    const { update, requests } = before.intent;
+    const { rollout } = result.ledger;
+    if (update.type !== "RollingUpdate" || update.waves.length === 0 || !rollout) return "quiet";
+    let verdict: Verdict = "quiet";
+    for (const cluster of begins(planned)) {
+      const found = update.waves.findIndex(({ clusters }) => clusters.includes(cluster));
+      for (const [wave, { clusters, approval }] of update.waves.slice(0, found < 0 ? undefined : found).entries()) {
+        verdict = "danger";
+        const late = clusters.find((each) => {
+          const entry = result.ledger.clusters[each];
+          return entry?.grant && entry.lostAtMs === null && !(entry.grant.revision === rollout.to && entry.done);
+        });
+        if (late) return broken(`${cluster} begins before ${late} of wave ${wave + 1} is complete`);
+        const approved = requests.approvals.some((each) => each.wave === wave && each.revision === rollout.to);
+        if (approval === "Manual" && !approved) return broken(`${cluster} begins and nobody approved wave ${wave + 1}`);
+      }
+    }
+    return verdict;
+  },
+};
+
+export const pauseHolds: PlanProperty = {
+  on: "plan",
+  rule: "U3",
+  name: "while the rollout is paused no cluster begins its update",
+  check: (planned) => {
+    const { update } = planned.before.intent;
+    if (update.type !== "RollingUpdate" || !update.paused) return "quiet";
+    const begun = begins(planned);
+    return begun.length > 0 ? broken(`${begun} begin although the rollout is paused`) : "danger";
+  },
+};
+
+export const gateIsHeld: PlanProperty = {
+  on: "plan",
+  rule: "G9",
+  name: "a gate stays open for minReadySeconds before it counts",
+  check: ({ before, result }) => {
+    const { minReadySeconds } = before.intent;
+    if (minReadySeconds === 0) return "quiet";
+    let verdict: Verdict = "quiet";
+    for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
+      const was = before.ledger.clusters[cluster];
+      if (!entry.done || !was || was.done || entry.grant?.replicas === 0) continue;
+      verdict = "danger";
+      const heldMs = was.openSinceMs === null ? 0 : before.nowMs - was.openSinceMs;
+      if (heldMs < minReadySeconds * 1000) return broken(`${cluster}: done after ${heldMs} ms`);
+    }
+    return verdict;
+  },
+};
+
 export const everyWaitIsExplained: PlanProperty = {
   on: "plan",
   rule: "R1",
@@ -725,6 +793,9 @@ export const PROPERTIES: readonly Property[] = [
   topologyIsVersioned,
   partitionIsGlobal,
   leaderGoesLast,
+  wavesGoInOrder,
+  pauseHolds,
+  gateIsHeld,
   everyWaitIsExplained,
   requeueIsInTheFuture,
   planningAgainChangesNothing,

@@ -23,12 +23,14 @@ export interface Scenario {
   readonly seesVolumes: boolean;
   /** A StatefulSet's pods and its status are seen at different times. */
   readonly twoWatches: boolean;
-  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone and is created again. */
-  readonly accident: "crash" | "kill";
+  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `evict`: somebody deletes its pod. */
+  readonly accident: "crash" | "kill" | "evict";
   readonly faults: Faults;
   readonly edits: readonly Edit[];
   /** Explored from the first deployment on, or from the application at rest. */
   readonly start: "empty" | "deployed";
+  /** Exploration begins at every stage of an undisturbed run after the first edit, too. */
+  readonly stages: boolean;
   /** How far time jumps when nothing asks for a certain time. */
   readonly waitMs: number;
   /** At most so many states are visited, those nearest to the start. */
@@ -67,6 +69,7 @@ export function scenario(name: string, settings: Settings): Scenario {
     accident: "crash",
     edits: [],
     start: "deployed",
+    stages: true,
     waitMs: 61_000,
     states: STATES_DEFAULT,
     sizesMayDiffer: false,

@@ -23,6 +23,21 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: { accident: 1 },
     edits: [template("B"), template("C"), rolling({ partition: 0 })],
   }),
+  scenario("StatefulSet 3 in batches of one, superseded on two revisions, a pod killed", {
+    protocol: "statefulset",
+    sizes: { a: 3 },
+    update: { batches: [1] },
+    accident: "kill",
+    faults: { accident: 1 },
+    edits: [template("B"), template("C")],
+  }),
+  scenario("StatefulSets 2+1, a pod evicted", {
+    protocol: "statefulset",
+    sizes: { a: 2, b: 1 },
+    accident: "evict",
+    faults: { accident: 1 },
+    edits: [template("B")],
+  }),
   scenario("StatefulSets 1+1+1, several clusters scaled in one edit", {
     protocol: "statefulset",
     sizes: { a: 1, b: 1, c: 1 },
@@ -85,6 +100,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 1+1+1, dropped by the schedule while lost", {
+    stages: false,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { cut: 1, wait: 1 },
     waitMs: 301_000,
