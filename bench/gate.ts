@@ -41,7 +41,9 @@ export async function run(): Promise<BenchRow[]> {
       () => fleet.settledCount === OBJECTS,
       () => fleet.phases(),
     );
-    return await measure(fleet, controller);
+    const rows = await measure(fleet, controller);
+    await controller.stop();
+    return rows;
   } finally {
     processes.close();
     await fleet.stop();

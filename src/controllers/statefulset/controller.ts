@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import {
-  type CrossClusterStatefulsetStatus,
+  type Parsed,
   type ParsedCrossClusterStatefulset,
   parseCrossClusterStatefulset,
   parseRolloutApproval,
@@ -51,6 +51,8 @@ import { fieldErrorsText, invalidStatus, statusOf } from "./report.ts";
 import { APPROVALS, LEDGERS, OWN, REVISIONS, STATEFULSETS } from "./resources.ts";
 import { Reviser } from "./revise.ts";
 import { RevisionStore } from "./revision-store.ts";
+import { sameJson } from "./same-json.ts";
+import { StatusWriter } from "./status-writer.ts";
 
 export interface StatefulsetControllerOptions {
   readonly hub: KubeClient;
@@ -70,10 +72,12 @@ interface Session {
   stored: StoredLedger;
   /** Every dispatch object carries this leader's term. */
   stamped: boolean;
+  /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
+  readonly tidied: Map<string, string>;
 }
 
-const FIELD_MANAGER = "lockstep";
-const DEFAULT_CONCURRENCY = 8;
+/** Far more than work at a time: whoever waits for a slow member must not keep the others waiting. */
+const DEFAULT_CONCURRENCY = 32;
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
 
@@ -87,6 +91,9 @@ export class StatefulsetController {
   readonly #ledgerStore: LedgerStore;
   readonly #revisionStore: RevisionStore;
   readonly #announcements: Announcements;
+  readonly #statuses: StatusWriter;
+  /** By what it was read from: validating a spec costs more than a plan, and status changes do not touch it. */
+  readonly #parsed = new Map<string, { from: string; parsed: Parsed<ParsedCrossClusterStatefulset> }>();
   readonly #sessions = new Map<string, Session>();
   readonly #tracked = new Map<string, EngineApp>();
   /** When a cluster that holds grants was first found missing from the fleet. */
@@ -128,6 +135,14 @@ export class StatefulsetController {
       concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
       work: (key) => this.#work(key),
     });
+    this.#statuses = new StatusWriter({
+      hub,
+      cache: this.#statefulsets.cache,
+      clock,
+      random,
+      log,
+      mayAct: options.mayAct,
+    });
     const shared = { clock, random, log, changed: (key: string) => this.#queue.add(key) };
     this.#hubObjects = new HubObjects({ client: hub, ...shared }, this.#stop.signal);
     this.#reviser = new Reviser({
@@ -147,7 +162,10 @@ export class StatefulsetController {
     if (signal.aborted) stop();
     const inner = this.#stop.signal;
     const add = (object: KubeObject) => this.#queue.add(keyOf(object.metadata));
-    this.#statefulsets.cache.subscribe({ added: add, updated: add, deleted: add });
+    const updated = (object: KubeObject, previous: KubeObject) => {
+      if (!this.#statuses.isEcho(object, previous)) add(object);
+    };
+    this.#statefulsets.cache.subscribe({ added: add, updated, deleted: add });
     this.#ledgers.cache.subscribe({ deleted: add });
     const approved = (approval: KubeObject) => {
       for (const key of approvalTargets(approval)) this.#queue.add(key);
@@ -163,7 +181,7 @@ export class StatefulsetController {
       inner.addEventListener("abort", () => resolve(), { once: true });
     });
     ended();
-    await this.#queue.shutdown();
+    await Promise.all([this.#queue.shutdown(), this.#statuses.shutdown()]);
     await Promise.all(running);
     await this.#hubObjects.stopped();
     signal.removeEventListener("abort", stop);
@@ -193,9 +211,9 @@ export class StatefulsetController {
   async #reconcile(key: string): Promise<WorkResult | undefined> {
     const object = this.#statefulsets.cache.getByKey(key);
     if (!object) return this.#forget(key);
-    const parsed = parseCrossClusterStatefulset(object);
+    const parsed = this.#parse(key, object);
     if (!parsed.ok) {
-      await this.#refuse(object, "InvalidSpec", fieldErrorsText(parsed.errors));
+      this.#refuse(object, "InvalidSpec", fieldErrorsText(parsed.errors));
       return undefined;
     }
     const statefulset = parsed.value;
@@ -209,7 +227,7 @@ export class StatefulsetController {
     const app = this.#track(key, statefulset, template.kind === "one" ? template.object : undefined);
     if (!app) {
       if (deleting) await this.#removeFinalizer(object);
-      else if (template.kind === "none") await this.#refuse(object, "TemplateMissing", template.message);
+      else if (template.kind === "none") this.#refuse(object, "TemplateMissing", template.message);
       return undefined;
     }
     const { engine } = this.#options;
@@ -218,13 +236,13 @@ export class StatefulsetController {
     if (!deleting && !(await this.#ensureFinalizer(object))) return undefined;
     const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app);
     if (hold.kind === "unsafe") {
-      await this.#refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
+      this.#refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
       return undefined;
     }
 
     const session = await this.#session(key, app);
     if (session.kind === "unreadable") {
-      await this.#refuse(object, "LedgerUnreadable", session.message);
+      this.#refuse(object, "LedgerUnreadable", session.message);
       return undefined;
     }
     return this.#step(key, object, statefulset, app, template, hold, session.session);
@@ -265,7 +283,7 @@ export class StatefulsetController {
     const context = await this.#carryOut(statefulset, app, session, result, clusters, adopting);
     const finished = await this.#finishDeletion(object, statefulset, app, session, result);
     if (finished) return undefined;
-    await this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
+    this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
     await this.#tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
@@ -284,7 +302,7 @@ export class StatefulsetController {
   ) {
     const { engine, interpreter } = this.#options;
     if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    if (JSON.stringify(session.stored.ledger) !== JSON.stringify(result.ledger)) {
+    if (!sameJson(session.stored.ledger, result.ledger)) {
       session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
     }
     const { retentionPolicy } = statefulset.spec;
@@ -385,7 +403,7 @@ export class StatefulsetController {
     });
     if (found.kind === "unreadable") return found;
     if (found.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
-    const session = { stored: found.stored, stamped: false };
+    const session = { stored: found.stored, stamped: false, tidied: new Map<string, string>() };
     this.#sessions.set(key, session);
     return { kind: "led" as const, session };
   }
@@ -443,6 +461,8 @@ export class StatefulsetController {
     if (app) this.#options.engine.untrack(app);
     this.#tracked.delete(key);
     this.#sessions.delete(key);
+    this.#parsed.delete(key);
+    this.#statuses.forget(key);
     this.#hubObjects.forget(key);
     this.#reviser.forget(key);
     this.#announcements.forget(key);
@@ -484,7 +504,7 @@ export class StatefulsetController {
     await this.#options.hub.update(STATEFULSETS, { ...object, metadata });
   }
 
-  async #report(
+  #report(
     object: KubeObject,
     statefulset: ParsedCrossClusterStatefulset,
     app: EngineApp,
@@ -492,19 +512,23 @@ export class StatefulsetController {
     observations: Readonly<Record<string, Observation>>,
     failures: readonly { cluster: string; message: string }[],
     nowMs: number,
-  ): Promise<void> {
-    this.#announcements.announce(keyOf(object.metadata), object, result);
-    const status = statusOf({
-      statefulset,
-      plan: result,
-      observations,
-      history: this.#revisionStore.list(statefulset.metadata),
-      failures,
-      workload: this.#aggregated(app, Object.keys(result.ledger.clusters)),
-      selector: selectorOf(this.#options.engine, app, Object.keys(result.ledger.clusters)),
-      nowMs,
-    });
-    await this.#writeStatus(object, status);
+  ): void {
+    const key = keyOf(object.metadata);
+    this.#announcements.announce(key, object, result);
+    const clusters = Object.keys(result.ledger.clusters);
+    this.#statuses.say(key, (before) =>
+      statusOf({
+        statefulset,
+        before,
+        plan: result,
+        observations,
+        history: this.#revisionStore.list(statefulset.metadata),
+        failures,
+        workload: this.#aggregated(app, clusters),
+        selector: selectorOf(this.#options.engine, app, clusters),
+        nowMs,
+      }),
+    );
   }
 
   /** The workload's own status fields over all clusters, as its interpreter puts them together. */
@@ -525,25 +549,12 @@ export class StatefulsetController {
     return isJsonObject(outcome.value.status) ? outcome.value.status : undefined;
   }
 
-  async #refuse(object: KubeObject, reason: string, message: string): Promise<void> {
-    const before = isJsonObject(object.status) ? (object.status as CrossClusterStatefulsetStatus) : undefined;
+  #refuse(object: KubeObject, reason: string, message: string): void {
     const nowMs = this.#options.clock.now();
-    this.#announcements.refused(keyOf(object.metadata), object, reason, message);
-    await this.#writeStatus(object, invalidStatus(object.metadata.generation ?? 0, before, reason, message, nowMs));
-  }
-
-  async #writeStatus(object: KubeObject, status: CrossClusterStatefulsetStatus): Promise<void> {
-    const wanted: JsonObject = JSON.parse(JSON.stringify(status));
-    if (sameStatus(object.status, wanted)) return;
-    const { name, namespace } = object.metadata;
-    const applied: KubeObject = {
-      apiVersion: STATEFULSETS.apiVersion,
-      kind: STATEFULSETS.kind,
-      metadata: { name, ...(namespace !== undefined && { namespace }) },
-      status: wanted,
-    };
-    const options = { fieldManager: `${FIELD_MANAGER}-status`, force: true, subresource: "status" } as const;
-    this.#statefulsets.cache.wrote(await this.#options.hub.apply(STATEFULSETS, applied, options));
+    const key = keyOf(object.metadata);
+    this.#announcements.refused(key, object, reason, message);
+    const generation = object.metadata.generation ?? 0;
+    this.#statuses.say(key, (before) => invalidStatus(generation, before, reason, message, nowMs));
   }
 
   /** What is no longer needed: dependencies that a done cluster left behind, revisions beyond the history's limit. */
@@ -560,7 +571,10 @@ export class StatefulsetController {
       if (leaving.has(grant.cluster)) continue;
       const entry = result.ledger.clusters[grant.cluster];
       const usesOne = entry?.done && (entry.baseRevision === null || entry.baseRevision === grant.revision);
-      if (usesOne) await removeLeftovers(context, grant, clusters.get(grant.cluster));
+      const needs = `${grant.epoch} ${statefulset.metadata.generation}`;
+      if (!usesOne || session.tidied.get(grant.cluster) === needs) continue;
+      await removeLeftovers(context, grant, clusters.get(grant.cluster));
+      session.tidied.set(grant.cluster, needs);
     }
     const { ledger } = result;
     const inUse = new Set<string>();
@@ -571,6 +585,16 @@ export class StatefulsetController {
     const named = [ledger.currentRevision, ledger.rollout?.to, ledger.rollout?.from, ledger.override?.to];
     for (const id of named) if (id) inUse.add(id);
     await this.#revisionStore.prune(statefulset.metadata, inUse, statefulset.spec.revisionHistoryLimit);
+  }
+
+  #parse(key: string, object: KubeObject): Parsed<ParsedCrossClusterStatefulset> {
+    const { uid, generation, deletionTimestamp } = object.metadata;
+    const from = `${uid} ${generation} ${deletionTimestamp}`;
+    const known = this.#parsed.get(key);
+    if (known?.from === from && generation !== undefined) return known.parsed;
+    const parsed = parseCrossClusterStatefulset(object);
+    this.#parsed.set(key, { from, parsed });
+    return parsed;
   }
 
   #replicasOf(object: KubeObject): number | undefined {
@@ -652,18 +676,4 @@ function selectorOf(engine: Engine, app: EngineApp, clusters: readonly string[])
       .join(",");
   }
   return undefined;
-}
-
-function sameStatus(before: unknown, wanted: JsonObject): boolean {
-  return isJsonObject(before) && JSON.stringify(sorted(before)) === JSON.stringify(sorted(wanted));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  );
 }

@@ -17,8 +17,10 @@ export type Found =
 interface Stream {
   reflector: Reflector<KubeObject> | undefined;
   failure: string | undefined;
-  /** Which applications asked for anything here. */
-  readonly readers: Set<string>;
+  /** Which applications asked for which object here. */
+  readonly readers: Map<string, Set<string>>;
+  /** Which asked for all of them. */
+  readonly listers: Set<string>;
 }
 
 interface HubObjectsOptions {
@@ -49,7 +51,10 @@ export class HubObjects {
   }
 
   get(appKey: string, ref: HubRef): Found {
-    const { stream, unknown } = this.#stream(appKey, ref);
+    const { entry, stream, unknown } = this.#stream(ref);
+    const readers = entry.readers.get(ref.name);
+    if (readers) readers.add(appKey);
+    else entry.readers.set(ref.name, new Set([appKey]));
     if (unknown) return unknown;
     const object = stream?.cache.get(ref);
     return object ? { kind: "present", object } : { kind: "absent" };
@@ -57,31 +62,38 @@ export class HubObjects {
 
   /** All objects of a kind in a namespace; undefined while that is not known. */
   list(appKey: string, kind: Omit<HubRef, "name">): readonly KubeObject[] | undefined {
-    return this.#stream(appKey, kind).stream?.cache.list();
+    const { entry, stream } = this.#stream(kind);
+    entry.listers.add(appKey);
+    return stream?.cache.list();
   }
 
   forget(appKey: string): void {
-    for (const stream of this.#streams.values()) stream.readers.delete(appKey);
+    for (const { readers, listers } of this.#streams.values()) {
+      listers.delete(appKey);
+      for (const [name, keys] of readers) {
+        keys.delete(appKey);
+        if (keys.size === 0) readers.delete(name);
+      }
+    }
   }
 
   async stopped(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  #stream(appKey: string, { apiVersion, kind, namespace }: Omit<HubRef, "name">) {
+  #stream({ apiVersion, kind, namespace }: Omit<HubRef, "name">) {
     const id = `${apiVersion}/${kind}/${namespace}`;
-    const known = this.#streams.get(id);
-    const stream = known ?? { reflector: undefined, failure: undefined, readers: new Set<string>() };
-    stream.readers.add(appKey);
-    if (!known) {
-      this.#streams.set(id, stream);
-      const running = this.#run(apiVersion, kind, namespace, stream).finally(() => this.#running.delete(running));
+    let entry = this.#streams.get(id);
+    if (!entry) {
+      entry = { reflector: undefined, failure: undefined, readers: new Map(), listers: new Set() };
+      this.#streams.set(id, entry);
+      const running = this.#run(apiVersion, kind, namespace, entry).finally(() => this.#running.delete(running));
       this.#running.add(running);
     }
-    const { reflector } = stream;
-    if (reflector?.cache.hasSynced) return { stream: reflector, unknown: undefined };
-    const message = stream.failure ?? reflector?.health.failure ?? `${kind} in ${namespace} has not been listed yet`;
-    return { stream: undefined, unknown: { kind: "unknown" as const, message } };
+    const { reflector } = entry;
+    if (reflector?.cache.hasSynced) return { entry, stream: reflector, unknown: undefined };
+    const message = entry.failure ?? reflector?.health.failure ?? `${kind} in ${namespace} has not been listed yet`;
+    return { entry, stream: undefined, unknown: { kind: "unknown" as const, message } };
   }
 
   async #run(apiVersion: string, kind: string, namespace: string, stream: Stream): Promise<void> {
@@ -91,7 +103,7 @@ export class HubObjects {
       try {
         const found = await client.discovery.resource(apiVersion, kind, { signal });
         const selection = found.namespaced ? { namespace } : {};
-        const tell = () => this.#tell(stream);
+        const tell = ({ metadata }: KubeObject) => this.#tell(stream, metadata.name);
         const reflector = new Reflector<KubeObject>({
           client,
           resource: resource(found),
@@ -99,7 +111,7 @@ export class HubObjects {
           random,
           log,
           selection,
-          healthChanged: tell,
+          healthChanged: () => this.#tellAll(stream),
         });
         stream.failure = undefined;
         stream.reflector = reflector;
@@ -108,13 +120,21 @@ export class HubObjects {
       } catch (error) {
         if (signal.aborted) return;
         stream.failure = error instanceof Error ? error.message : String(error);
-        this.#tell(stream);
+        this.#tellAll(stream);
         await clock.sleep(retryDelayMs(attempt, KIND_RETRY_BASE_MS, KIND_RETRY_MAX_MS, random), signal).catch(() => {});
       }
     }
   }
 
-  #tell(stream: Stream): void {
-    for (const appKey of stream.readers) this.#options.changed(appKey);
+  /** Only whoever reads this object: a thousand applications share one stream. */
+  #tell({ readers, listers }: Stream, name: string): void {
+    for (const appKey of readers.get(name) ?? []) this.#options.changed(appKey);
+    for (const appKey of listers) this.#options.changed(appKey);
+  }
+
+  #tellAll({ readers, listers }: Stream): void {
+    for (const appKey of new Set([...listers, ...[...readers.values()].flatMap((keys) => [...keys])])) {
+      this.#options.changed(appKey);
+    }
   }
 }

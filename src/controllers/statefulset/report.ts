@@ -9,6 +9,8 @@ type Condition = NonNullable<Status["conditions"]>[number];
 
 export interface ReportFacts {
   readonly statefulset: ParsedCrossClusterStatefulset;
+  /** The status that it has now. */
+  readonly before: Status | undefined;
   readonly plan: PlanResult;
   readonly observations: Readonly<Record<string, Observation>>;
   readonly history: readonly StoredRevision[];
@@ -35,9 +37,8 @@ const MESSAGE_CHARS = 4096;
 
 /** The status as a view of the plan. Pure; times of what did not change are kept from the status before. */
 export function statusOf(facts: ReportFacts): Status {
-  const { plan, statefulset, history, nowMs } = facts;
+  const { plan, statefulset, before, history, nowMs } = facts;
   const { figures, ledger } = plan;
-  const before = statefulset.status;
   const rows = clusterRows(facts);
   const first = firstReason(plan.waiting);
   const step = stepOf(facts);
@@ -96,8 +97,8 @@ export function fieldErrorsText(errors: readonly FieldError[]): string {
   return errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }
 
-function clusterRows({ plan, observations, failures, statefulset, nowMs }: ReportFacts): ClusterRow[] {
-  const before = new Map((statefulset.status?.clusters ?? []).map((row) => [row.name, row]));
+function clusterRows({ plan, observations, failures, before, nowMs }: ReportFacts): ClusterRow[] {
+  const rowsBefore = new Map((before?.clusters ?? []).map((row) => [row.name, row]));
   const entries = Object.entries(plan.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
   return entries.map(([name, entry]) => {
     const waiting = firstReason(plan.waiting.filter(({ cluster }) => cluster === name));
@@ -105,7 +106,7 @@ function clusterRows({ plan, observations, failures, statefulset, nowMs }: Repor
     const phase = entry.step ? PHASES[entry.step.kind] : restingPhase(entry);
     const reason = failure ? "DispatchFailed" : waiting?.code;
     const message = failure ? cut(failure.message) : waiting && sentence(waiting);
-    const previous = before.get(name);
+    const previous = rowsBefore.get(name);
     const unchanged = previous?.phase === phase && previous.reason === reason && previous.since !== undefined;
     return {
       name,

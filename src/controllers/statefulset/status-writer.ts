@@ -1,0 +1,102 @@
+import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import { type Cache, type KubeClient, type KubeObject, keyOf, NotFoundError, WorkQueue } from "../../kube/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
+import { STATEFULSETS } from "./resources.ts";
+import { sameJson } from "./same-json.ts";
+
+type Status = CrossClusterStatefulsetStatus;
+
+/** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
+export type Statement = (before: Status | undefined) => Status;
+
+export interface StatusWriterOptions {
+  readonly hub: KubeClient;
+  readonly cache: Cache<KubeObject>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly mayAct: () => boolean;
+}
+
+const FIELD_MANAGER = "lockstep-status";
+/** What one step changes comes in a few plans, milliseconds apart: it is said at once. Nobody reads faster than this. */
+const COLLECT_MS = 100;
+/** Few, so that statuses never take the connections that grants need. */
+const CONCURRENCY = 2;
+
+/**
+ * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a grant
+ * never waits for one.
+ */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #queue: WorkQueue;
+  readonly #pending = new Map<string, Statement>();
+  /** The version that our last write of each object made. */
+  readonly #written = new Map<string, string>();
+
+  constructor(options: StatusWriterOptions) {
+    const { clock, random, log } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock, random, log, concurrency: CONCURRENCY, work: (key) => this.#write(key) });
+    this.#queue.start();
+  }
+
+  say(key: string, statement: Statement): void {
+    this.#pending.set(key, statement);
+    this.#queue.addAfter(key, COLLECT_MS);
+  }
+
+  /** Whether a change is only what we wrote ourselves: no news. */
+  isEcho(object: KubeObject, previous: KubeObject): boolean {
+    return (
+      this.#written.get(keyOf(object.metadata)) === object.metadata.resourceVersion &&
+      // The answer to our write also shows what somebody else wrote just before.
+      object.metadata.generation === previous.metadata.generation &&
+      object.metadata.deletionTimestamp === previous.metadata.deletionTimestamp &&
+      sameJson(object.metadata.finalizers, previous.metadata.finalizers)
+    );
+  }
+
+  forget(key: string): void {
+    this.#pending.delete(key);
+    this.#written.delete(key);
+    this.#queue.forget(key);
+  }
+
+  /** Resolves when the writes under way are done. What was not written yet is the next leader's to say. */
+  async shutdown(): Promise<void> {
+    this.#pending.clear();
+    await this.#queue.shutdown();
+  }
+
+  async #write(key: string): Promise<undefined> {
+    const { hub, cache, mayAct } = this.#options;
+    const statement = this.#pending.get(key);
+    const object = cache.getByKey(key);
+    if (!statement || !object || !mayAct()) return undefined;
+    const before = isJsonObject(object.status) ? object.status : undefined;
+    const status: JsonObject = JSON.parse(JSON.stringify(statement(before as Status | undefined)));
+    if (!sameJson(before, status)) {
+      const { name, namespace } = object.metadata;
+      const applied: KubeObject = {
+        apiVersion: STATEFULSETS.apiVersion,
+        kind: STATEFULSETS.kind,
+        metadata: { name, ...(namespace !== undefined && { namespace }) },
+        status,
+      };
+      const options = { fieldManager: FIELD_MANAGER, force: true, subresource: "status" } as const;
+      try {
+        const written = await hub.apply(STATEFULSETS, applied, options);
+        this.#written.set(key, written.metadata.resourceVersion ?? "");
+        cache.wrote(written);
+      } catch (error) {
+        // Deleted in the meantime: there is nobody to tell.
+        if (!(error instanceof NotFoundError)) throw error;
+      }
+    }
+    // A failed write keeps its statement for the next try; a newer statement, made meanwhile, has its own turn.
+    if (this.#pending.get(key) === statement) this.#pending.delete(key);
+    return undefined;
+  }
+}
