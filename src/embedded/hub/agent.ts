@@ -172,6 +172,7 @@ export class Agent {
     if (!live) return [];
     const [group, version] = live.apiVersion.includes("/") ? live.apiVersion.split("/") : ["", live.apiVersion];
     const reflected = interpreter.interpret("InterpretStatus", { object: live });
+    const status = reflected.state === "known" && isJsonObject(reflected.value) ? reflected.value : undefined;
     const health = interpreter.interpret("InterpretHealth", { object: live });
     const { namespace, name } = live.metadata;
     const shown: JsonObject = {
@@ -184,7 +185,7 @@ export class Agent {
         ...(namespace && { namespace }),
         name,
       },
-      ...(reflected.state === "known" && isJsonObject(reflected.value) && { status: reflected.value }),
+      ...(status && { status: live.kind === "StatefulSet" ? asKarmadaReflects(status) : status }),
       // Without a way to tell, Karmada says Healthy.
       health: health.state === "known" && !health.value ? "Unhealthy" : "Healthy",
     };
@@ -200,6 +201,12 @@ export class Agent {
     const namespace = served?.namespaced === false ? "" : (metadata.namespace ?? "");
     return memberKey(served?.resource ?? `${apiVersion}/${kind}`, namespace, metadata.name);
   }
+}
+
+/** Lockstep's own reflection keeps more of a StatefulSet's status than Karmada's native one, which is what counts here. */
+function asKarmadaReflects(status: JsonObject): JsonObject {
+  const { observedGeneration, currentRevision, updateRevision, collisionCount, conditions, ...reflected } = status;
+  return reflected;
 }
 
 function readiness(cluster: KubeObject): unknown {
