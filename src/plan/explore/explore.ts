@@ -271,15 +271,18 @@ export class Explorer {
       const member = memberOf(state, cluster);
       if (member.mute) state = withMember(state, cluster, { ...member, mute: false });
     }
+    // First nobody answers: whatever is waited for is waited for in peace. Then people do what the remedies say.
+    const quiet = this.#calm(state, true);
     const approvals = waves.flatMap((_, wave) => revisions.map((revision) => ({ revision, wave })));
-    const healed = (one: State): State => ({
+    const answered = (one: State): State => ({
       ...one,
       intent: {
         ...one.intent,
         requests: { ...one.intent.requests, confirmedDrain: everybody, confirmedLost: [], resume: "end", approvals },
       },
     });
-    const { path, state: rest, known } = this.#calm(healed(state), true);
+    const { path, state: rest, known } = quiet.known ? quiet : this.#calm(answered(quiet.state), true);
+    if (path !== quiet.path) path.push(...quiet.path);
     if (!known) {
       this.#dangers[LIVENESS.name] = (this.#dangers[LIVENESS.name] ?? 0) + 1;
       const wrong = askedFor(this.#scenario, rest);
@@ -301,12 +304,13 @@ export class Explorer {
       state = this.#check(state, lookEverywhere(this.#scenario, this.#planner, state)).state;
       for (const cluster of clustersOf(state)) state = this.#workIn(state, cluster);
       if (keyOf(state) !== keyOf(before)) continue;
-      if (toTheEnd && state.edits < this.#scenario.edits.length) {
+      const isAnswered = state.intent.requests.resume !== undefined;
+      if (toTheEnd && isAnswered && state.edits < this.#scenario.edits.length) {
         state = edited(this.#scenario, state);
       } else if (state.requeueAtMs !== undefined) {
         state = { ...state, nowMs: state.requeueAtMs };
         state = this.#check(state, planNow(this.#scenario, this.#planner, state)).state;
-      } else if (toTheEnd && state.ledger.halt) {
+      } else if (toTheEnd && isAnswered && state.ledger.halt) {
         // A person looks at the halt and lets it go on.
         const { intent } = state;
         const requests = { ...intent.requests, resume: `${intent.requests.resume}+` };

@@ -106,6 +106,11 @@ export const SCENARIOS: readonly Scenario[] = [
     waitMs: 301_000,
     edits: [scaleTo({ a: 2, b: 1, c: 0 })],
   }),
+  scenario("contract 1+1+1, drained and cut off", {
+    sizes: { a: 1, b: 1, c: 1 },
+    faults: { cut: 1 },
+    edits: [scaleTo({ a: 1, b: 1, c: 0 })],
+  }),
   scenario("contract 1+1+1, Replace after confirm-lost", {
     sizes: { a: 1, b: 1, c: 1 },
     spec: { failover: { policy: "Replace", afterSeconds: 300 } },

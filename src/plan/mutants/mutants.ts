@@ -236,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
         for (const cluster of Object.keys(intent.fleet)) fleet[cluster] = { state: "Ready" };
         return { ...intent, fleet };
       }),
-    scenario: "contract 1+1+1, dropped by the schedule",
+    scenario: "contract 1+1+1, drained and cut off",
     caughtBy: [nothingDeletedUnseen],
   },
   {
@@ -300,12 +300,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a StatefulSet on two revisions is superseded straight away",
-    make: () =>
-      remembering((ledger) =>
-        withEntries(ledger, (entry) =>
-          entry.grant && entry.grant.revision !== entry.baseRevision ? { ...entry, baseRevision: null } : entry,
-        ),
-      ),
+    make: () => (intent, ledger, observations, nowMs) => {
+      const { revision } = intent;
+      const forget = (entry: ClusterEntry): ClusterEntry =>
+        entry.grant && revision.kind === "ready" && entry.grant.revision !== revision.id
+          ? { ...entry, baseRevision: entry.grant.revision, done: true, step: null }
+          : entry;
+      return plan(intent, withEntries(ledger, forget), observations, nowMs);
+    },
     scenario: "StatefulSet 3 in batches of one",
     caughtBy: [onlyWhatWasGranted],
   },
