@@ -1,48 +1,68 @@
 import type { KubeObject } from "../kube/index.ts";
-import type { Step, StepKind } from "../plan/index.ts";
+import type { Step } from "../plan/index.ts";
 import { isJsonObject } from "../runtime/index.ts";
 
+/** Steps that do the same work: going back replaces instances as an update does. */
+type Work = "replace" | "add" | "remove";
+
 /** The controller's Events by which a step begins. */
-const BEGINS: Readonly<Record<string, StepKind>> = {
-  Deploying: "deploy",
-  ScalingOut: "grow",
-  ScalingIn: "shrink",
-  Updating: "update",
-  RollingBack: "rollback",
+const BEGINS: Readonly<Record<string, Work>> = {
+  Deploying: "add",
+  ScalingOut: "add",
+  ScalingIn: "remove",
+  Updating: "replace",
+  RollingBack: "replace",
 };
 const ENDS = "TurnReturned";
+const WORK_OF: Readonly<Partial<Record<Step["kind"], Work>>> = {
+  deploy: "add",
+  grow: "add",
+  shrink: "remove",
+  update: "replace",
+  rollback: "replace",
+};
+
+interface Moment {
+  readonly cluster: string;
+  readonly reason: string;
+  readonly atMs: number;
+}
 
 /**
- * How long steps took, from the controller's Events of the last hour or so (servers forget them then). A step lasts from
- * its first Event to the return of its cluster's turn. The same kind elsewhere stands in for a cluster without its own.
+ * How long steps took, from the controller's Events (servers forget them after an hour or so). A step lasts from the
+ * Event by which it began to the return of its cluster's turn. Where a cluster has none of its own, the others' stand in.
  */
 export function durationsFrom(
   events: readonly KubeObject[],
 ): (step: Pick<Step, "kind" | "cluster">) => number | undefined {
-  const read = events.flatMap(readEvent).sort((a, b) => a.atMs - b.atMs);
-  const begun = new Map<string, { kind: StepKind; atMs: number }>();
+  const begun = new Map<string, { work: Work; atMs: number }>();
   const took = new Map<string, number[]>();
-  for (const { cluster, reason, atMs } of read) {
-    const kind = BEGINS[reason];
-    if (kind !== undefined && !begun.has(cluster)) begun.set(cluster, { kind, atMs });
-    if (reason !== ENDS) continue;
+  for (const { cluster, reason, atMs } of events.flatMap(momentsOf).sort((a, b) => a.atMs - b.atMs)) {
+    const work = BEGINS[reason];
+    if (work !== undefined) begun.set(cluster, { work, atMs });
     const start = begun.get(cluster);
+    if (reason !== ENDS || !start) continue;
     begun.delete(cluster);
-    if (!start) continue;
-    for (const key of [`${start.kind}/${cluster}`, start.kind])
+    for (const key of [`${start.work}/${cluster}`, start.work]) {
       took.set(key, [...(took.get(key) ?? []), atMs - start.atMs]);
+    }
   }
-  return ({ kind, cluster }) => median(took.get(`${kind}/${cluster}`)) ?? median(took.get(kind));
+  return ({ kind, cluster }) => {
+    const work = WORK_OF[kind];
+    return work && (median(took.get(`${work}/${cluster}`)) ?? median(took.get(work)));
+  };
 }
 
-function readEvent(event: KubeObject): { cluster: string; reason: string; atMs: number }[] {
+/** Equal Events are counted in one object, of which only the first and the last time are known. */
+function momentsOf(event: KubeObject): Moment[] {
   const involved = isJsonObject(event.involvedObject) ? event.involvedObject : {};
   const { reason, message } = event;
-  const atMs = Date.parse(String(event.lastTimestamp ?? event.firstTimestamp ?? event.eventTime ?? ""));
   if (involved.kind !== "CrossClusterStatefulset" || typeof reason !== "string" || typeof message !== "string")
     return [];
   const cluster = /^([^:\s]+): /.exec(message)?.[1];
-  return cluster === undefined || !Number.isFinite(atMs) ? [] : [{ cluster, reason, atMs }];
+  if (cluster === undefined) return [];
+  const times = [event.firstTimestamp, event.lastTimestamp, event.eventTime].map((time) => Date.parse(String(time)));
+  return [...new Set(times.filter(Number.isFinite))].map((atMs) => ({ cluster, reason, atMs }));
 }
 
 function median(values: readonly number[] | undefined): number | undefined {

@@ -1,10 +1,11 @@
 /** A forecast as lines. Pure. */
 import { type Forecast, type ForecastEvent, isBlocked } from "./forecast.ts";
 import { duration, type Style } from "./output.ts";
+import type { ObjectDiff } from "./rendering.ts";
 
 export interface ClusterDiff {
   readonly cluster: string;
-  readonly objects: readonly { readonly object: string; readonly lines: readonly string[] }[];
+  readonly objects: readonly ObjectDiff[];
 }
 
 export interface PlanView {
@@ -35,8 +36,12 @@ export function planLines({ name, forecast, from, diffs, notes }: PlanView, styl
     lines.push(`Stays as it is: ${cluster === undefined ? "" : `${cluster}: `}${message}`);
   for (const { cluster, objects } of diffs) {
     lines.push("", style.bold(`${cluster}: now -> then`));
-    for (const { object, lines: changed } of objects) {
-      lines.push(`  ${object}`);
+    for (const { object, change, lines: changed } of objects) {
+      lines.push(
+        change === "changed"
+          ? `  ${object}`
+          : `  ${object}: ${change === "new" ? style.good("new") : style.bad("removed")}`,
+      );
       for (const line of changed) lines.push(`    ${paintDiff(line, style)}`);
     }
   }

@@ -18,6 +18,7 @@ import { registerResume } from "./resume.ts";
 import { registerScale } from "./scale.ts";
 import { registerStatus } from "./status.ts";
 import { registerUndo } from "./undo.ts";
+import { registerUp } from "./up.ts";
 import { registerWhy } from "./why.ts";
 
 /** The whole command line. Cheap to build: what a command does is loaded when it runs. */
@@ -40,6 +41,8 @@ export function createProgram(io: Io): Registry {
     .exitOverride();
   const registry: Registry = { program, io, exitCode: 0 };
 
+  program.commandsGroup("Try:");
+  registerUp(program);
   program.commandsGroup("Look:");
   registerStatus(registry);
   registerWhy(registry);

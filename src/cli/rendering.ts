@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { networkOf } from "../controllers/index.ts";
 import { yamlDiff } from "../interpret/index.ts";
 import { type Grant, initialCluster, type Ledger, topologyView } from "../plan/index.ts";
 import { type MemberManifest, renderMember } from "../render/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { CommandError } from "./errors.ts";
 import { replicaSource, type Subject } from "./subject.ts";
 
@@ -38,24 +37,31 @@ export async function renderGrant(
   return result.manifests;
 }
 
+export interface ObjectDiff {
+  /** `apiVersion/kind namespace/name`. */
+  readonly object: string;
+  readonly change: "new" | "removed" | "changed";
+  /** What changed; nothing for an object that is new or removed as a whole. */
+  readonly lines: readonly string[];
+}
+
 /** What changes in one cluster's objects; keys by which a grant is told are left out, and Secrets' values hidden. */
-export function manifestDiff(
-  before: readonly MemberManifest[],
-  after: readonly MemberManifest[],
-): { readonly object: string; readonly lines: readonly string[] }[] {
-  const [old, now] = [before, after].map((list) => new Map(list.map(({ key, object }) => [key, readable(object)])));
-  const keys = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]);
-  return [...keys].flatMap((key) => {
-    const lines = yamlDiff(old?.get(key), now?.get(key));
-    return lines.length === 0 ? [] : [{ object: key, lines }];
+export function manifestDiff(before: readonly MemberManifest[], after: readonly MemberManifest[]): ObjectDiff[] {
+  const old = new Map(before.map(({ key, object }) => [key, object]));
+  const now = new Map(after.map(({ key, object }) => [key, object]));
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((key): ObjectDiff[] => {
+    const [left, right] = [old.get(key), now.get(key)];
+    if (!left) return [{ object: key, change: "new", lines: [] }];
+    if (!right) return [{ object: key, change: "removed", lines: [] }];
+    const lines = yamlDiff(readable(hideSecrets(left)), readable(hideSecrets(right, left)));
+    return lines.length === 0 ? [] : [{ object: key, change: "changed", lines }];
   });
 }
 
-/** For people's eyes: without the contract's own keys, and without secrets. */
+/** Without the keys by which a grant is told. */
 function readable(object: JsonObject): JsonObject {
-  const hidden = hideSecrets(object);
-  const { metadata } = hidden;
-  if (!isJsonObject(metadata)) return hidden;
+  const { metadata } = object;
+  if (!isJsonObject(metadata)) return object;
   const kept: JsonObject = { ...metadata };
   for (const field of ["annotations", "labels"]) {
     const map = metadata[field];
@@ -64,29 +70,23 @@ function readable(object: JsonObject): JsonObject {
     if (rest.length > 0) kept[field] = Object.fromEntries(rest);
     else delete kept[field];
   }
-  return { ...hidden, metadata: kept };
+  return { ...object, metadata: kept };
 }
 
-/** A Secret's values as a short hash: whether they change is seen, what they are is not. */
-export function hideSecrets(object: JsonObject): JsonObject {
+/** A Secret without its values; where another version is given, whether each differs from it can still be seen. */
+export function hideSecrets(object: JsonObject, before?: JsonObject): JsonObject {
   if (object.apiVersion !== "v1" || object.kind !== "Secret") return object;
-  const hide = (values: Json | undefined) =>
-    isJsonObject(values)
-      ? Object.fromEntries(Object.entries(values).map(([key, value]) => [key, `<hidden, ${digest(value)}>`]))
-      : values;
-  const { data, stringData, ...rest } = object;
-  return {
-    ...rest,
-    ...(data !== undefined && { data: hide(data) }),
-    ...(stringData !== undefined && { stringData: hide(stringData) }),
-  };
-}
-
-const DIGEST_CHARS = 8;
-
-function digest(value: Json | undefined): string {
-  return createHash("sha256")
-    .update(JSON.stringify(value) ?? "")
-    .digest("hex")
-    .slice(0, DIGEST_CHARS);
+  const result: JsonObject = { ...object };
+  for (const field of ["data", "stringData"]) {
+    const values = object[field];
+    const old = before?.[field];
+    if (!isJsonObject(values)) continue;
+    result[field] = Object.fromEntries(
+      Object.entries(values).map(([key, value]) => {
+        const changed = before !== undefined && (!isJsonObject(old) || old[key] !== value);
+        return [key, changed ? "<hidden, changed>" : "<hidden>"];
+      }),
+    );
+  }
+  return result;
 }

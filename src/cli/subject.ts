@@ -8,7 +8,14 @@ import {
 import { intentOf } from "../controllers/index.ts";
 import type { EngineCluster, EngineSchedule } from "../engine/index.ts";
 import { FileProblem, httpWebhookTransports, Interpreter, readYamlObjects } from "../interpret/index.ts";
-import { isKubeObject, type KubeObject, NotFoundError, UnknownKindError } from "../kube/index.ts";
+import {
+  ForbiddenError,
+  InvalidObjectError,
+  isKubeObject,
+  type KubeObject,
+  NotFoundError,
+  UnknownKindError,
+} from "../kube/index.ts";
 import { emptyLedger, type Intent, type Ledger, type Observation } from "../plan/index.ts";
 import {
   labelSelectorMatches,
@@ -101,7 +108,8 @@ async function load(
 ): Promise<Subject> {
   const [clock, random] = await Promise.all([io.clock(), io.random()]);
   const notes: string[] = [];
-  const files = given.map((object) => withNamespace(object, namespace));
+  const named = given.map((object) => withNamespace(object, namespace));
+  const files = hub ? await Promise.all(named.map((object) => asApplied(hub, object, notes))) : named;
   const statefulset = await findStatefulset(hub, name, files);
   const owner = statefulset.metadata;
   const template = await findTemplate(hub, statefulset, files);
@@ -169,6 +177,43 @@ async function load(
     events: facts.events,
     notes,
   };
+}
+
+/**
+ * The object as the hub would have it after the file was applied: with the server's defaults, so that a file that says
+ * the same as the hub is no change. A dry run; nothing is written.
+ */
+async function asApplied(hub: Hub, object: KubeObject, notes: string[]): Promise<KubeObject> {
+  const { client, request } = hub;
+  const options = { ...request, dryRun: true, fieldManager: "lockstep-cli" };
+  const what = `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
+  try {
+    const resource = await client.discovery.resource(object.apiVersion, object.kind, request);
+    const given = resource.namespaced ? object : withoutNamespace(object);
+    const live = await client.find(resource, given.metadata, request);
+    if (!live) {
+      return await client.create(resource, given, options);
+    }
+    const { metadata } = live;
+    const labels = { ...metadata.labels, ...given.metadata.labels };
+    const annotations = { ...metadata.annotations, ...given.metadata.annotations };
+    return await client.update(
+      resource,
+      { ...live, ...given, metadata: { ...metadata, labels, annotations } },
+      options,
+    );
+  } catch (error) {
+    if (error instanceof InvalidObjectError)
+      throw new CommandError(`the hub would refuse ${what}: ${error.status.message}`);
+    if (!(error instanceof ForbiddenError || error instanceof UnknownKindError)) throw error;
+    notes.push(`${what} is taken as the file has it, without the server's defaults: ${error.message}`);
+    return object;
+  }
+}
+
+function withoutNamespace(object: KubeObject): KubeObject {
+  const { namespace: _none, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, name: object.metadata.name } };
 }
 
 function withNamespace(object: KubeObject, namespace: string): KubeObject {

@@ -91,8 +91,15 @@ function waitsOf(status: CrossClusterStatefulsetStatus): Wait[] {
     reason === undefined ? [] : [{ code: reason, cluster: name, message }],
   );
   const { reason, message = "" } = status;
+  const waits: Wait[] = [];
+  const pause = status.conditions?.find(({ type, status: holds }) => type === "Paused" && holds === "True");
+  if (pause && reason !== pause.reason && guideOf(pause.reason)) {
+    const said = pause.message || "the rollout is paused by its spec; the step in progress is finished.";
+    waits.push({ code: pause.reason, cluster: undefined, message: said });
+  }
   const same = rows.some((row) => row.code === reason && row.message === message);
-  return reason === undefined || same ? rows : [{ code: reason, cluster: undefined, message }, ...rows];
+  if (reason !== undefined && !same) waits.push({ code: reason, cluster: undefined, message });
+  return [...waits, ...rows];
 }
 
 function otherWaits(status: CrossClusterStatefulsetStatus, shown: Wait): string[] {
