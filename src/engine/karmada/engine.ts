@@ -83,6 +83,10 @@ export class KarmadaEngine implements Engine {
   /** Templates whose rendered Works were looked for, with what the answer rests on. */
   readonly #adoptionChecked = new Map<string, { restsOn: string; clusters: readonly string[] }>();
 
+  readonly #readWorksByObject = new WeakMap<KubeObject, Dispatched>();
+  /** The policies of others, until one of them changes: holds are as many as applications. */
+  #foreignPolicies: readonly KubeObject[] | undefined;
+
   constructor(options: KarmadaEngineOptions) {
     const { hub, clock, random } = options;
     const log = options.log ?? silentLog;
@@ -137,9 +141,20 @@ export class KarmadaEngine implements Engine {
       if (ref) this.#byTemplate.get(refKey(ref))?.changed();
     };
     this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingChanged, deleted: bindingChanged });
-    const policyChanged = () => this.#allChanged();
+    const policyChanged = (policy: KubeObject) => {
+      // A hold concerns its own application only; anybody's policy may concern all.
+      if (isHold(policy)) this.#byApp.get(policy.metadata.labels?.[MARKS.app] ?? "")?.changed();
+      else {
+        this.#foreignPolicies = undefined;
+        this.#allChanged();
+      }
+    };
     for (const { cache } of [this.#policies, this.#clusterPolicies]) {
-      cache.subscribe({ added: policyChanged, updated: policyChanged, deleted: policyChanged });
+      const updated = (policy: KubeObject, previous: KubeObject) => {
+        policyChanged(previous);
+        policyChanged(policy);
+      };
+      cache.subscribe({ added: policyChanged, updated, deleted: policyChanged });
     }
     await Promise.all(this.#hubReflectors().map((reflector) => reflector.run(signal)));
     await this.#streams.stopped();
@@ -183,7 +198,10 @@ export class KarmadaEngine implements Engine {
   }
 
   overridePolicies(): readonly KubeObject[] {
-    return [...this.#clusterPolicies.cache.list(), ...this.#policies.cache.list()].filter((policy) => !isHold(policy));
+    this.#foreignPolicies ??= [...this.#clusterPolicies.cache.list(), ...this.#policies.cache.list()].filter(
+      (policy) => !isHold(policy),
+    );
+    return this.#foreignPolicies;
   }
 
   async hold(app: EngineApp): Promise<HoldState> {
@@ -212,7 +230,7 @@ export class KarmadaEngine implements Engine {
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
-    return readAll(this.#works.cache.byIndex("app", appMark(app)));
+    return this.#works.cache.byIndex("app", appMark(app)).flatMap((work) => this.#read(work) ?? []);
   }
 
   async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
@@ -389,6 +407,15 @@ export class KarmadaEngine implements Engine {
 
   #binding(template: ObjectRef): KubeObject | undefined {
     return this.#bindings.cache.byIndex("template", refKey(template))[0];
+  }
+
+  /** Once per version of a Work: they are read far more often than they change. */
+  #read(work: KubeObject): Dispatched | undefined {
+    const known = this.#readWorksByObject.get(work);
+    if (known) return known;
+    const read = readWork(work);
+    if (read) this.#readWorksByObject.set(work, read);
+    return read;
   }
 
   #allChanged(): void {
