@@ -303,7 +303,7 @@ function manifestOf({ spec }: KubeObject): KubeObject | undefined {
   return manifest as KubeObject | undefined;
 }
 
-async function send(server: ApiServer, method: string, path: string, body: JsonObject): Promise<KubeObject> {
+async function send(server: ApiServer, method: "POST" | "PUT", path: string, body: JsonObject): Promise<KubeObject> {
   const headers = { "content-type": "application/json" };
   const answer = await server.handle({ method, path, headers, body: JSON.stringify(body) });
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.body}`);
