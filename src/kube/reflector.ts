@@ -68,6 +68,11 @@ const HISTORY_RESET_LISTS = 5;
 /** The largest object etcd takes, four times over for managed fields and escapes. */
 const MAX_LINE_LENGTH = 4 * LIMITS.requestBodyBytes;
 
+/** Thrown (inside) when a watch brought nothing for too long. Nothing is known to be wrong yet: opening it anew will tell. */
+class IdleWatchError extends Error {
+  override readonly name = "IdleWatchError";
+}
+
 /** Thrown (inside) when a list is older than what has been seen already. */
 class StaleListError extends Error {
   override readonly name = "StaleListError";
@@ -207,7 +212,7 @@ export class Reflector<T extends KubeObject> {
       try {
         await this.#watchOnce(signal);
       } catch (error) {
-        failure = error;
+        if (!(error instanceof IdleWatchError)) failure = error;
       }
       if (signal.aborted) return worked;
       const useful = this.#cache.version !== versionBefore || this.#clock.monotonicMs() - startedMs >= USEFUL_WATCH_MS;
@@ -273,7 +278,7 @@ export class Reflector<T extends KubeObject> {
     } catch {
       return; // The watch ended before it was idle.
     }
-    controller.abort(new Error(`the watch was silent for ${limitMs} ms`));
+    controller.abort(new IdleWatchError(`the watch was silent for ${limitMs} ms`));
   }
 
   #heard(): void {

@@ -221,11 +221,31 @@ function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, prese
 }
 
 /** What no snapshot says about a cluster that is away. */
+/** [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it back. */
+function reportAccident(draft: Draft, cluster: ClusterName, entry: ClusterEntry): void {
+  const { down, unavailable, voters, present } = viewIn(draft, cluster);
+  if (!entry.done || entry.step || entry.turn !== "none" || unavailable === 0) return;
+  const remedy = "Nothing is being changed there: look at the instances and their operator in this cluster.";
+  if (down > 0) {
+    draft.wait("WaitingForReady", cluster, `${down} of ${voters} instances are not ready`, remedy, [
+      { object: cluster, field: "ready", value: `${voters - down}` },
+    ]);
+    return;
+  }
+  const code = present?.health === "unhealthy" ? "Unhealthy" : "HealthUnknown";
+  const evidence = [{ object: cluster, field: "health", value: present?.health ?? "unknown" }];
+  draft.wait(code, cluster, present?.healthMessage ?? "the member does not say that it is healthy", remedy, evidence);
+}
+
 export function reportReach(draft: Draft): void {
   for (const cluster of draft.order) {
     const { reach } = viewIn(draft, cluster);
     const entry = draft.entry(cluster);
-    if (reach === "ready" || (!entry.grant && entry.instances.length === 0)) continue;
+    if (reach === "ready") {
+      reportAccident(draft, cluster, entry);
+      continue;
+    }
+    if (!entry.grant && entry.instances.length === 0) continue;
     const observation = observationOf(draft, cluster);
     const fleet = draft.intent.fleet[cluster];
     const sinceMs = entry.awaySinceMs ?? draft.nowMs;
