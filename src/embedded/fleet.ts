@@ -13,6 +13,7 @@ import { ClusterHealth, type SyncMode } from "./hub/health.ts";
 import { executionNamespace, karmadaDefinitions, RESOURCES, SYSTEM_NAMESPACE } from "./hub/kinds.ts";
 import { LocalApi } from "./local-api.ts";
 import { MemberCluster } from "./member/member.ts";
+import type { PodRuntime } from "./member/runtime.ts";
 
 export interface EmbeddedFleetOptions {
   readonly clock: Clock;
@@ -25,6 +26,8 @@ export interface EmbeddedFleetOptions {
   /** How many pods a member has room for. */
   readonly capacityPods?: Readonly<Record<string, number>>;
   readonly timings?: Partial<FleetTimings>;
+  /** What runs a member's pods; absent: nothing does, they only become ready and go. */
+  readonly runtime?: (member: string) => PodRuntime;
   /** Share one between fleets of a process: compiling the schemas is most of what a fleet's start costs. */
   readonly schemas?: SchemaCache;
   /** State to begin with, from snapshot(). */
@@ -133,6 +136,7 @@ export class EmbeddedFleet {
         schemas,
         trackUpdates,
         storage: storage?.members[name],
+        runtime: options.runtime?.(name),
         ...timings,
       });
       this.#members.set(name, this.#connect(cluster, log, timings.deliveryMs));

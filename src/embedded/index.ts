@@ -7,4 +7,4 @@
 export { ADMIN_PREFIX } from "./admin.ts";
 export { EmbeddedFleet, type EmbeddedFleetOptions, type FleetSnapshot, type FleetTimings } from "./fleet.ts";
 export type { GateFaults } from "./gate.ts";
-export { POD_TIMES } from "./member/kubelet.ts";
+export { POD_TIMES, type PodRuntime, type PodState } from "./member/runtime.ts";

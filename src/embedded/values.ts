@@ -73,7 +73,7 @@ export function isDeleting(object: KubeObject): boolean {
 /** The conditions with one of them set. Its time moves only when its status does, as Kubernetes' helpers do. */
 export function withCondition(
   conditions: readonly JsonObject[],
-  condition: { type: string; status: string; reason: string; message: string },
+  condition: { type: string; status: string; reason?: string; message?: string },
   nowMs: number,
 ): JsonObject[] {
   const previous = conditions.find(({ type }) => type === condition.type);

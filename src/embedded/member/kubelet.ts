@@ -1,35 +1,35 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import { WorkQueue, type WorkResult } from "../../kube/index.ts";
+import { WorkQueue } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
-import { isDeleting, keyOf, objectsAt, splitKey, textAt, timestamp } from "../values.ts";
+import {
+  equal,
+  isDeleting,
+  keyOf,
+  objectAt,
+  objectsAt,
+  splitKey,
+  textAt,
+  timestamp,
+  withCondition,
+} from "../values.ts";
+import type { PodRuntime, PodState } from "./runtime.ts";
 import type { MemberControllerOptions } from "./statefulset.ts";
 
 const PODS = "/pods";
 const CLAIMS = "/persistentvolumeclaims";
 
-/** Annotations by which one pod, or a template, sets its own times. */
-export const POD_TIMES = {
-  startMs: "lockstep.test/start-ms",
-  stopMs: "lockstep.test/stop-ms",
-} as const;
-
 export interface KubeletOptions extends Omit<MemberControllerOptions, "reactionMs"> {
   readonly node: string;
-  /** From a pod's creation to readiness, unless its annotation says otherwise. */
-  readonly startMs: number;
-  /** From a pod's deletion to its end. */
-  readonly stopMs: number;
+  readonly runtime: PodRuntime;
 }
 
-/**
- * A simulated node: it takes every pod, has it running and ready after a set time, and gone a set time after its
- * deletion. A pod whose image contains "broken" runs and never gets ready. Claims are bound at once.
- */
+/** A node: it takes every pod, has its runtime run it, and tells the API server. Claims are bound at once. */
 export class Kubelet {
   readonly #options: KubeletOptions;
   readonly #queue: WorkQueue;
-  /** When each pod began to start or to stop, by uid: its times count from there. */
-  readonly #since = new Map<string, number>();
+  /** The pods that the runtime was given, by uid, and what it last said. */
+  readonly #states = new Map<string, PodState | "starting">();
+  readonly #ends = new Map<string, "ending" | "ended">();
 
   constructor(options: KubeletOptions) {
     const { api, clock, random, log } = options;
@@ -39,9 +39,8 @@ export class Kubelet {
       if (type === "DELETED") this.#forget(object);
       else this.#queue.add(keyOf(key.namespace, key.name));
     });
-    api.on(CLAIMS, ({ type, object }) => {
-      if (type === "ADDED")
-        this.#queue.add(`${CLAIM_KEY}${keyOf(object.metadata.namespace ?? "", object.metadata.name)}`);
+    api.on(CLAIMS, ({ type, key }) => {
+      if (type === "ADDED") this.#queue.add(CLAIM_KEY + keyOf(key.namespace, key.name));
     });
   }
 
@@ -50,101 +49,112 @@ export class Kubelet {
     this.attendAll();
   }
 
-  /** After the API server came back. */
+  /** After the API server came back: pods lived on, and what became of them is told now. */
   attendAll(): void {
-    for (const { metadata } of this.#options.api.list(PODS)) {
-      this.#queue.add(keyOf(metadata.namespace ?? "", metadata.name));
+    for (const [resource, mark] of [
+      [PODS, ""],
+      [CLAIMS, CLAIM_KEY],
+    ] as const) {
+      for (const { metadata } of this.#options.api.list(resource)) {
+        this.#queue.add(mark + keyOf(metadata.namespace ?? "", metadata.name));
+      }
     }
   }
 
-  stop(): Promise<void> {
-    return this.#queue.shutdown();
+  async stop(): Promise<void> {
+    await Promise.all([this.#queue.shutdown(), this.#options.runtime.stop()]);
   }
 
-  async #attend(key: string): Promise<WorkResult | undefined> {
-    if (!this.#options.isUp()) return undefined;
+  async #attend(key: string): Promise<undefined> {
+    const { api, node, isUp } = this.#options;
+    if (!isUp()) return undefined;
     if (key.startsWith(CLAIM_KEY)) return this.#bindClaim(key.slice(CLAIM_KEY.length));
-    const { api } = this.#options;
     const { namespace, name } = splitKey(key);
     const pod = api.get(PODS, namespace, name);
     if (!pod) return undefined;
-    if (isDeleting(pod)) {
-      const leftMs = this.#leftMs(pod, "stop");
-      if (leftMs > 0) return { requeueAfterMs: leftMs };
-      await api.delete(pod, { gracePeriodSeconds: 0 });
-      return undefined;
-    }
+    if (isDeleting(pod)) return this.#end(pod, key);
     if (textAt(pod, "spec", "nodeName") === "") {
-      await api.update({ ...pod, spec: { ...(pod.spec as JsonObject), nodeName: this.#options.node } });
+      await api.update({ ...pod, spec: { ...objectAt(pod, "spec"), nodeName: node } });
+      return undefined; // the pod's change brings it back
     }
-    if (textAt(pod, "status", "phase") !== "Pending") return undefined;
-    const leftMs = this.#leftMs(pod, "start");
-    if (leftMs > 0) return { requeueAfterMs: leftMs };
-    const bound = api.get(PODS, namespace, name);
-    if (bound && bound.metadata.uid === pod.metadata.uid) await this.#run(bound);
+    this.#run(pod, key);
+    const state = this.#states.get(pod.metadata.uid ?? "");
+    if (state !== undefined && state !== "starting") await this.#tell(pod, state);
     return undefined;
   }
 
-  async #run(pod: KubeObject): Promise<void> {
+  #run(pod: KubeObject, key: string): void {
+    const uid = pod.metadata.uid ?? "";
+    if (this.#states.has(uid)) return;
+    this.#states.set(uid, "starting");
+    const again = textAt(pod, "status", "phase") === "Running";
+    const report = (state: PodState) => {
+      if (!this.#states.has(uid)) return;
+      this.#states.set(uid, state);
+      this.#queue.add(key);
+    };
+    this.#options.runtime.run(pod, report, again);
+  }
+
+  async #end(pod: KubeObject, key: string): Promise<undefined> {
+    const uid = pod.metadata.uid ?? "";
+    if (this.#ends.get(uid) === "ended") {
+      await this.#options.api.delete(pod, { gracePeriodSeconds: 0 });
+    } else if (!this.#ends.has(uid)) {
+      this.#ends.set(uid, "ending");
+      this.#options.runtime.end(pod).then(
+        () => {
+          this.#ends.set(uid, "ended");
+          this.#queue.add(key);
+        },
+        () => {}, // the node goes down
+      );
+    }
+    return undefined;
+  }
+
+  async #tell(pod: KubeObject, { ready, restarts, message }: PodState): Promise<void> {
     const { api, clock } = this.#options;
-    const containers = objectsAt(pod, "spec", "containers");
-    const ready = !containers.some((container) => textAt(container, "image").includes("broken"));
-    const now = timestamp(clock.now());
-    const condition = (type: string, holds: boolean) => ({
-      type,
-      status: holds ? "True" : "False",
-      lastTransitionTime: now,
-    });
+    const nowMs = clock.now();
+    const before = objectAt(pod, "status");
+    const startTime = textAt(before, "startTime") || timestamp(nowMs);
+    let conditions: JsonObject[] = objectsAt(before, "conditions");
+    for (const type of ["PodScheduled", "Initialized", "ContainersReady", "Ready"]) {
+      const isTrue = type === "PodScheduled" || type === "Initialized" || ready;
+      const why = { reason: "ContainersNotReady", ...(message !== undefined && { message }) };
+      const condition = { type, status: isTrue ? "True" : "False", ...(!isTrue && why) };
+      conditions = withCondition(conditions, condition, nowMs);
+    }
+    const containerStatuses = objectsAt(pod, "spec", "containers").map((container) => ({
+      name: textAt(container, "name"),
+      image: textAt(container, "image"),
+      imageID: textAt(container, "image"),
+      ready,
+      started: ready,
+      restartCount: restarts,
+      state: { running: { startedAt: startTime } },
+    }));
+    const status = { ...before, phase: "Running", startTime, conditions, containerStatuses };
+    if (equal(before, status)) return;
     const { resourceVersion: _any, ...metadata } = pod.metadata;
-    await api.updateStatus({
-      ...pod,
-      metadata,
-      status: {
-        phase: "Running",
-        startTime: now,
-        conditions: [
-          condition("PodScheduled", true),
-          condition("Initialized", true),
-          condition("ContainersReady", ready),
-          condition("Ready", ready),
-        ],
-        containerStatuses: containers.map((container) => ({
-          name: textAt(container, "name"),
-          image: textAt(container, "image"),
-          imageID: textAt(container, "image"),
-          ready,
-          started: ready,
-          restartCount: 0,
-          state: { running: { startedAt: now } },
-        })),
-      },
-    });
+    await api.updateStatus({ ...pod, metadata, status });
   }
 
   async #bindClaim(key: string): Promise<undefined> {
     const { api } = this.#options;
     const { namespace, name } = splitKey(key);
     const claim = api.get(CLAIMS, namespace, name);
-    if (!claim || isDeleting(claim)) return undefined;
+    if (!claim || isDeleting(claim) || textAt(claim, "status", "phase") === "Bound") return undefined;
     const { resourceVersion: _any, ...metadata } = claim.metadata;
     await api.updateStatus({ ...claim, metadata, status: { phase: "Bound" } });
     return undefined;
   }
 
-  #leftMs(pod: KubeObject, what: "start" | "stop"): number {
-    const { clock, startMs, stopMs } = this.#options;
-    const own = Number(pod.metadata.annotations?.[what === "start" ? POD_TIMES.startMs : POD_TIMES.stopMs]);
-    const takesMs = Number.isFinite(own) ? own : what === "start" ? startMs : stopMs;
-    const key = `${pod.metadata.uid}/${what}`;
-    const nowMs = clock.monotonicMs();
-    const sinceMs = this.#since.get(key) ?? nowMs;
-    this.#since.set(key, sinceMs);
-    return sinceMs + takesMs - nowMs;
-  }
-
   #forget(pod: KubeObject): void {
-    this.#since.delete(`${pod.metadata.uid}/start`);
-    this.#since.delete(`${pod.metadata.uid}/stop`);
+    const uid = pod.metadata.uid ?? "";
+    this.#states.delete(uid);
+    // A pod that was removed by force is gone from the server, and ended here all the same.
+    if (!this.#ends.delete(uid)) this.#options.runtime.end(pod).catch(() => {});
   }
 }
 

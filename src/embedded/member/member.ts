@@ -4,6 +4,7 @@ import { Gate } from "../gate.ts";
 import { LocalApi } from "../local-api.ts";
 import { timestamp } from "../values.ts";
 import { Kubelet } from "./kubelet.ts";
+import { type PodRuntime, SimulatedRuntime } from "./runtime.ts";
 import { StatefulSetController } from "./statefulset.ts";
 
 export interface MemberOptions {
@@ -17,6 +18,8 @@ export interface MemberOptions {
   readonly podStopMs: number;
   readonly reactionMs: number;
   readonly trackUpdates: boolean;
+  /** Pods only pretend to run unless somebody brings a runtime. */
+  readonly runtime?: PodRuntime | undefined;
 }
 
 /** Plenty: what limits a member in the fleet is its stated capacity. */
@@ -42,12 +45,9 @@ export class MemberCluster {
     this.gate = new Gate(this.server, clock, random);
     const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.gate.isOpen };
     this.#sets = new StatefulSetController({ ...common, reactionMs: options.reactionMs });
-    this.#kubelet = new Kubelet({
-      ...common,
-      node: `${name}-node`,
-      startMs: options.podStartMs,
-      stopMs: options.podStopMs,
-    });
+    const { podStartMs: startMs, podStopMs: stopMs } = options;
+    const runtime = options.runtime ?? new SimulatedRuntime({ clock, startMs, stopMs });
+    this.#kubelet = new Kubelet({ ...common, node: `${name}-node`, runtime });
   }
 
   async start(): Promise<void> {
