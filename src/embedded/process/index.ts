@@ -1,0 +1,5 @@
+/**
+ * A pod as a real child process on this machine: for examples with real programs. An edge: it starts processes and
+ * writes files below its own folder, and decides nothing about objects.
+ */
+export { ProcessRuntime, type ProcessRuntimeOptions } from "./runtime.ts";
