@@ -40,8 +40,8 @@ export function statusOf(facts: ReportFacts): Status {
   const { plan, statefulset, before, history, nowMs } = facts;
   const { figures, ledger } = plan;
   const rows = clusterRows(facts);
-  const first = firstReason(plan.waiting);
   const step = stepOf(facts);
+  const first = firstReason(plan.waiting) ?? (step ? undefined : notAllReady(plan));
   const settled = step === undefined && first === undefined && figures.ready === figures.desired;
   return {
     observedGeneration: statefulset.metadata.generation ?? 0,
@@ -259,6 +259,17 @@ function withTimes(
     const lastTransitionTime = previous?.status === now.status ? previous.lastTransitionTime : time(nowMs);
     return { ...now, observedGeneration, lastTransitionTime };
   });
+}
+
+/** [R1] Nothing is left to be granted, and yet an instance is down by itself: it comes back by itself, or a person looks. */
+function notAllReady({ figures: { ready, desired } }: PlanResult): Waiting | undefined {
+  if (ready >= desired) return undefined;
+  return {
+    code: "WaitingForReady",
+    message: `${ready} of ${desired} instances are ready, although every cluster has what it was granted.`,
+    evidence: [],
+    remedy: "Look at the instances that are not ready.",
+  };
 }
 
 /** What a person should read first: what needs a person, before what needs only time. */
