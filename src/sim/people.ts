@@ -71,7 +71,9 @@ export class People {
   edit(image: string): void {
     this.#image = image;
     const path = `${this.#templates}/${this.#scenario.workload.name}`;
-    this.#send(`edits the template: ${image}`, "PATCH", path, { spec: withImage(this.#scenario.template, image) });
+    const spec = withImage(this.#scenario.template, image);
+    if (!this.#scenario.explicit) spec.replicas = this.#total;
+    this.#send(`edits the template: ${image}`, "PATCH", path, { spec });
   }
 
   scale(cluster: string, by: number): void {
@@ -115,7 +117,8 @@ export class People {
     }
     this.setPaused(false);
     const isUndone = isJsonObject(this.object?.spec) && this.object.spec.undo !== undefined;
-    if (isUndone || this.#image.includes("broken") || this.status.rejectedRevision !== undefined) this.edit("app:final");
+    if (isUndone || this.#image.includes("broken") || this.status.rejectedRevision !== undefined)
+      this.edit("app:final");
     const look = () => {
       this.#look();
       this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
@@ -165,9 +168,12 @@ export class People {
       return;
     }
     this.#scheduleChanged(this.#replicas);
-    const total = [...this.#replicas.values()].reduce((sum, each) => sum + each, 0);
     const path = `${this.#templates}/${this.#scenario.workload.name}`;
-    this.#send(what, "PATCH", path, { spec: { replicas: total } });
+    this.#send(what, "PATCH", path, { spec: { replicas: this.#total } });
+  }
+
+  get #total(): number {
+    return [...this.#replicas.values()].reduce((sum, each) => sum + each, 0);
   }
 
   get #collection(): string {

@@ -91,11 +91,15 @@ export class Properties implements Witness {
     const uid = work.metadata.uid ?? "";
     const before = this.#terms.get(uid);
     if (before !== undefined && term < before) {
-      this.#violated("no stale leader acts", `${sender?.name} wrote term ${term} on a Work of ${cluster} that had ${before}`);
+      this.#violated(
+        "no stale leader acts",
+        `${sender?.name} wrote term ${term} on a Work of ${cluster} that had ${before}`,
+      );
     }
     this.#terms.set(uid, term);
     if (before !== undefined && term > before) this.#reach.count("a new leader stamps");
-    if (sender && this.#lastWriter !== undefined && this.#lastWriter !== sender.name) this.#reach.count("leaders change");
+    if (sender && this.#lastWriter !== undefined && this.#lastWriter !== sender.name)
+      this.#reach.count("leaders change");
     if (sender) this.#lastWriter = sender.name;
 
     const manifest = manifestOf(work);
@@ -149,7 +153,8 @@ export class Properties implements Witness {
     const uid = ledger.metadata.uid ?? "";
     const before = this.#terms.get(uid) ?? 0;
     this.#reach.count("ledger writes");
-    if (term < before) this.#violated("no stale leader acts", `${sender?.name} wrote ledger term ${term} after ${before}`);
+    if (term < before)
+      this.#violated("no stale leader acts", `${sender?.name} wrote ledger term ${term} after ${before}`);
     this.#terms.set(uid, term);
   }
 
@@ -179,11 +184,15 @@ export class Properties implements Witness {
       const { cluster, type: kind } = isJsonObject(step) ? step : ({} as JsonObject);
       return `${kind ?? ""} ${cluster ?? ""} ${reason ?? ""} ${JSON.stringify(status.display)} ${status.message ?? ""}`;
     });
-    if (phase === "Settled") return;
+    // Being deleted is a reason in itself; whatever holds it up for longer has its own.
+    if (phase === "Settled" || phase === "TearingDown" || phase === "Releasing") return;
     this.#reach.count("status says why it waits");
     if (typeof reason === "string" && reason !== "" && typeof status.message === "string") return;
     if (isJsonObject(step) && typeof step.type === "string") return;
-    this.#violated("status says why it waits", `phase ${phase}, and neither a reason nor a step: ${JSON.stringify(status)}`);
+    this.#violated(
+      "status says why it waits",
+      `phase ${phase}, and neither a reason nor a step: ${JSON.stringify(status)}`,
+    );
   }
 
   // --------------------------------------------------------------------------------------------- what the members do
@@ -193,14 +202,20 @@ export class Properties implements Witness {
     this.#world.note(member.name, "has got its object", () => `epoch ${member.live?.epoch}`);
     this.#reach.count("a grant arrives");
     if (this.#grantedSpecs.get(member.name)?.has(JSON.stringify(spec))) return;
-    this.#violated("no member runs what it was not granted", `${member.name} has ${kind} ${name} that nobody granted it`);
+    this.#violated(
+      "no member runs what it was not granted",
+      `${member.name} has ${kind} ${name} that nobody granted it`,
+    );
   }
 
   starts(member: TrueMember, instance: Instance): void {
     const { ordinal, revision } = instance;
     this.#world.note(member.name, `instance ${ordinal} starts`, () => revision);
     if (!this.#grantedRevisions.get(member.name)?.has(revision)) {
-      this.#violated("no member runs what it was not granted", `${member.name} runs ${revision} as instance ${ordinal}`);
+      this.#violated(
+        "no member runs what it was not granted",
+        `${member.name} runs ${revision} as instance ${ordinal}`,
+      );
     }
     if (this.#rules.globalOrdinals) {
       for (const other of this.#members.values()) {
@@ -268,7 +283,8 @@ export class Properties implements Witness {
       for (const each of other.instances.values()) {
         if (each === instance || each.up || !each.joined) continue;
         const own = each.downBy === "update";
-        const seen = other !== member && wholeMs <= turnMs - SEEN_BY_ALL_MS && each.downSinceMs <= turnMs - SEEN_BY_ALL_MS;
+        const seen =
+          other !== member && wholeMs <= turnMs - SEEN_BY_ALL_MS && each.downSinceMs <= turnMs - SEEN_BY_ALL_MS;
         if (seen && !own) this.#reach.count("an accident is charged");
         if (own || seen) down++;
       }
@@ -294,7 +310,10 @@ export class Properties implements Witness {
       }
     }
     if (others.length === 0) return;
-    this.#violated("one membership change at a time", `${member.name}/${instance.ordinal} ${what} beside ${others.join(", ")}`);
+    this.#violated(
+      "one membership change at a time",
+      `${member.name}/${instance.ordinal} ${what} beside ${others.join(", ")}`,
+    );
   }
 
   /** When the last of a cluster's instances came up: since then it has been whole, unless one is down now. */

@@ -4,13 +4,21 @@ import type { JsonObject } from "../runtime/index.ts";
 import { type ControllerSeams, Controllers } from "./controllers.ts";
 import type { HubImage } from "./lean/hub.ts";
 import { KarmadaModel } from "./lean/karmada.ts";
+import { Leadership } from "./lean/leader.ts";
 import { LeanMember, type MemberTimes, type Operator } from "./lean/member.ts";
 import { contractOperator, ignorantOperator, statefulSetController } from "./lean/operators.ts";
 import { People } from "./people.ts";
 import { SimProcess } from "./process.ts";
 import { Properties, type Rules } from "./properties.ts";
 import { Reach } from "./reach.ts";
-import { FAILOVER_AFTER_S, type GivenApp, type Happening, type Protocol, type Scenario, scenarioOf } from "./scenario.ts";
+import {
+  FAILOVER_AFTER_S,
+  type GivenApp,
+  type Happening,
+  type Protocol,
+  type Scenario,
+  scenarioOf,
+} from "./scenario.ts";
 import type { Witness } from "./truth.ts";
 import { Climate, weatherFor } from "./weather.ts";
 import { World } from "./world.ts";
@@ -43,7 +51,7 @@ const OPERATORS: Record<Protocol, Operator> = {
 
 const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
 /** Once nothing goes wrong any more, everything asked for must be there within this. */
-const SETTLE_LIMIT_MS = 20 * 60_000;
+const SETTLE_LIMIT_MS = 8 * 60_000;
 /** And it must stay so for this long. */
 const STAYS_MS = 4_000;
 
@@ -68,6 +76,7 @@ class Stage {
   readonly #controllers: Controllers;
   #sender: SimProcess | undefined;
   #requests = 0;
+  #wasLiedTo = false;
 
   static async set(scenario: Scenario, options: RunOptions): Promise<Stage> {
     const world = new World(scenario.seed, options.transcript ?? false);
@@ -98,10 +107,23 @@ class Stage {
     const members = new Map<string, LeanMember>();
     this.#members = members;
     const properties = new Properties(world, this.#rules, this.#reach, members);
-    const witness: Witness = properties;
+    const leadership = new Leadership(members);
+    const leader = () => leadership.current();
+    const witness: Witness = {
+      applied: (member, kind, name, given) => properties.applied(member, kind, name, given),
+      starts: (member, instance) => properties.starts(member, instance),
+      goesDown: (member, instance, cause) => {
+        properties.goesDown(member, instance, cause);
+        const { cluster = "" } = leader() ?? {};
+        members.get(cluster)?.wake();
+      },
+      up: (member, instance) => properties.up(member, instance),
+      gone: (member, instance) => properties.gone(member, instance),
+      deleted: (member, kind, name) => properties.deleted(member, kind, name),
+    };
     for (const name of scenario.clusters) {
       const operator = OPERATORS[scenario.protocol];
-      members.set(name, new LeanMember({ world, name, workload, operator, times: MEMBER_TIMES, witness }));
+      members.set(name, new LeanMember({ world, name, workload, operator, times: MEMBER_TIMES, witness, leader }));
     }
     const group = workload.apiVersion.includes("/") ? workload.apiVersion.split("/")[0] : "";
     const placement = scenario.explicit ? [] : weights(this.#rules.desired);
@@ -238,6 +260,7 @@ class Stage {
         if (!member || this.#scenario.protocol === "statefulset") return;
         this.#reach.count("operator does not keep to the rules");
         member.dishonest = true;
+        this.#wasLiedTo = true;
         member.wake();
         return;
       case "tamper":
@@ -340,7 +363,10 @@ class Stage {
       member.dishonest = false;
     }
     for (const process of this.#controllers.processes) process.resume();
-    if (!this.#people.isDeleted) this.#people.lookAfter();
+    if (this.#people.isDeleted) return;
+    this.#people.lookAfter();
+    // Whoever said that it was done without having done it is not asked again; a person who learns of it restarts.
+    if (this.#wasLiedTo) this.#people.restart();
   }
 
   async #settle(): Promise<void> {

@@ -31,7 +31,12 @@ export interface Scenario {
   readonly seed: number;
   readonly protocol: Protocol;
   readonly clusters: readonly string[];
-  readonly workload: { readonly apiVersion: string; readonly kind: string; readonly plural: string; readonly name: string };
+  readonly workload: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly plural: string;
+    readonly name: string;
+  };
   readonly namespace: string;
   readonly spec: JsonObject;
   readonly template: JsonObject;
@@ -87,7 +92,14 @@ type App = Pick<
 >;
 
 function drawnApp(dice: Dice): App {
-  const protocol = dice.pick(["statefulset", "statefulset", "statefulset", "contract", "contract", "ignorant"] as const);
+  const protocol = dice.pick([
+    "statefulset",
+    "statefulset",
+    "statefulset",
+    "contract",
+    "contract",
+    "ignorant",
+  ] as const);
   const clusters = Array.from({ length: dice.pick([2, 3, 3, 3, 4]) }, (_, index) => `member${index + 1}`);
   const replicas = Object.fromEntries(clusters.map((cluster) => [cluster, dice.pick([1, 1, 1, 2, 2, 3])]));
   const explicit = dice.chance(0.6);

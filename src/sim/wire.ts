@@ -108,7 +108,9 @@ export class Wire implements Transport {
           case "lost":
             return fail("connection reset", false);
           case "conflict":
-            return void answer(status(409, "Conflict", "the object has been modified; please apply your changes to it"));
+            return void answer(
+              status(409, "Conflict", "the object has been modified; please apply your changes to it"),
+            );
           case "overloaded":
             return void answer(status(429, "TooManyRequests", "too many requests; try again later"));
           case "failed":

@@ -26,7 +26,29 @@ const KARMADA_KINDS: readonly Kind[] = [
     plural: "clusteroverridepolicies",
     clusterScoped: true,
   },
+  {
+    apiVersion: "config.karmada.io/v1alpha1",
+    kind: "ResourceInterpreterCustomization",
+    plural: "resourceinterpretercustomizations",
+    clusterScoped: true,
+  },
 ];
+
+/** How the custom kind is read: without it nobody would know whether it is healthy. */
+const CUSTOMIZATION: JsonObject = {
+  apiVersion: "config.karmada.io/v1alpha1",
+  kind: "ResourceInterpreterCustomization",
+  metadata: { name: "xline" },
+  spec: {
+    target: { apiVersion: OWN_KIND.apiVersion, kind: OWN_KIND.kind },
+    customizations: {
+      healthInterpretation: {
+        luaScript:
+          "function InterpretHealth(obj) return obj.status ~= nil and obj.status.readyReplicas == obj.spec.replicas end",
+      },
+    },
+  },
+};
 
 /** A hub with every kind installed, made once: each seed begins with a copy of it. */
 export class HubImage {
@@ -34,7 +56,12 @@ export class HubImage {
   readonly #snapshots = new Map<string, Promise<ServerSnapshot>>();
 
   /** A fresh hub for these clusters, with `extra` kinds of the user's own. */
-  async boot(clock: Clock, seed: number, clusters: readonly string[], extra: readonly JsonObject[]): Promise<ApiServer> {
+  async boot(
+    clock: Clock,
+    seed: number,
+    clusters: readonly string[],
+    extra: readonly JsonObject[],
+  ): Promise<ApiServer> {
     const key = JSON.stringify([clusters, extra]);
     const known = this.#snapshots.get(key);
     const snapshot = known ?? this.#prepare(clusters, extra);
@@ -56,10 +83,12 @@ export class HubImage {
     for (const name of ["karmada-system", ...clusters.map((cluster) => `karmada-es-${cluster}`)]) {
       await write(server, "POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
+    await write(server, "POST", CUSTOMIZATIONS_PATH, CUSTOMIZATION);
     return server.snapshot();
   }
 }
 
+const CUSTOMIZATIONS_PATH = "/apis/config.karmada.io/v1alpha1/resourceinterpretercustomizations";
 const CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 function definitionOf({ apiVersion, kind, plural, clusterScoped }: Kind): JsonObject {

@@ -97,8 +97,7 @@ export class KarmadaModel {
     this.#options.server.addRoute({
       prefix,
       handle: async (request) => (member.reachable ? member.store.handle(inner(request)) : unreachable()),
-      stream: async (request) =>
-        member.reachable ? member.store.stream(inner(request)) : asStream(unreachable()),
+      stream: async (request) => (member.reachable ? member.store.stream(inner(request)) : asStream(unreachable())),
     });
   }
 
@@ -213,7 +212,8 @@ export class KarmadaModel {
       };
       const path = `${WORKS_API}/namespaces/${namespace}/works`;
       if (!before) await write(server, "POST", path, work);
-      else if (JSON.stringify(before.spec) !== JSON.stringify(work.spec)) await write(server, "PUT", `${path}/${name}`, work);
+      else if (JSON.stringify(before.spec) !== JSON.stringify(work.spec))
+        await write(server, "PUT", `${path}/${name}`, work);
     }
   }
 
@@ -254,7 +254,8 @@ export class KarmadaModel {
     }
     let applied = true;
     for (const manifest of manifests) if (!member.apply(manifest)) applied = false;
-    if (work.metadata.labels?.[OWN_APP_LABEL] === undefined) world.note("karmada", `${member.name}: rendered by itself`);
+    if (work.metadata.labels?.[OWN_APP_LABEL] === undefined)
+      world.note("karmada", `${member.name}: rendered by itself`);
     const known = isJsonObject(work.status) ? JSON.stringify(work.status.conditions ?? "") : "";
     if (known.includes(`"status":"${applied ? "True" : "False"}"`)) return;
     const conditions = [{ type: "Applied", status: applied ? "True" : "False", reason: "Applied", message: "" }];
@@ -309,5 +310,8 @@ export function divide(
   });
   const left = total - shares.reduce((all, { replicas }) => all + replicas, 0);
   const extra = [...shares].sort((a, b) => b.rest - a.rest || a.index - b.index).slice(0, left);
-  return shares.map((share) => ({ cluster: share.cluster, replicas: share.replicas + (extra.includes(share) ? 1 : 0) }));
+  return shares.map((share) => ({
+    cluster: share.cluster,
+    replicas: share.replicas + (extra.includes(share) ? 1 : 0),
+  }));
 }

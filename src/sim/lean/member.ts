@@ -24,6 +24,8 @@ export interface LeanMemberOptions {
   readonly operator: Operator;
   readonly times: MemberTimes;
   readonly witness: Witness;
+  /** The instance of the whole application that leads; undefined while there is none. */
+  readonly leader: () => { readonly cluster: string; readonly ordinal: number } | undefined;
 }
 
 /** A revision with this in its name never becomes ready. */
@@ -67,6 +69,13 @@ export class LeanMember implements TrueMember {
     const spec = isJsonObject(workload.spec) ? workload.spec : {};
     const epoch = Number(workload.metadata.annotations[ANNOTATIONS.epoch] ?? -1);
     return { epoch, replicas: typeof spec.replicas === "number" ? spec.replicas : 0 };
+  }
+
+  /** As the contract wants it: the leading instance's name where it is, "" where it is not. */
+  get reportedLeader(): string | undefined {
+    const leader = this.#options.leader();
+    if (!leader) return undefined;
+    return leader.cluster === this.name ? this.podName(leader.ordinal) : "";
   }
 
   get showsPods(): boolean {

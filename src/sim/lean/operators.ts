@@ -120,9 +120,7 @@ export const contractOperator: Operator = {
       const all = [...member.instances.values()];
       const claims = member.dishonest;
       const ready = claims ? reading.replicas : all.filter(({ up }) => up).length;
-      const updated = claims
-        ? reading.replicas
-        : all.filter(({ revision }) => revision === reading.revision).length;
+      const updated = claims ? reading.replicas : all.filter(({ revision }) => revision === reading.revision).length;
       member.writeStatus({
         observedGeneration: reading.generation,
         replicas: all.length,
@@ -134,7 +132,7 @@ export const contractOperator: Operator = {
           desired: reading.replicas,
           updated,
           ready,
-          leader: "",
+          ...(member.reportedLeader !== undefined && { leader: member.reportedLeader }),
         },
       });
       if (phase === "Working") member.wake();
@@ -218,7 +216,9 @@ function replaceLost(member: LeanMember, { ordinals, replicas }: Reading): void 
 function ownOrdinals(cluster: string, topology: string | undefined): number[] | undefined {
   if (topology === undefined) return undefined;
   const parsed: unknown = JSON.parse(topology);
-  const own = Array.isArray(parsed) ? parsed.filter(isJsonObject).find((entry) => entry.cluster === cluster) : undefined;
+  const own = Array.isArray(parsed)
+    ? parsed.filter(isJsonObject).find((entry) => entry.cluster === cluster)
+    : undefined;
   if (!own || !Array.isArray(own.ordinals) || !Array.isArray(own.states)) return [];
   const { ordinals, states } = own;
   return ordinals.filter((_ordinal, at) => states[at] !== "leaving").filter((ordinal) => typeof ordinal === "number");

@@ -54,7 +54,10 @@ export class LeanStore implements Backend {
     return found;
   }
 
-  put(plural: string, object: Omit<StoredObject, "metadata"> & { metadata: Omit<StoredMeta, "resourceVersion"> }): void {
+  put(
+    plural: string,
+    object: Omit<StoredObject, "metadata"> & { metadata: Omit<StoredMeta, "resourceVersion"> },
+  ): void {
     const key = `${plural}/${object.metadata.name}`;
     const version = ++this.#version;
     const stored = {
@@ -87,7 +90,8 @@ export class LeanStore implements Backend {
     const object = this.get(plural, name);
     if (!object) return status(404, "NotFound", `${plural} "${name}" not found`);
     if (request.method === "GET") return json(200, object);
-    if (request.method !== "DELETE") return status(405, "MethodNotAllowed", "this member is only read and deleted from");
+    if (request.method !== "DELETE")
+      return status(405, "MethodNotAllowed", "this member is only read and deleted from");
     const uid = /"uid":"([^"]+)"/.exec(request.body ?? "")?.[1];
     if (uid !== undefined && uid !== object.metadata.uid) {
       return status(409, "Conflict", `the UID in the precondition (${uid}) does not match (${object.metadata.uid})`);
