@@ -74,7 +74,7 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   await sleep(1_000);
 
   const before = await controller.usage();
-  const writesBefore = hubWrites(fleet);
+  const writesBefore = fleet.totalWrites;
   const total = Math.min(RATE_PER_SECOND * SECONDS, OBJECTS * STEPS_BEFORE_LAST);
   const startedMs = performance.now();
   let latestMs = 0;
@@ -104,7 +104,7 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
     () => openings.size,
     GIVE_UP_MS,
   ).catch(() => {});
-  const writes = hubWrites(fleet) - writesBefore;
+  const writes = fleet.totalWrites - writesBefore;
   const done = finished.filter(({ nextMs }) => nextMs !== undefined);
   return [
     latencies("status to the turn's return on the hub", finished, ({ openedMs, returnedMs }) =>
@@ -139,9 +139,4 @@ function latencies(what: string, openings: readonly Opening[], of: (opening: Ope
 
 function span(fromMs: number, toMs: number | undefined): number | undefined {
   return toMs === undefined ? undefined : toMs - fromMs;
-}
-
-/** What the controller wrote; a Work's status is the fleet's. */
-function hubWrites(fleet: LeanFleet): number {
-  return [...fleet.writes.values()].reduce((sum, count) => sum + count, 0);
 }

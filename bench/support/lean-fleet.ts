@@ -43,8 +43,9 @@ export class LeanFleet {
   gates: "open" | "held" = "open";
   /** Called for every grant. */
   granted: (grant: GrantSeen) => void = () => {};
-  /** Writes of the controller to the hub, by resource. */
+  /** Writes to the hub, by resource; `grants` are those Works that carry a workload anew. */
   readonly writes = new Map<string, number>();
+  grants = 0;
   readonly #front: SecureFront;
   readonly #settled = new Map<string, string>();
   /** The Work that carries each application's workload, by cluster and application. */
@@ -127,6 +128,11 @@ export class LeanFleet {
     return counts;
   }
 
+  /** All writes to the hub, the engine's reports on Works included. */
+  get totalWrites(): number {
+    return [...this.writes.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   /** Open watches of all members: the controller's streams. */
   get memberStreams(): number {
     return [...this.members.values()].reduce((sum, member) => sum + member.openWatches, 0);
@@ -162,6 +168,7 @@ export class LeanFleet {
     if (manifest?.kind !== "StatefulSet") return;
     const cluster = key.namespace.replace("karmada-es-", "");
     const annotations = manifest.metadata.annotations ?? {};
+    this.grants++;
     this.granted({
       app: manifest.metadata.name,
       cluster,

@@ -1,0 +1,146 @@
+/**
+ * What many objects cost the controller: the first deployment, a restart, memory, idle CPU and watch streams; and how all
+ * of it grows. LOCKSTEP_BENCH_OBJECTS and LOCKSTEP_BENCH_CLUSTERS change the largest size.
+ */
+import { performance } from "node:perf_hooks";
+import type { BenchRow } from "./main.ts";
+import { type ControllerProcess, ControllerProcesses } from "./support/controller-process.ts";
+import { LeanFleet } from "./support/lean-fleet.ts";
+import { machineLoad, round, setting, sleep, until } from "./support/measure.ts";
+
+export const title =
+  "many objects: one instance in each of 20 clusters (controller in its own process, HTTPS; members are lean models that are done at once)";
+
+const CLUSTERS = setting("LOCKSTEP_BENCH_CLUSTERS", 20);
+const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
+const SIZES = [10, OBJECTS / 4, OBJECTS / 2, OBJECTS].map(Math.round);
+/** The hub's kinds that are written for a step; a Work's status is written by the engine and counted with it. */
+const IDLE_WINDOW_MS = 5_000;
+/** A controller that uses less than this is at rest. */
+const REST_CPU_PERCENT = 15;
+const REST_WINDOW_MS = 500;
+
+export async function run(): Promise<BenchRow[]> {
+  const fleet = await LeanFleet.start(CLUSTERS);
+  const processes = await ControllerProcesses.prepare(await fleet.context());
+  const rows: BenchRow[] = [];
+  let controller = await processes.start();
+  let deployed = 0;
+  try {
+    for (const objects of SIZES) {
+      const before = await controller.usage();
+      const startedMs = performance.now();
+      const added = objects - deployed;
+      for (; deployed < objects; deployed++) await fleet.deploy(`app-${deployed}`, CLUSTERS, 1);
+      await until(
+        "all are deployed",
+        () => fleet.settledCount === objects,
+        () => fleet.phases(),
+      );
+      const deploySeconds = (performance.now() - startedMs) / 1000;
+      const deployCpuMs = (await controller.usage()).cpuMs - before.cpuMs;
+      await controller.stop();
+      const restarted = await restart(fleet, processes, objects);
+      controller = restarted.controller;
+      rows.push({
+        objects,
+        "x clusters": CLUSTERS,
+        "deploy s": round(deploySeconds),
+        "deploy CPU ms/object": round(deployCpuMs / added),
+        "restart to claimed s": round(restarted.claimedMs / 1000),
+        "restart to settled s": round(restarted.settledMs / 1000),
+        "restart CPU s": round(restarted.cpuMs / 1000),
+        "restart writes/object": round(restarted.writes / objects, 2),
+        "watch streams": fleet.memberStreams,
+        ...(await rest(controller)),
+        "machine load": machineLoad(),
+      });
+      console.error(JSON.stringify(rows.at(-1)));
+    }
+    rows.push(await step(fleet, controller));
+    await controller.stop();
+    return rows;
+  } finally {
+    processes.close();
+    await fleet.stop();
+  }
+}
+
+/** From a new process's start until it leads every object and has nothing left to do. */
+async function restart(fleet: LeanFleet, processes: ControllerProcesses, objects: number) {
+  const claimed = new Set<string>();
+  const stop = fleet.hub.onCommit(({ key }) => {
+    if (key.resource === "apps.karmada.io/crossclusterledgers") claimed.add(key.name);
+  });
+  const writesBefore = fleet.totalWrites;
+  const startedMs = performance.now();
+  const controller = await processes.start();
+  await until(
+    "every ledger is claimed",
+    () => claimed.size === objects,
+    () => claimed.size,
+  );
+  const claimedMs = performance.now() - startedMs;
+  stop();
+  let settledMs = claimedMs;
+  for (let quiet = 0; quiet < 2; ) {
+    const { percent } = await cpuOver(controller, REST_WINDOW_MS);
+    if (percent < REST_CPU_PERCENT) quiet++;
+    else {
+      quiet = 0;
+      settledMs = performance.now() - startedMs;
+    }
+  }
+  const { cpuMs } = await controller.usage();
+  return { controller, claimedMs, settledMs, cpuMs, writes: fleet.totalWrites - writesBefore };
+}
+
+async function rest(controller: ControllerProcess): Promise<BenchRow> {
+  const { percent } = await cpuOver(controller, IDLE_WINDOW_MS);
+  const { rssMb, heapMb } = await controller.usage();
+  return { "idle CPU %": round(percent), "RSS MB": round(rssMb, 0), "heap MB": round(heapMb, 0) };
+}
+
+/** One object's rolling update over all clusters, beside all the others: what a step costs the hub. */
+async function step(fleet: LeanFleet, controller: ControllerProcess): Promise<BenchRow> {
+  const before = new Map(fleet.writes);
+  const grantsBefore = fleet.grants;
+  const cpuBefore = (await controller.usage()).cpuMs;
+  let steps = 0;
+  fleet.granted = ({ isStep }) => {
+    if (isStep) steps++;
+  };
+  const settledBefore = fleet.settledCount;
+  const startedMs = performance.now();
+  await fleet.setImage("app-0", CLUSTERS, 1, "app:2");
+  await until(
+    "it is updating",
+    () => fleet.settledCount < settledBefore,
+    () => steps,
+  );
+  await until(
+    "it is updated",
+    () => steps === CLUSTERS && fleet.settledCount === settledBefore,
+    () => steps,
+  );
+  const perStep = (resource: string) =>
+    round(((fleet.writes.get(resource) ?? 0) - (before.get(resource) ?? 0)) / Math.max(1, steps), 2);
+  const cpuMs = (await controller.usage()).cpuMs - cpuBefore;
+  return {
+    objects: `update of one, ${steps} steps`,
+    "ms/step": round((performance.now() - startedMs) / steps),
+    "CPU ms/step": round(cpuMs / steps),
+    "ledger writes/step": perStep("apps.karmada.io/crossclusterledgers"),
+    "grant writes/step": round((fleet.grants - grantsBefore) / Math.max(1, steps), 2),
+    "status writes/step": perStep("apps.karmada.io/crossclusterstatefulsets"),
+    "Events/step": perStep("events.k8s.io/events"),
+  };
+}
+
+async function cpuOver(controller: ControllerProcess, windowMs: number): Promise<{ percent: number }> {
+  const before = await controller.usage();
+  const startedMs = performance.now();
+  await sleep(windowMs);
+  const after = await controller.usage();
+  return { percent: ((after.cpuMs - before.cpuMs) * 100) / (performance.now() - startedMs) };
+}
