@@ -5,9 +5,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { generateBundled } from "./generate/bundled.ts";
 import { crds, policies } from "./generate/manifests.ts";
+import { reference } from "./generate/reference.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
-const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations];
+const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference];
 const OWNED = ["deploy/crds", "deploy/policies"];
 
 function bundledCustomizations(): GeneratedFile[] {

@@ -1,0 +1,160 @@
+/** The documentation says what is true: commands and flags exist, reasons are complete, links lead somewhere. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { REASONS } from "../plan/index.ts";
+import { createProgram } from "./program.ts";
+import { CONTROLLER_REASONS, GUIDES } from "./reasons.ts";
+import { InstantClock, runAlone, testIo } from "./testing/harness.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const PAGES = [
+  "README.md",
+  ...readdirSync(join(ROOT, "docs"), { recursive: true }).map((name) => `docs/${name}`),
+].filter((path) => path.endsWith(".md") && existsSync(join(ROOT, path)));
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const program = createProgram(testIo(new InstantClock(), undefined)).program;
+
+interface Line {
+  readonly page: string;
+  readonly words: readonly string[];
+  /** A line to be pasted, not words in running text. */
+  readonly whole: boolean;
+}
+
+/** `lockstep ...` in shell blocks and in running text. */
+function commandLines(page: string): Line[] {
+  const lines: Line[] = [];
+  const text = read(page);
+  for (const [, block = ""] of text.matchAll(/```sh\n([\s\S]*?)```/g)) {
+    const shell = block.replaceAll(/<<'?(\w+)'?\n[\s\S]*?\n\1/g, "");
+    for (const line of shell.split("\n")) {
+      const words = wordsOf(line);
+      if (words) lines.push({ page, words, whole: true });
+    }
+  }
+  for (const [, code = ""] of text.replaceAll(/```[\s\S]*?```/g, "").matchAll(/`([^`\n]+)`/g)) {
+    const words = wordsOf(code);
+    if (words) lines.push({ page, words, whole: false });
+  }
+  return lines;
+}
+
+function wordsOf(line: string): string[] | undefined {
+  const [, rest] = /^\s*(?:\.\/bin\/|kubectl )?lockstep(\s.*|)$/.exec(line) ?? [];
+  if (rest === undefined) return undefined;
+  const own = rest.split(/\s[|>#]|&&|;/)[0] ?? "";
+  return own.trim().split(/\s+/).filter(Boolean);
+}
+
+/** What is wrong with the line; undefined when it would be understood. */
+function problemOf({ words, whole }: Line): string | undefined {
+  let command: Command = program;
+  const positionals: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = (words[index] ?? "").replace(/[.,:]$/, "");
+    if (word === "--help" || word === "...") continue;
+    if (word.startsWith("-")) {
+      const [flag] = word.split("=");
+      const options = [...command.options, ...program.options];
+      const option = options.find(({ short, long }) => flag === short || flag === long);
+      if (!option) return `${command.name()} has no flag ${flag}`;
+      if (option.required && !word.includes("=")) index++;
+      continue;
+    }
+    const sub = positionals.length === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+    if (sub) command = sub;
+    else if (command === program) return `there is no command ${word}`;
+    else positionals.push(word);
+  }
+  const required = command.registeredArguments.filter((argument) => argument.required).length;
+  const most = command.registeredArguments.some(({ variadic }) => variadic)
+    ? Infinity
+    : command.registeredArguments.length;
+  if (whole && command !== program && positionals.length < required)
+    return `${command.name()} needs ${required} arguments`;
+  // Values after an option that takes several are counted as arguments here; that is no mistake of the page.
+  const takesSeveral = command.options.some(({ variadic }) => variadic);
+  return positionals.length > most && !takesSeveral ? `${command.name()} takes ${most} arguments` : undefined;
+}
+
+describe("commands in the documentation", () => {
+  const lines = PAGES.flatMap(commandLines);
+
+  test("are found at all", () => {
+    expect(lines.length).toBeGreaterThan(30);
+    expect(problemOf({ page: "", words: ["stats"], whole: true })).toBe("there is no command stats");
+    expect(problemOf({ page: "", words: ["status", "--wach"], whole: true })).toBe("status has no flag --wach");
+    expect(problemOf({ page: "", words: ["why"], whole: true })).toBe("why needs 1 arguments");
+  });
+
+  test.each(PAGES)("of %s exist with their flags", (page) => {
+    const wrong = commandLines(page).flatMap((line) => {
+      const problem = problemOf(line);
+      return problem === undefined ? [] : [`lockstep ${line.words.join(" ")}: ${problem}`];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("the remedies that are pasted from a terminal exist too", () => {
+    const facts = {
+      program: "lockstep",
+      name: "web",
+      namespace: "default",
+      cluster: "member1",
+      kind: "StatefulSet",
+      template: "web",
+      selector: "",
+    };
+    for (const guide of Object.values(GUIDES)) {
+      for (const command of guide.paste(facts)) {
+        const words = wordsOf(command);
+        if (words) expect(problemOf({ page: "", words, whole: true }), command).toBeUndefined();
+      }
+    }
+  });
+
+  test("the quick start's own manifest is planned and rendered as it says", async () => {
+    const manifest = /<<'YAML'\n([\s\S]*?)\nYAML/.exec(read("docs/quickstart.md"))?.[1] ?? "";
+    const files = { "mine.yaml": manifest };
+    const plan = await runAlone(["plan", "-f", "mine.yaml", "--offline"], { files });
+    expect(plan).toMatchObject({ code: 0, err: "" });
+    expect(plan.out).toContain("5 steps");
+    const render = await runAlone(["render", "-f", "mine.yaml", "--offline", "--cluster", "east"], { files });
+    expect(render.out).toContain("# cluster: east");
+  });
+});
+
+describe("the runbook", () => {
+  const text = read("docs/runbook.md");
+  const sections = new Map(
+    text
+      .split(/^### /m)
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf("\n")), section]),
+  );
+
+  test("has every reason, and no other", () => {
+    const known = [...Object.keys(REASONS), ...Object.keys(CONTROLLER_REASONS)].sort();
+    expect([...sections.keys()].sort()).toEqual(known);
+  });
+
+  test.each([...sections])("%s has symptom, condition, cause and recovery", (_, section) => {
+    for (const part of ["Symptom", "Condition", "Cause", "Recovery"]) {
+      expect(section).toMatch(new RegExp(`^- \\*\\*${part}\\*\\*: .+`, "m"));
+    }
+  });
+});
+
+describe("links", () => {
+  test.each(PAGES)("of %s lead somewhere", (page) => {
+    const targets = [
+      ...read(page)
+        .replaceAll(/```[\s\S]*?```/g, "")
+        .matchAll(/\]\(([^)#\s]+)[^)]*\)/g),
+    ].map(([, to = ""]) => to);
+    const broken = targets.filter((to) => !/^https?:/.test(to) && !existsSync(join(ROOT, dirname(page), to)));
+    expect(broken).toEqual([]);
+  });
+});
