@@ -398,6 +398,7 @@ export class StatefulsetController {
     const known = this.#sessions.get(key);
     if (known) return { kind: "led" as const, session: known };
     const found = await this.#ledgerStore.claim(nameOfKey(key), async () => {
+      await this.#mustStillExist(key);
       const grants = grantsFound(await this.#options.engine.readDispatched(app), app);
       return grants.length > 0 ? rebuildLedger(grants) : emptyLedger();
     });
@@ -406,6 +407,15 @@ export class StatefulsetController {
     const session = { stored: found.stored, stamped: false, tidied: new Map<string, string>() };
     this.#sessions.set(key, session);
     return { kind: "led" as const, session };
+  }
+
+  /** A leader that was asleep may not know yet that the object is gone; a ledger made now would stay for ever. */
+  async #mustStillExist(key: string): Promise<void> {
+    const known = this.#statefulsets.cache.getByKey(key);
+    const now = await this.#options.hub.find(STATEFULSETS, nameOfKey(key));
+    if (!now || now.metadata.uid !== known?.metadata.uid) {
+      throw new Error(`${key} was deleted meanwhile; no ledger is made for it`);
+    }
   }
 
   #template(key: string, statefulset: ParsedCrossClusterStatefulset): TemplateFound {

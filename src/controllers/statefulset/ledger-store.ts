@@ -1,5 +1,5 @@
 import { SupersededError } from "../../engine/index.ts";
-import { type Cache, ConflictError, type KubeClient, type KubeObject, type ObjectName } from "../../kube/index.ts";
+import { type Cache, ConflictError, type KubeClient, type KubeObject, NotFoundError, type ObjectName } from "../../kube/index.ts";
 import { LEDGER_VERSION, type Ledger, LedgerUnreadable, parseLedger } from "../../plan/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { LEDGERS, OWN } from "./resources.ts";
@@ -66,7 +66,11 @@ export class LedgerStore {
 
   async remove(stored: StoredLedger): Promise<void> {
     const { uid } = stored.object.metadata;
-    await this.#client.delete(LEDGERS, stored.object.metadata, uid === undefined ? {} : { preconditions: { uid } });
+    try {
+      await this.#client.delete(LEDGERS, stored.object.metadata, uid === undefined ? {} : { preconditions: { uid } });
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
     this.#cache.deleted(stored.object);
   }
 
