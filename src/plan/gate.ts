@@ -38,6 +38,22 @@ export function gateOf(
   }
 }
 
+/**
+ * [T2] In a teardown nothing is asked of what stays, for it goes too: the grant has arrived and been read, and no more
+ * instances are left than it says. A revision that never becomes ready must not keep its owner from removing it.
+ */
+export function isShrunk(intent: Intent, grant: Grant, present: PresentObservation): boolean {
+  const { live, counts, report, generation, observedGeneration } = present;
+  if (live.epoch !== grant.epoch || (observedGeneration !== undefined && observedGeneration !== generation))
+    return false;
+  if (intent.workload.protocol === "contract") {
+    // A report counts what is ready, not what there is; the last step, to none, must be reported Done like any other.
+    if (report?.epoch !== grant.epoch || report.desired !== grant.replicas) return false;
+    if (counts.replicas === undefined) return grant.replicas > 0 && report.ready <= grant.replicas;
+  }
+  return counts.replicas !== undefined && counts.replicas <= grant.replicas && (counts.terminating ?? 0) === 0;
+}
+
 /** [G2] The live object carries this grant's epoch: annotations and spec travelled in one write. */
 function delivery(grant: Grant, { live }: PresentObservation, object: string): Gate {
   if (live.epoch === grant.epoch) return OPEN;

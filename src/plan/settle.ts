@@ -1,5 +1,5 @@
 import type { Draft } from "./draft.ts";
-import { driftOf, gateOf, turnIsBack } from "./gate.ts";
+import { driftOf, gateOf, isShrunk, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
 import type { ClusterEntry, ClusterName, Grant, PresentObservation } from "./types.ts";
@@ -131,7 +131,8 @@ function settleGate(draft: Draft, cluster: ClusterName, present: PresentObservat
   if (!grant) return;
   const gate = gateOf(intent, entry, grant, present, nowMs);
   noteProgress(draft, cluster, grant, present);
-  if (!gate.open) {
+  const shrunk = intent.deletion?.policy === "Teardown" && isShrunk(intent, grant, present);
+  if (!gate.open && !shrunk) {
     draft.patch(cluster, { openSinceMs: null });
     draft.wait(gate.code, cluster, gate.message, gate.remedy, gate.evidence);
     draft.wakeAt(gate.opensAtMs);
