@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
 import { propagation, statefulSet } from "../engine/testing/contract.ts";
 import type { KubeObject } from "../kube/index.ts";
+import { seededRandom } from "../runtime/index.ts";
 import { CROSS_CLUSTER_STATEFULSETS, PodRecorder, World } from "./testing/world.ts";
 
 function crossCluster(name: string, spec: object = {}): KubeObject {
@@ -130,6 +131,41 @@ describe("a member that is cut off", () => {
     world.fleet.restart("member2");
     await world.until("all run the new image", () => Object.values(pods.images()).every((image) => image === "web:2"));
     await world.until("it is settled", () => world.isSettled("web", 5));
+    await world.stop();
+  });
+});
+
+describe("whatever breaks on the way", () => {
+  it.each([11, 12, 13, 14])("an update ends, and never took a second instance down (seed %i)", async (seed) => {
+    const dice = seededRandom(seed);
+    const pick = (below: number) => Math.floor(dice.next() * below);
+    const world = new World(seed, { schemas });
+    const pods = new PodRecorder(world.fleet);
+    const { fleet, clock } = world;
+    await world.start();
+    await deploy(world);
+    pods.expect(5);
+    await world.apply(statefulSet("web", 5, "web:2"));
+    for (let fault = 0; fault < 5; fault++) {
+      await clock.advance(pick(6_000));
+      const member = fleet.memberNames[pick(3)] ?? "";
+      const faults: (() => void)[] = [
+        () => fleet.cut(member),
+        () => fleet.kill(member),
+        () => fleet.dropWatches(member),
+        () => fleet.disturb(member, { slowMs: 300, failRate: 0.3 }),
+        () => world.fleet.hub.dropWatches(),
+      ];
+      faults[pick(faults.length)]?.();
+      await clock.advance(pick(10_000));
+      for (const name of fleet.memberNames) {
+        fleet.restart(name);
+        fleet.mend(name);
+      }
+    }
+    await world.until("all run the new image", () => Object.values(pods.images()).every((image) => image === "web:2"));
+    await world.until("it is settled", () => world.isSettled("web", 5));
+    expect(pods.worst).toBe(1);
     await world.stop();
   });
 });

@@ -30,6 +30,8 @@ export interface EmbeddedFleetOptions {
   readonly runtime?: (member: string) => PodRuntime;
   /** Share one between fleets of a process: compiling the schemas is most of what a fleet's start costs. */
   readonly schemas?: SchemaCache;
+  /** Customizations that the agents know from the start; Lockstep's own unless told otherwise, which take time to compile. */
+  readonly bundled?: readonly JsonObject[];
   /** State to begin with, from snapshot(). */
   readonly storage?: FleetSnapshot | undefined;
   /** False: plain writes leave no managedFields, which is cheaper. */
@@ -114,6 +116,7 @@ export class EmbeddedFleet {
       transports: () => {
         throw new Error("the embedded fleet asks no webhooks");
       },
+      ...(options.bundled && { bundled: options.bundled }),
     });
     const api = this.#hubApi;
     const common = {

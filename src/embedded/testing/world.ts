@@ -28,7 +28,13 @@ export class World {
     this.#random = seededRandom(seed);
     this.clock = new VirtualClock({ random: this.#random });
     this.#log = options.log ?? silentLog;
-    this.fleet = new EmbeddedFleet({ clock: this.clock, random: this.#random, trackUpdates: false, ...options });
+    this.fleet = new EmbeddedFleet({
+      clock: this.clock,
+      random: this.#random,
+      trackUpdates: false,
+      bundled: [],
+      ...options,
+    });
     this.hub = this.fleet.client();
   }
 
