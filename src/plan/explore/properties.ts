@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "../ledger.ts";
 import { REASONS } from "../reasons.ts";
 import { topologyView } from "../topology.ts";
-import type { ClusterEntry, ClusterName, Grant, Ledger } from "../types.ts";
+import type { ClusterEntry, ClusterName, Grant, Ledger, RollingUpdate } from "../types.ts";
 import type { Deed } from "./member.ts";
 import type { Planned, Planner } from "./moves.ts";
 import { isReachable, memberOf, type State } from "./state.ts";
@@ -533,9 +533,7 @@ export const partitionIsGlobal: PlanProperty = {
     if (update.type !== "RollingUpdate" || update.partition === 0 || result.ledger.rollout?.kind !== "update")
       return "quiet";
     const { to } = result.ledger.rollout;
-    const ranks = Object.values(result.ledger.clusters)
-      .flatMap(({ instances, removedByLoss }) => (removedByLoss ? [] : instances.map(({ ordinal }) => ordinal)))
-      .sort((a, b) => a - b);
+    const ranks = ordinalsOf(result.ledger);
     const firstReleased = ranks[update.partition] ?? Number.POSITIVE_INFINITY;
     let verdict: Verdict = "quiet";
     for (const { grant, was, entry } of changedGrants(planned)) {
@@ -574,22 +572,10 @@ export const leaderGoesLast: PlanProperty = {
     const shown = shownOf(planned, leader);
     const seen = observations.clusters[leader];
     if (shown.down > 0 || (seen?.kind === "present" && seen.health !== "healthy")) return "quiet";
-    const wave = (cluster: ClusterName) => {
-      const found = update.waves.findIndex(({ clusters }) => clusters.includes(cluster));
-      return found < 0 ? update.waves.length : found;
-    };
-    const scheduled = before.intent.schedule.kind === "known" ? before.intent.schedule.clusters : [];
-    const late = Object.entries(result.ledger.clusters).find(
-      ([cluster, { grant, done, lostAtMs }]) =>
-        cluster !== leader &&
-        grant &&
-        lostAtMs === null &&
-        grant.replicas > 0 &&
-        wave(cluster) <= rollout.wave &&
-        scheduled.some((each) => each.cluster === cluster && each.replicas > 0) &&
-        !(grant.revision === rollout.to && done),
+    const late = Object.keys(result.ledger.clusters).find(
+      (cluster) => cluster !== leader && waveOf(update, cluster) <= rollout.wave && isLate(planned, update, cluster),
     );
-    return late ? broken(`${leader} leads and starts before ${late[0]} is complete`) : "danger";
+    return late ? broken(`${leader} leads and starts before ${late} is complete`) : "danger";
   },
 };
 
@@ -603,30 +589,65 @@ function begins(planned: Planned): ClusterName[] {
   });
 }
 
+function waveOf(update: RollingUpdate, cluster: ClusterName): number {
+  const found = update.waves.findIndex(({ clusters }) => clusters.includes(cluster));
+  return found < 0 ? update.waves.length : found;
+}
+
+/**
+ * Takes part in the rollout (not lost, not drained, not kept by the partition), and really has not finished its update: one of
+ * its instances that are to be updated runs another revision, or is still down by its own work.
+ */
+function isLate({ before, result }: Planned, update: RollingUpdate, cluster: ClusterName): boolean {
+  const { rollout, clusters } = result.ledger;
+  const entry = clusters[cluster];
+  const { schedule, workload } = before.intent;
+  if (!rollout || !entry?.grant || entry.lostAtMs !== null || entry.removedByLoss) return false;
+  if (schedule.kind === "known" && !schedule.clusters.some((each) => each.cluster === cluster && each.replicas > 0))
+    return false;
+  const firstReleased = ordinalsOf(result.ledger)[update.partition] ?? Number.POSITIVE_INFINITY;
+  const lowest = entry.instances[0]?.ordinal ?? 0;
+  if (!workload.hasPartition && lowest < firstReleased && update.partition > 0) return false;
+  const { pods, ownDown } = memberOf(before, cluster);
+  const held = new Set(entry.instances.map(({ ordinal }) => ordinal));
+  const stale = pods.some(
+    ({ ordinal, revision }) => held.has(ordinal) && ordinal >= firstReleased && revision !== rollout.to,
+  );
+  return stale || Object.values(ownDown).includes("update");
+}
+
+function ordinalsOf(ledger: Ledger): number[] {
+  return Object.values(ledger.clusters)
+    .flatMap(({ instances, removedByLoss }) => (removedByLoss ? [] : instances.map(({ ordinal }) => ordinal)))
+    .sort((a, b) => a - b);
+}
+
 export const wavesGoInOrder: PlanProperty = {
   on: "plan",
   rule: "W3",
-  name: "a cluster is updated only when every wave before its own is complete and approved",
+  name: "a wave opens only when the one before is complete and approved, and its clusters begin only then",
   check: (planned) => {
     const { before, result } = planned;
     const { update, requests } = before.intent;
     const { rollout } = result.ledger;
-    if (update.type !== "RollingUpdate" || update.waves.length === 0 || !rollout) return "quiet";
-    let verdict: Verdict = "quiet";
-    for (const cluster of begins(planned)) {
-      const found = update.waves.findIndex(({ clusters }) => clusters.includes(cluster));
-      for (const [wave, { clusters, approval }] of update.waves.slice(0, found < 0 ? undefined : found).entries()) {
-        verdict = "danger";
-        const late = clusters.find((each) => {
-          const entry = result.ledger.clusters[each];
-          return entry?.grant && entry.lostAtMs === null && !(entry.grant.revision === rollout.to && entry.done);
-        });
-        if (late) return broken(`${cluster} begins before ${late} of wave ${wave + 1} is complete`);
-        const approved = requests.approvals.some((each) => each.wave === wave && each.revision === rollout.to);
-        if (approval === "Manual" && !approved) return broken(`${cluster} begins and nobody approved wave ${wave + 1}`);
-      }
+    if (update.type !== "RollingUpdate" || update.waves.length === 0 || rollout?.kind !== "update") return "quiet";
+    const early = begins(planned).find((cluster) => waveOf(update, cluster) > rollout.wave);
+    if (early)
+      return broken(`${early} begins in wave ${waveOf(update, early) + 1}, and wave ${rollout.wave + 1} is open`);
+    // A straggler of a rollout that has ended knows no waves.
+    if (rollout.to === rollout.from) return "quiet";
+    const was = before.ledger.rollout?.to === rollout.to ? before.ledger.rollout.wave : 0;
+    const participants = Object.keys(result.ledger.clusters);
+    for (let wave = was; wave < Math.min(rollout.wave, update.waves.length); wave++) {
+      // What this plan itself has just begun in the wave that it opened is late for nobody.
+      const late = participants.find((cluster) => waveOf(update, cluster) <= wave && isLate(planned, update, cluster));
+      if (late) return broken(`wave ${wave + 1} is passed, and ${late} is not complete`);
+      const approved = requests.approvals.some((each) => each.wave === wave && each.revision === rollout.to);
+      const later = participants.some((cluster) => waveOf(update, cluster) > wave && isLate(planned, update, cluster));
+      if (later && update.waves[wave]?.approval === "Manual" && !approved)
+        return broken(`nobody approved wave ${wave + 1}`);
     }
-    return verdict;
+    return rollout.wave > was ? "danger" : "quiet";
   },
 };
 

@@ -172,6 +172,21 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: { accident: 2 },
     edits: [template("B")],
   }),
+  scenario("StatefulSets 2+1, OnDelete, a pod evicted", {
+    protocol: "statefulset",
+    sizes: { a: 2, b: 1 },
+    spec: { update: { type: "OnDelete" } },
+    accident: "evict",
+    faults: { accident: 2 },
+    edits: [template("B"), scaleTo({ a: 1, b: 2 })],
+  }),
+  scenario("contract 2+1+1, the ledger lost in an update", {
+    sizes: { a: 2, b: 1, c: 1 },
+    leader: "c",
+    update: { maxUnavailable: 2, leaderTransfer: { timeoutSeconds: 30 } },
+    faults: { rebuild: 2, accident: 1 },
+    edits: [template("B"), scaleTo({ a: 2, b: 2, c: 0 })],
+  }),
   scenario("first deployment in order, a cluster cut off", {
     start: "empty",
     sizes: { a: 2, b: 1, c: 1 },
