@@ -5,7 +5,7 @@ import { applyOverrides } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { equal, isDeleting, keyOf, objectAt, splitKey, textAt, textsAt } from "../values.ts";
 import { type HubControllerOptions, targetsOf } from "./detector.ts";
-import { executionNamespace, KARMADA, RESOURCES } from "./kinds.ts";
+import { bindingResource, executionNamespace, KARMADA, RESOURCES } from "./kinds.ts";
 import type { Target } from "./schedule.ts";
 
 const HASH_LETTERS = 10;
@@ -22,10 +22,12 @@ export class BindingController {
     const { api, clock, random, log } = options;
     this.#options = options;
     this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
-    api.on(RESOURCES.bindings, ({ type, key, object }) => {
-      if (type === "DELETED") this.#queue.add(GONE + (object.metadata.labels?.[KARMADA.bindingId] ?? ""));
-      else this.#add(keyOf(key.namespace, key.name));
-    });
+    for (const resource of [RESOURCES.bindings, RESOURCES.clusterBindings]) {
+      api.on(resource, ({ type, key, object }) => {
+        if (type === "DELETED") this.#queue.add(GONE + (object.metadata.labels?.[KARMADA.bindingId] ?? ""));
+        else this.#add(keyOf(key.namespace, key.name));
+      });
+    }
     for (const resource of [RESOURCES.overrides, RESOURCES.clusterOverrides]) api.on(resource, () => this.#addAll());
     api.on(RESOURCES.works, ({ type, object }) => {
       const annotations = object.metadata.annotations ?? {};
@@ -48,7 +50,8 @@ export class BindingController {
   }
 
   #addAll(): void {
-    for (const { metadata } of this.#options.api.list(RESOURCES.bindings)) {
+    const { api } = this.#options;
+    for (const { metadata } of [...api.list(RESOURCES.bindings), ...api.list(RESOURCES.clusterBindings)]) {
       this.#add(keyOf(metadata.namespace ?? "", metadata.name));
     }
   }
@@ -60,7 +63,7 @@ export class BindingController {
       return undefined;
     }
     const { namespace, name } = splitKey(key);
-    const binding = api.get(RESOURCES.bindings, namespace, name);
+    const binding = api.get(bindingResource(namespace), namespace, name);
     if (!binding || isDeleting(binding)) return undefined;
     const targets = targetsOf(binding);
     const id = binding.metadata.labels?.[KARMADA.bindingId] ?? "";

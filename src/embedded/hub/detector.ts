@@ -5,7 +5,7 @@ import { labelSelectorMatches } from "../../render/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
 import { type LocalApi, RefusedError } from "../local-api.ts";
 import { equal, isDeleting, numberAt, objectAt, objectsAt, textAt, withCondition } from "../values.ts";
-import { KARMADA, RESOURCES } from "./kinds.ts";
+import { bindingResource, KARMADA, RESOURCES } from "./kinds.ts";
 import { type Schedule, schedule, type Target } from "./schedule.ts";
 
 export interface HubControllerOptions {
@@ -43,8 +43,12 @@ export class Detector {
     this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
     for (const resource of [RESOURCES.policies, RESOURCES.clusterPolicies])
       api.on(resource, () => this.#policiesChanged());
+    // A policy may name a kind that comes later.
+    api.on(RESOURCES.definitions, () => this.#queue.add(KINDS_CHANGED));
     api.on(RESOURCES.clusters, (commit) => this.#clusterChanged(commit));
-    api.on(RESOURCES.bindings, ({ object }) => this.#add(refOf(objectAt(object, "spec", "resource"))));
+    for (const resource of [RESOURCES.bindings, RESOURCES.clusterBindings]) {
+      api.on(resource, ({ object }) => this.#add(refOf(objectAt(object, "spec", "resource"))));
+    }
     api.onAny((commit) => {
       if (this.#selected.has(commit.key.resource) && isTemplateChange(commit)) this.#add(refOfObject(commit.object));
     });
@@ -90,10 +94,14 @@ export class Detector {
 
   async #sync(key: string): Promise<undefined> {
     const { api } = this.#options;
+    if (key === KINDS_CHANGED) {
+      this.#policiesChanged();
+      return undefined;
+    }
     const ref = parseRef(key);
     const template = api.find(ref.apiVersion, ref.kind, ref.namespace, ref.name);
     const name = `${ref.name}-${ref.kind}`.toLowerCase();
-    const found = api.get(RESOURCES.bindings, ref.namespace, name);
+    const found = api.get(bindingResource(ref.namespace), ref.namespace, name);
     if (!template || isDeleting(template)) return undefined; // the binding belongs to it, and goes with it
     const policy = this.#policyFor(template, found);
     // A binding whose policy has gone stays as it is: Karmada stops following, it does not take back.
@@ -156,10 +164,10 @@ export class Detector {
     const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "", controller: true };
     await api.create({
       apiVersion: "work.karmada.io/v1alpha2",
-      kind: "ResourceBinding",
+      kind: metadata.namespace === undefined ? "ClusterResourceBinding" : "ResourceBinding",
       metadata: {
         name,
-        namespace: metadata.namespace ?? "",
+        ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
         labels: { [KARMADA.bindingId]: random.uuid() },
         annotations: policyMarks(policy),
         ownerReferences: [owner],
@@ -170,7 +178,7 @@ export class Detector {
 
   async #schedule(namespace: string, name: string): Promise<void> {
     const { api, clock, roomReplicas } = this.#options;
-    const binding = api.get(RESOURCES.bindings, namespace, name);
+    const binding = api.get(bindingResource(namespace), namespace, name);
     if (!binding) return;
     const previous = targetsOf(binding);
     const result = schedule({
@@ -185,7 +193,7 @@ export class Detector {
       const spec = { ...objectAt(binding, "spec"), clusters: asJson(result.targets) };
       await api.update({ ...binding, spec });
     }
-    const written = api.get(RESOURCES.bindings, namespace, name);
+    const written = api.get(bindingResource(namespace), namespace, name);
     if (!written) return;
     const conditions = withCondition(objectsAt(written, "status", "conditions"), conditionFor(result), clock.now());
     const status = {
@@ -201,6 +209,9 @@ export class Detector {
     }
   }
 }
+
+/** A key of the queue that no template has. */
+const KINDS_CHANGED = ":kinds";
 
 export function targetsOf(binding: KubeObject): Target[] {
   return objectsAt(binding, "spec", "clusters").map((target) => ({

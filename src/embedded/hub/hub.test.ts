@@ -74,6 +74,48 @@ describe("Karmada's own part of the hub", () => {
     expect(objectAt(binding, "status").schedulerObservedGeneration).toBe(binding?.metadata.generation);
   });
 
+  it("carries a CRD to the members by a cluster-wide policy, and then objects of its kind", async () => {
+    const crd = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "shops.example.com" },
+      spec: {
+        group: "example.com",
+        scope: "Namespaced",
+        names: { kind: "Shop", plural: "shops", singular: "shop" },
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+          },
+        ],
+      },
+    };
+    const shop = { apiVersion: "example.com/v1", kind: "Shop", metadata: WEB, spec: { size: 3 } };
+    const policy = (kind: string, selector: object, metadata: { name: string; namespace?: string }) => ({
+      apiVersion: "policy.karmada.io/v1alpha1",
+      kind,
+      metadata,
+      spec: { resourceSelectors: [selector], placement: {} },
+    });
+    const send = async (object: { apiVersion: string; kind: string; metadata: { name: string } }) => {
+      const found = await ask(hub.discovery.resource(object.apiVersion, object.kind));
+      await ask(hub.create(resource(found), object as KubeObject));
+    };
+    await send(policy("PropagationPolicy", { apiVersion: "example.com/v1", kind: "Shop", name: "web" }, WEB));
+    await send(crd);
+    await later(1);
+    await send(shop);
+    await later(5);
+    await send(policy("ClusterPropagationPolicy", { apiVersion: crd.apiVersion, kind: crd.kind }, { name: "crds" }));
+    await later(10);
+    for (const name of fleet.memberNames) {
+      expect(fleet.member(name).api.get("example.com/shops", "default", "web")).toMatchObject({ spec: { size: 3 } });
+    }
+  });
+
   it("takes everything back when an unheld template is deleted", async () => {
     await ask(hub.apply(POLICIES, propagation("web"), WRITE));
     await ask(hub.apply(STATEFULSETS, statefulSet("web", 5, "web:1"), WRITE));

@@ -6,12 +6,14 @@ export const RESOURCES = {
   clusters: "cluster.karmada.io/clusters",
   works: "work.karmada.io/works",
   bindings: "work.karmada.io/resourcebindings",
+  clusterBindings: "work.karmada.io/clusterresourcebindings",
   policies: "policy.karmada.io/propagationpolicies",
   clusterPolicies: "policy.karmada.io/clusterpropagationpolicies",
   overrides: "policy.karmada.io/overridepolicies",
   clusterOverrides: "policy.karmada.io/clusteroverridepolicies",
   customizations: "config.karmada.io/resourceinterpretercustomizations",
   namespaces: "/namespaces",
+  definitions: "apiextensions.k8s.io/customresourcedefinitions",
 } as const;
 
 /** Karmada's marks on the objects it makes. */
@@ -33,6 +35,11 @@ export const KARMADA = {
 } as const;
 
 export const SYSTEM_NAMESPACE = "karmada-system";
+
+/** Where the binding of a template is: beside it, or cluster-scoped as it is. */
+export function bindingResource(namespace: string): string {
+  return namespace === "" ? RESOURCES.clusterBindings : RESOURCES.bindings;
+}
 
 export function executionNamespace(cluster: string): string {
   return `karmada-es-${cluster}`;
@@ -79,6 +86,16 @@ const KINDS: readonly Kind[] = [
     kind: "ResourceBinding",
     plural: "resourcebindings",
     shortNames: ["rb"],
+    status: true,
+    columns: { Scheduled: ".status.conditions[?(@.type=='Scheduled')].status" },
+  },
+  {
+    group: "work.karmada.io",
+    version: "v1alpha2",
+    kind: "ClusterResourceBinding",
+    plural: "clusterresourcebindings",
+    shortNames: ["crb"],
+    clusterScoped: true,
     status: true,
     columns: { Scheduled: ".status.conditions[?(@.type=='Scheduled')].status" },
   },

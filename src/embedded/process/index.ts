@@ -2,4 +2,4 @@
  * A pod as a real child process on this machine: for examples with real programs. An edge: it starts processes and
  * writes files below its own folder, and decides nothing about objects.
  */
-export { ProcessRuntime, type ProcessRuntimeOptions } from "./runtime.ts";
+export { ProcessRuntime } from "./runtime.ts";
