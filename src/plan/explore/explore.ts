@@ -16,7 +16,8 @@ import {
   planNow,
   type Step,
 } from "./moves.ts";
-import { COSTLY_PROPERTIES, PROPERTIES, type Property } from "./properties.ts";
+import type { Property } from "./properties/property.ts";
+import { COSTLY_PROPERTIES, PROPERTIES } from "./properties.ts";
 import { askedFor } from "./rest.ts";
 import type { Scenario } from "./scenario.ts";
 import { clustersOf, memberOf, NO_FAULTS, type State, withMember } from "./state.ts";

@@ -1,30 +1,18 @@
 import { LIVENESS, PURITY } from "../explore/explore.ts";
 import type { Planner } from "../explore/moves.ts";
+import { accidentsShrinkTheRoom, budgetHolds, lostVotersCount, majorityHolds } from "../explore/properties/down.ts";
+import { nothingDeletedUnseen, releaseMovesNothing, teardownInReverse } from "../explore/properties/ends.ts";
+import { epochsRise, gateIsHeld, gateNeedsTheWork, turnsAreAcknowledged } from "../explore/properties/gates.ts";
 import {
-  accidentsShrinkTheRoom,
-  budgetHolds,
-  epochsRise,
-  everyWaitIsExplained,
-  gateIsHeld,
-  gateNeedsTheWork,
   identityIsKept,
-  leaderGoesLast,
-  lostVotersCount,
-  majorityHolds,
   membershipGoesAlone,
-  nothingDeletedUnseen,
   oneMembershipChange,
   onlyWhatWasGranted,
-  type Property,
-  partitionIsGlobal,
-  pauseHolds,
-  planningAgainChangesNothing,
-  releaseMovesNothing,
-  teardownInReverse,
   topologyIsVersioned,
-  turnsAreAcknowledged,
-  wavesGoInOrder,
-} from "../explore/properties.ts";
+} from "../explore/properties/identity.ts";
+import { leaderGoesLast, partitionIsGlobal, pauseHolds, wavesGoInOrder } from "../explore/properties/order.ts";
+import type { Property } from "../explore/properties/property.ts";
+import { everyWaitIsExplained, planningAgainChangesNothing } from "../explore/properties/purity.ts";
 import { plan } from "../plan.ts";
 import { Tally } from "../quorum.ts";
 import type {
