@@ -40,6 +40,7 @@ export interface Hub {
 /** A person waits: a server that is down is said to be so within seconds. */
 const ATTEMPTS = 3;
 const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+const SLOW_MS = 1_000;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/;
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -50,13 +51,35 @@ export async function withHub<T>(io: Io, options: GlobalOptions, use: (hub: Hub)
   const { kubeconfig, context } = options;
   const connection = await io.connect({ kubeconfig, context });
   try {
-    const { transport, server, context: name } = connection;
+    const { server, context: name } = connection;
+    const transport = io.stderr.isTerminal ? impatient(connection.transport, io, clock, server) : connection.transport;
     const client = new KubeClient({ transport, clock, random, log: silentLog, userAgent: "lockstep" });
     const namespace = options.namespace ?? connection.namespace;
     return await use({ client, transport, clock, random, server, context: name, namespace, request });
   } finally {
     await connection.close();
   }
+}
+
+/** Says once that an answer takes longer than a second, so that nobody wonders whether anything happens. */
+function impatient(transport: Transport, io: Io, clock: Clock, server: string): Transport {
+  let said = false;
+  const say = () => {
+    if (!said) io.stderr.write(`waiting for ${server} ...\n`);
+    said = true;
+  };
+  return {
+    async request(request) {
+      const answered = new AbortController();
+      clock.sleep(SLOW_MS, answered.signal).then(say, () => {});
+      try {
+        return await transport.request(request);
+      } finally {
+        answered.abort();
+      }
+    },
+    stream: (request) => transport.stream(request),
+  };
 }
 
 function timeoutOf(text: string | undefined): number {

@@ -29,7 +29,7 @@ export interface Output {
 }
 
 const STANDARD_INPUT = 0;
-/** For outputs that are no terminal. */
+/** For outputs that are no terminal, and terminals that do not know their size. */
 const DEFAULT_COLUMNS = 120;
 const DEFAULT_ROWS = 50;
 
@@ -76,10 +76,10 @@ function outputTo(stream: NodeJS.WriteStream): Output {
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
-      return stream.columns ?? DEFAULT_COLUMNS;
+      return stream.columns || DEFAULT_COLUMNS;
     },
     get rows() {
-      return stream.rows ?? DEFAULT_ROWS;
+      return stream.rows || DEFAULT_ROWS;
     },
     write: (text) => void stream.write(text),
   };

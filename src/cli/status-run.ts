@@ -109,7 +109,7 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
     if (text === shown) return;
     shown = text;
     if (screen) io.stdout.write(`${HOME_AND_CLEAR_DOWN}${fitting(text, io)}\n`);
-    else print(io, json ? text : `${text}\n`);
+    else print(io, json ? text : `${text}\n\n`);
   };
   const changed = () => {
     due = true;

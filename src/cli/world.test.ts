@@ -153,7 +153,7 @@ describe("an update", () => {
       /^2 {2}web-\w+ {2}.* ago {2}current\n {3}spec\.template\.spec\.containers\[0\]\.image: nginx:1\.27 -> nginx:1.28\n1 {2}web-/,
     );
     expect((await cli.run(["history", "web", "--revision", "2"])).out).toMatch(
-      /difference to 1 .*\n[^]*- +image: nginx:1\.27/,
+      /difference to 1 .*\n[\s\S]*- +image: nginx:1\.27/,
     );
     expect((await cli.run(["history", "web", "--revision", "9"])).err).toContain(
       "has no revision '9'; there are: 2, 1",
@@ -193,6 +193,41 @@ describe("an update", () => {
     expect((await cli.run(["scale", "web", "--cluster", "member3=0"], { answer: "no" })).err).toBe(
       "error: nothing was changed\n",
     );
+  });
+});
+
+describe("status -w", () => {
+  const cli = new CliWorld(5);
+  beforeAll(() => cli.deploy());
+  const watching = (ms: number) => {
+    const stop = new AbortController();
+    void cli.world.clock.sleep(ms).then(() => stop.abort(new Error("Ctrl-C")));
+    return stop.signal;
+  };
+
+  test("prints every change when piped, until it is interrupted", async () => {
+    await cli.run(["restart", "web"]);
+    const { code, out, err } = await cli.run(["status", "web", "-w"], { interrupted: watching(30_000) });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const pictures = out.split("\n\n").filter((part) => part.startsWith("default/web"));
+    expect(pictures.length).toBeGreaterThan(5);
+    expect(out).not.toContain("\u001b");
+    expect(pictures.at(-1)).toContain("Settled");
+  });
+
+  test("redraws in place on a terminal, and leaves the last picture", async () => {
+    const { out } = await cli.run(["status", "web", "-w"], { terminal: true, interrupted: watching(3_000) });
+    expect(out.startsWith("\u001b[?1049h\u001b[H\u001b[J")).toBe(true);
+    expect(out.split("\u001b[?1049l")[1]).toContain("member3");
+  });
+
+  test("-o json prints one object per line", async () => {
+    const { out } = await cli.run(["status", "web", "-w", "-o", "json"], { interrupted: watching(500) });
+    expect(JSON.parse(out.split("\n")[0] ?? "")).toMatchObject({ kind: "CrossClusterStatefulset" });
+  });
+
+  test("needs a name", async () => {
+    expect((await cli.run(["status", "-w"])).err).toContain("--watch needs a name");
   });
 });
 
