@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
-import { propagation, statefulSet } from "../engine/testing/contract.ts";
+import { propagation, statefulSet, WORKS } from "../engine/testing/contract.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { seededRandom } from "../runtime/index.ts";
 import { CROSS_CLUSTER_STATEFULSETS, PodRecorder, World } from "./testing/world.ts";
@@ -74,6 +74,15 @@ describe("a StatefulSet over three embedded clusters", () => {
     await world.apply(statefulSet("web", 5, "web:3"));
     await world.until("five are left", () => world.isSettled("web", 5) && Object.keys(pods.images()).length === 5);
     expect(Object.keys(pods.images())).toEqual(PLACES);
+  });
+
+  it("leaves a cluster that the schedule no longer names, and leaves nothing behind on the hub", async () => {
+    await world.apply(statefulSet("web", 3, "web:3"));
+    await world.until("three are left", () => world.isSettled("web", 3) && Object.keys(pods.images()).length === 3);
+    await world.clock.advance(10_000);
+    expect(Object.keys(pods.images())).toEqual(["member1/web-0", "member1/web-1", "member2/web-100"]);
+    const works = await world.ask(world.hub.listAll(WORKS));
+    expect(works.items.filter(({ metadata }) => metadata.namespace === "karmada-es-member3")).toEqual([]);
   });
 
   it("is released on deletion, and nothing moves", async () => {
