@@ -30,8 +30,11 @@ export interface Engine {
   /** The user's own override policies, raw, without the holds. */
   overridePolicies(): readonly KubeObject[];
 
-  /** Keeps the engine from rendering the template by itself. Resolves to what the hold is worth right now. */
-  hold(app: EngineApp): Promise<HoldState>;
+  /**
+   * Keeps the engine from rendering the template by itself. Resolves to what the hold is worth right now. `beforeWriting`
+   * is awaited whenever the hold has to be written, and may throw to prevent it.
+   */
+  hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState>;
   /**
    * Ends the hold, when the application has been released or torn down. `kept`: the template is still there, and without
    * the hold the engine would render it at once; the hold is left behind, free for anybody to delete.

@@ -74,6 +74,7 @@ interface Session {
   stamped: boolean;
   /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
   readonly tidied: Map<string, string>;
+  readonly dispatchedRefs: ActContext["dispatchedRefs"];
 }
 
 /** Far more than work at a time: whoever waits for a slow member must not keep the others waiting. */
@@ -234,7 +235,7 @@ export class StatefulsetController {
     if (!engine.synced()) return { requeueAfterMs: UNFINISHED_RETRY_MS };
 
     if (!deleting && !(await this.#ensureFinalizer(object))) return undefined;
-    const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app);
+    const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app, () => this.#mustStillExist(key));
     if (hold.kind === "unsafe") {
       this.#refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
       return undefined;
@@ -324,6 +325,7 @@ export class StatefulsetController {
       ledger: result.ledger,
       term: session.stored.term,
       adopting,
+      dispatchedRefs: session.dispatchedRefs,
     };
     if (outstanding.length === 0 && actions.length === 0) {
       return { act: actContext, failures: [], unfinished: false };
@@ -404,17 +406,22 @@ export class StatefulsetController {
     });
     if (found.kind === "unreadable") return found;
     if (found.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
-    const session = { stored: found.stored, stamped: false, tidied: new Map<string, string>() };
+    const session: Session = {
+      stored: found.stored,
+      stamped: false,
+      tidied: new Map(),
+      dispatchedRefs: new Map(),
+    };
     this.#sessions.set(key, session);
     return { kind: "led" as const, session };
   }
 
-  /** A leader that was asleep may not know yet that the object is gone; a ledger made now would stay for ever. */
+  /** A leader that was asleep may not know yet that the object is gone; a ledger or hold made now would stay for ever. */
   async #mustStillExist(key: string): Promise<void> {
     const known = this.#statefulsets.cache.getByKey(key);
     const now = await this.#options.hub.find(STATEFULSETS, nameOfKey(key));
     if (!now || now.metadata.uid !== known?.metadata.uid) {
-      throw new Error(`${key} was deleted meanwhile; no ledger is made for it`);
+      throw new Error(`${key} was deleted meanwhile; nothing is made for it any more`);
     }
   }
 

@@ -204,9 +204,10 @@ export class KarmadaEngine implements Engine {
     return this.#foreignPolicies;
   }
 
-  async hold(app: EngineApp): Promise<HoldState> {
+  async hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState> {
     const wanted = holdPolicy(app);
     if (!isHolding(this.#policies.cache.get(wanted.metadata), app)) {
+      await beforeWriting?.();
       const options = { fieldManager: FIELD_MANAGER, force: true };
       this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, wanted, options));
     }
