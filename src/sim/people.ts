@@ -8,6 +8,8 @@ import type { World } from "./world.ts";
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
+/** After so long without an end a person decides that moving on is worth more than the quorum. */
+const PATIENCE_MS = 200_000;
 
 /** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
 export class People {
@@ -21,6 +23,7 @@ export class People {
   #approvals = 0;
   object: KubeObject | undefined;
   isDeleted = false;
+  gaveQuorumUp = false;
 
   constructor(
     world: World,
@@ -119,11 +122,23 @@ export class People {
     const isUndone = isJsonObject(this.object?.spec) && this.object.spec.undo !== undefined;
     if (isUndone || this.#image.includes("broken") || this.status.rejectedRevision !== undefined)
       this.edit("app:final");
+    const calmMs = this.#world.nowMs;
     const look = () => {
+      if (this.#world.nowMs - calmMs > PATIENCE_MS) this.#giveQuorumUp();
       this.#look();
       this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
     };
     this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
+  }
+
+  /** What is broken may need more than the quorum allows; only a person may say so. */
+  #giveQuorumUp(): void {
+    if (this.gaveQuorumUp || this.isDeleted) return;
+    this.gaveQuorumUp = true;
+    this.#spec("gives the quorum up", {
+      quorum: "None",
+      updateStrategy: { rollingUpdate: { maxUnavailable: "100%", onFailure: "Pause" } },
+    });
   }
 
   #look(): void {

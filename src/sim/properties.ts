@@ -10,9 +10,9 @@ import type { World } from "./world.ts";
 /** What the properties must know of the intent; the run keeps it current. */
 export interface Rules {
   readonly kind: string;
-  readonly quorum: "Majority" | "None";
+  quorum: "Majority" | "None";
   readonly isOrdered: boolean;
-  readonly maxUnavailable: number;
+  maxUnavailable: number;
   readonly failoverAfterMs: number;
   /** Ordinals are unique over all clusters, not only inside each. */
   readonly globalOrdinals: boolean;
