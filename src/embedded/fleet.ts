@@ -14,6 +14,7 @@ import { executionNamespace, karmadaDefinitions, RESOURCES, SYSTEM_NAMESPACE } f
 import { LocalApi } from "./local-api.ts";
 import { MemberCluster } from "./member/member.ts";
 import type { PodRuntime } from "./member/runtime.ts";
+import { covers } from "./values.ts";
 
 export interface EmbeddedFleetOptions {
   readonly clock: Clock;
@@ -151,7 +152,7 @@ export class EmbeddedFleet {
     const api = this.#hubApi;
     const namespaces = [SYSTEM_NAMESPACE, ...[...this.#members.keys()].map(executionNamespace)];
     for (const crd of [...karmadaDefinitions(), ...customResourceDefinitions()]) {
-      if (isKubeObject(crd) && !api.find(crd.apiVersion, crd.kind, "", crd.metadata.name)) await api.create(crd);
+      if (isKubeObject(crd)) await this.#install(crd);
     }
     for (const name of namespaces) {
       if (api.get(RESOURCES.namespaces, "", name)) continue;
@@ -253,6 +254,13 @@ export class EmbeddedFleet {
   snapshot(): FleetSnapshot {
     const members = [...this.#members].map(([name, { cluster }]) => [name, cluster.server.snapshot()] as const);
     return { format: "lockstep-fleet/1", hub: this.#hubServer.snapshot(), members: Object.fromEntries(members) };
+  }
+
+  /** Also over an older one that a snapshot brought along. */
+  async #install(crd: KubeObject): Promise<void> {
+    const found = this.#hubApi.get(RESOURCES.definitions, "", crd.metadata.name);
+    if (!found) await this.#hubApi.create(crd);
+    else if (!covers(found.spec, crd.spec)) await this.#hubApi.update({ ...found, spec: crd.spec ?? {} });
   }
 
   #connect(cluster: MemberCluster, log: Log, deliveryMs: number): FleetMember {

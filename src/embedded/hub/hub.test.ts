@@ -169,6 +169,35 @@ describe("Karmada's own part of the hub", () => {
   });
 });
 
+describe("a snapshot", () => {
+  it("brings everything back: objects, pods, and newer CRDs over older ones", async () => {
+    await ask(hub.create(WORKS, ownWork(statefulSet("web", 2, "web:1"))));
+    await later(10);
+    const storage = structuredClone(fleet.snapshot());
+    for (const { object } of storage.hub.objects) {
+      if (object.metadata.name !== "works.work.karmada.io") continue;
+      objectAt(object, "spec", "names").shortNames = [];
+    }
+    const again = new EmbeddedFleet({ clock, random: seededRandom(5), schemas, storage });
+    await clock.run(again.start());
+    await later(10);
+    expect(
+      again
+        .member("member1")
+        .api.list("/pods")
+        .map(({ metadata }) => metadata.uid),
+    ).toEqual(
+      fleet
+        .member("member1")
+        .api.list("/pods")
+        .map(({ metadata }) => metadata.uid),
+    );
+    const works = again.hubObject("apiextensions.k8s.io/customresourcedefinitions", "", "works.work.karmada.io");
+    expect(objectAt(works, "spec", "names").shortNames).toEqual(["wk"]);
+    await clock.run(again.stop());
+  });
+});
+
 describe("delivery", () => {
   it("repairs spec and labels in the member, and leaves annotations alone", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"), {}, { "example.com/note": "ours" })));
