@@ -145,7 +145,7 @@ export class Explorer {
 
   /** Goes one way only: `choose` picks among the moves, by their number. Faults end with it, and all must come to rest. */
   walk(picks: readonly number[]): Violation | null {
-    const labels: string[] = [];
+    const labels: string[] = ["the start"];
     let label = "the start";
     try {
       let state = this.#start();
