@@ -11,6 +11,9 @@ export class DeadlineReached extends Error {
   }
 }
 
+/** Without a reason of its own every abort makes an exception with a stack, once per request. */
+const FINISHED = new Error("the work ended before its deadline");
+
 /**
  * Runs `work` with a signal that aborts when the time is over or the parent aborts, and settles at that moment even if
  * the work does not listen. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request on
@@ -35,7 +38,7 @@ export async function withDeadline<Value>(
   try {
     return await orAbort(work(inner.signal), inner.signal);
   } finally {
-    timer.abort();
+    timer.abort(FINISHED);
     parent?.removeEventListener("abort", onParentAbort);
   }
 }

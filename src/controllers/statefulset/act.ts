@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CrossClusterStatefulsetSpec } from "../../api/index.ts";
-import type { Dispatched, Engine, EngineApp, EngineCluster } from "../../engine/index.ts";
+import { ANNOTATIONS } from "../../contract/index.ts";
+import type { Dispatched, Engine, EngineApp, EngineCluster, ObjectRef } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import {
@@ -21,7 +22,7 @@ import {
   renderMember,
   workloadDifferences,
 } from "../../render/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { RevisionOwner, RevisionStore } from "./revision-store.ts";
 
 export interface ActContext {
@@ -36,6 +37,8 @@ export interface ActContext {
   readonly term: number;
   /** Clusters that the engine itself had rendered before the hold: their objects are taken over as they are. */
   readonly adopting: ReadonlySet<string>;
+  /** What each cluster's last dispatched grant consists of: kept, so that tidying up need not render it again. */
+  readonly dispatchedRefs: Map<string, { readonly epoch: number; readonly refs: readonly ObjectRef[] }>;
 }
 
 /** What could not be carried out, by cluster; everything else was. */
@@ -50,8 +53,12 @@ const CONTENT_NOTE = "content";
 
 /** The epoch that the workload's dispatch object carries; 0 when there is none. */
 export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineApp, cluster: string): number {
-  const note = dispatched.find((one) => one.cluster === cluster && isWorkload(one, app))?.notes[GRANT_NOTE];
-  return note === undefined ? 0 : (readNote(note)?.grant.epoch ?? 0);
+  const found = dispatched.find((one) => one.cluster === cluster && isWorkload(one, app));
+  // The manifest tells the same as the note that is written with it, and need not be parsed.
+  if (found?.notes[GRANT_NOTE] === undefined || !isJsonObject(found.manifest.metadata)) return 0;
+  const { annotations } = found.manifest.metadata;
+  const epoch = isJsonObject(annotations) ? Number(annotations[ANNOTATIONS.epoch]) : 0;
+  return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 }
 
 export function grantsOutstanding(
@@ -127,7 +134,7 @@ async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineClu
   // In order: what the workload needs is there before the workload names it.
   for (const { object, role } of manifests) {
     const manifest = object as unknown as KubeObject;
-    const expected = found.find(({ ref }) => isSameObject(ref, manifest)) ?? null;
+    const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest))) ?? null;
     const content = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 32);
     if (role !== "workload" && expected?.notes[CONTENT_NOTE] === content) continue;
     const grantNote: Record<string, string> =
@@ -141,6 +148,7 @@ async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineClu
       takeOver: adopting.has(grant.cluster),
     });
   }
+  context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs: refsOf(manifests) });
   return true;
 }
 
@@ -164,10 +172,11 @@ export async function removeLeftovers(
   grant: Grant,
   facts: EngineCluster | undefined,
 ): Promise<void> {
-  const needed = await render(context, grant, facts);
+  const known = context.dispatchedRefs.get(grant.cluster);
+  const needed = known?.epoch === grant.epoch ? known.refs : refsOf(await render(context, grant, facts));
   for (const one of context.engine.dispatched(context.app)) {
     if (one.cluster !== grant.cluster || one.deleting) continue;
-    if (needed.some(({ object }) => isSameObject(one.ref, object as unknown as KubeObject))) continue;
+    if (needed.some((ref) => isSameRef(one.ref, ref))) continue;
     await context.engine.withdraw(context.app, one, "remove");
   }
 }
@@ -242,13 +251,16 @@ function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {
   return ref.kind === template.kind && ref.name === template.name && ref.namespace === template.namespace;
 }
 
-function isSameObject(ref: Dispatched["ref"], object: KubeObject): boolean {
-  return (
-    ref.kind === object.kind &&
-    ref.name === object.metadata.name &&
-    ref.namespace === (object.metadata.namespace ?? "") &&
-    ref.apiVersion === object.apiVersion
-  );
+function refsOf(manifests: readonly MemberManifest[]): ObjectRef[] {
+  return manifests.map(({ object }) => refOf(object as unknown as KubeObject));
+}
+
+function refOf({ apiVersion, kind, metadata }: KubeObject): ObjectRef {
+  return { apiVersion, kind, namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+function isSameRef(a: ObjectRef, b: ObjectRef): boolean {
+  return a.kind === b.kind && a.name === b.name && a.namespace === b.namespace && a.apiVersion === b.apiVersion;
 }
 
 /** A note that cannot be read is none: its cluster is then written to again, with the ledger's grant. */

@@ -1,5 +1,12 @@
 import { SupersededError } from "../../engine/index.ts";
-import { type Cache, ConflictError, type KubeClient, type KubeObject, NotFoundError, type ObjectName } from "../../kube/index.ts";
+import {
+  type Cache,
+  ConflictError,
+  type KubeClient,
+  type KubeObject,
+  NotFoundError,
+  type ObjectName,
+} from "../../kube/index.ts";
 import { LEDGER_VERSION, type Ledger, LedgerUnreadable, parseLedger } from "../../plan/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { LEDGERS, OWN } from "./resources.ts";
@@ -33,16 +40,16 @@ export class LedgerStore {
 
   /**
    * Takes the ledger over for a new leader: raises its term, so that whoever led before can write it no more. `fresh` is
-   * what to begin with where there is none.
+   * what to begin with where there is none. What the cache holds is good enough to begin with: the write is a
+   * compare-and-swap, and goes through only if nobody has written since.
    */
   async claim(name: ObjectName, fresh: () => Promise<Ledger>): Promise<LedgerFound> {
+    const cached = this.#cache.get(name);
+    const claimed = cached && (await this.#raiseTerm(name, cached).catch(undefinedIfOutdated));
+    if (claimed) return claimed;
     const object = await this.#client.find(LEDGERS, name);
-    if (!object)
-      return this.#wrote(await this.#client.create(LEDGERS, ledgerObject(name, await fresh(), 1, undefined)));
-    const found = readLedgerObject(object);
-    if (found.kind !== "stored") return found;
-    const { ledger, term } = found.stored;
-    return this.#wrote(await this.#client.update(LEDGERS, ledgerObject(name, ledger, term + 1, object)));
+    if (object) return this.#raiseTerm(name, object);
+    return this.#wrote(await this.#client.create(LEDGERS, ledgerObject(name, await fresh(), 1, undefined)));
   }
 
   /** Throws SupersededError when another leader has taken the ledger over. */
@@ -74,10 +81,22 @@ export class LedgerStore {
     this.#cache.deleted(stored.object);
   }
 
+  async #raiseTerm(name: ObjectName, object: KubeObject): Promise<LedgerFound> {
+    const found = readLedgerObject(object);
+    if (found.kind !== "stored") return found;
+    const { ledger, term } = found.stored;
+    return this.#wrote(await this.#client.update(LEDGERS, ledgerObject(name, ledger, term + 1, object)));
+  }
+
   #wrote(object: KubeObject): LedgerFound {
     this.#cache.wrote(object);
     return readLedgerObject(object);
   }
+}
+
+/** The object that was read is not the one on the server any more. */
+function undefinedIfOutdated(error: unknown): undefined {
+  if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
 }
 
 function readLedgerObject(object: KubeObject): LedgerFound {
