@@ -30,6 +30,11 @@ export function perform<Options extends OptionValues>(registry: Registry, comman
   });
 }
 
+/** For options that may be given several times; each takes one value, so that a name may follow it. */
+export function repeated(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
 /** Help that ends with examples, as people copy them. */
 export function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;

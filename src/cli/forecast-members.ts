@@ -38,13 +38,14 @@ export class ModelMembers {
     }
   }
 
+  /** Whether a cluster is Ready is the fleet's word, not its own. */
   observe(intent: Intent, atMs: number): Record<string, Observation> {
     const result: Record<string, Observation> = {};
     const names = new Set([...this.#members.keys(), ...Object.keys(intent.fleet)]);
     for (const cluster of names) {
       const member = this.#members.get(cluster);
-      if (intent.fleet[cluster]?.state !== "Ready" || member?.unreachable !== undefined) {
-        result[cluster] = { kind: "unreachable", message: member?.unreachable ?? "the cluster is not Ready" };
+      if (member?.unreachable !== undefined) {
+        result[cluster] = { kind: "unreachable", message: member.unreachable };
       } else if (member?.shown) {
         result[cluster] = { ...member.shown, atMs, leader: this.#claim(cluster) };
       } else {

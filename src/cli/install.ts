@@ -1,4 +1,4 @@
-import { examples, perform, type Registry } from "./command.ts";
+import { examples, perform, type Registry, repeated } from "./command.ts";
 
 export interface InstallOptions {
   readonly apply?: boolean;
@@ -18,8 +18,9 @@ export function registerInstall(registry: Registry): void {
     .option("--apply", "apply it to the hub of the context, instead of printing it")
     .option("--lease-namespace <name>", "the namespace of the controller's account and lease", "karmada-system")
     .option(
-      "--workload <plural.group...>",
-      "custom workloads that the controller may read, such as xlineclusters.apps.my.io",
+      "--workload <plural.group>",
+      "a custom workload that the controller may read, such as xlineclusters.apps.my.io; may be repeated",
+      repeated,
     )
     .option("--no-standing-hold", "leave out the hold for templates labelled lockstep.karmada.io/managed=true")
     .addHelpText("after", examples([`${io.program} install | kubectl apply -f -`, `${io.program} install --apply`]));

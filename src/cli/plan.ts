@@ -1,4 +1,4 @@
-import { examples, type OutputOption, perform, type Registry } from "./command.ts";
+import { examples, type OutputOption, perform, type Registry, repeated } from "./command.ts";
 
 export interface PlanOptions extends OutputOption {
   readonly filename?: string[];
@@ -14,7 +14,11 @@ export function registerPlan(registry: Registry): void {
     .command("plan")
     .description("every step it would take, why in that order, what each cluster would get, and what would stop it")
     .argument("[name]", "name of a CrossClusterStatefulset on the hub; or give files")
-    .option("-f, --filename <file...>", "files not yet applied: the CrossClusterStatefulset, its template, policies")
+    .option(
+      "-f, --filename <file>",
+      "a file not yet applied (the CrossClusterStatefulset, its template, policies); may be repeated",
+      repeated,
+    )
     .option("--offline", "ask no hub: the files must hold everything, and spec.topology the clusters")
     .option("--no-diff", "leave out what changes in each cluster's objects")
     .option("-o, --output <format>", "json or yaml")

@@ -1,4 +1,4 @@
-import { examples, type OutputOption, perform, type Registry } from "./command.ts";
+import { examples, type OutputOption, perform, type Registry, repeated } from "./command.ts";
 
 export interface RenderOptions extends OutputOption {
   readonly filename?: string[];
@@ -13,7 +13,11 @@ export function registerRender(registry: Registry): void {
     .command("render")
     .description("the objects that each cluster would hold in the end")
     .argument("[name]", "name of a CrossClusterStatefulset on the hub; or give files")
-    .option("-f, --filename <file...>", "files not yet applied: the CrossClusterStatefulset, its template, policies")
+    .option(
+      "-f, --filename <file>",
+      "a file not yet applied (the CrossClusterStatefulset, its template, policies); may be repeated",
+      repeated,
+    )
     .option("--cluster <name>", "only this cluster")
     .option("--offline", "ask no hub: the files must hold everything, and spec.topology the clusters")
     .option("-o, --output <format>", "yaml (default) or json")

@@ -1,4 +1,4 @@
-import { examples, NAME_ARGUMENT, perform, type Registry } from "./command.ts";
+import { examples, NAME_ARGUMENT, perform, type Registry, repeated } from "./command.ts";
 
 export interface ScaleOptions {
   readonly replicas?: string;
@@ -14,11 +14,14 @@ export function registerScale(registry: Registry): void {
     .description("change how many instances there are, in all or per cluster; one membership change at a time follows")
     .argument("<name>", NAME_ARGUMENT)
     .option("--replicas <n>", "instances over all clusters")
-    .option("--cluster <name=n...>", "instances in one cluster, such as member1=3")
+    .option("--cluster <name=n>", "instances in one cluster, such as member1=3; may be repeated", repeated)
     .option("--yes", "do not ask before a cluster is drained to 0")
     .addHelpText(
       "after",
-      examples([`${io.program} scale xline --replicas 7`, `${io.program} scale xline --cluster member1=3 member2=2`]),
+      examples([
+        `${io.program} scale xline --replicas 7`,
+        `${io.program} scale xline --cluster member1=3 --cluster member2=2`,
+      ]),
     );
   perform<ScaleOptions>(registry, command, async ([name = ""], options) => {
     const { scale } = await import("./changes.ts");

@@ -1,24 +1,11 @@
 /** Gathers what `plan` and `render` speak of: from files not yet applied, from the hub, or from both. */
-import {
-  type ParsedCrossClusterStatefulset,
-  parseCrossClusterStatefulset,
-  parseRolloutApproval,
-  type RolloutApproval,
-} from "../api/index.ts";
+import { type ParsedCrossClusterStatefulset, parseRolloutApproval, type RolloutApproval } from "../api/index.ts";
 import { intentOf } from "../controllers/index.ts";
 import type { EngineCluster, EngineSchedule } from "../engine/index.ts";
-import { FileProblem, httpWebhookTransports, Interpreter, readYamlObjects } from "../interpret/index.ts";
-import {
-  ForbiddenError,
-  InvalidObjectError,
-  isKubeObject,
-  type KubeObject,
-  NotFoundError,
-  UnknownKindError,
-} from "../kube/index.ts";
+import { httpWebhookTransports, Interpreter } from "../interpret/index.ts";
+import type { KubeObject } from "../kube/index.ts";
 import { emptyLedger, type Intent, type Ledger, type Observation } from "../plan/index.ts";
 import {
-  labelSelectorMatches,
   NEUTRAL_REPLICAS,
   nameRevision,
   type ReplicaSource,
@@ -29,11 +16,21 @@ import { type JsonObject, silentLog } from "../runtime/index.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Approval } from "./forecast.ts";
-import { APPROVALS, findLedger, getStatefulset, type Hub, STATEFULSETS, withHub } from "./hub.ts";
+import { APPROVALS, findLedger, type Hub, withHub } from "./hub.ts";
 import { engineFacts } from "./hub-facts.ts";
 import type { Io } from "./io.ts";
 import { observationsOf } from "./observations.ts";
 import { listRevisions, wholeContent } from "./revisions.ts";
+import {
+  asApplied,
+  dependenciesOf,
+  findStatefulset,
+  findTemplate,
+  listIfServed,
+  overlay,
+  readObjects,
+  withNamespace,
+} from "./sources.ts";
 
 export interface SubjectOptions extends GlobalOptions {
   readonly filename?: readonly string[];
@@ -57,7 +54,6 @@ export interface Subject {
   readonly notes: readonly string[];
 }
 
-const CARRIED_KINDS = new Set(["v1/ConfigMap", "v1/Secret", "v1/ServiceAccount"]);
 const POLICY_KINDS = new Set(["OverridePolicy", "ClusterOverridePolicy"]);
 const CUSTOMIZATION = { apiVersion: "config.karmada.io/v1alpha1", kind: "ResourceInterpreterCustomization" };
 const WEBHOOKS = ["ResourceInterpreterWebhookConfiguration", "ResourceExploringWebhookConfiguration"];
@@ -78,25 +74,6 @@ export async function withSubject<T>(
     return use(await load(io, undefined, name, files, options.namespace ?? "default"));
   }
   return withHub(io, options, async (hub) => use(await load(io, hub, name, files, hub.namespace)));
-}
-
-function readObjects(io: Io, path: string): KubeObject[] {
-  let text: string;
-  try {
-    text = io.readFile(path);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    throw new CommandError(`${path} cannot be read (${code}); give a file with YAML or JSON, or - for standard input`);
-  }
-  try {
-    return readYamlObjects(path, text).map(({ value, lineOf }) => {
-      if (isKubeObject(value)) return value;
-      throw new FileProblem(path, lineOf([]), "is no Kubernetes object; it needs apiVersion, kind and metadata.name");
-    });
-  } catch (error) {
-    if (error instanceof FileProblem) throw new CommandError(error.message);
-    throw error;
-  }
 }
 
 async function load(
@@ -179,149 +156,6 @@ async function load(
   };
 }
 
-/**
- * The object as the hub would have it after the file was applied: with the server's defaults, so that a file that says
- * the same as the hub is no change. A dry run; nothing is written.
- */
-async function asApplied(hub: Hub, object: KubeObject, notes: string[]): Promise<KubeObject> {
-  const { client, request } = hub;
-  const options = { ...request, dryRun: true, fieldManager: "lockstep-cli" };
-  const what = `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
-  try {
-    const resource = await client.discovery.resource(object.apiVersion, object.kind, request);
-    const given = resource.namespaced ? object : withoutNamespace(object);
-    const live = await client.find(resource, given.metadata, request);
-    if (!live) {
-      return await client.create(resource, given, options);
-    }
-    const { metadata } = live;
-    const labels = { ...metadata.labels, ...given.metadata.labels };
-    const annotations = { ...metadata.annotations, ...given.metadata.annotations };
-    return await client.update(
-      resource,
-      { ...live, ...given, metadata: { ...metadata, labels, annotations } },
-      options,
-    );
-  } catch (error) {
-    if (error instanceof InvalidObjectError)
-      throw new CommandError(`the hub would refuse ${what}: ${error.status.message}`);
-    if (!(error instanceof ForbiddenError || error instanceof UnknownKindError)) throw error;
-    notes.push(`${what} is taken as the file has it, without the server's defaults: ${error.message}`);
-    return object;
-  }
-}
-
-function withoutNamespace(object: KubeObject): KubeObject {
-  const { namespace: _none, ...metadata } = object.metadata;
-  return { ...object, metadata: { ...metadata, name: object.metadata.name } };
-}
-
-function withNamespace(object: KubeObject, namespace: string): KubeObject {
-  return object.metadata.namespace === undefined ? { ...object, metadata: { ...object.metadata, namespace } } : object;
-}
-
-/** From the files, with what only the hub knows of it (uid, status); or by name; or the one that manages a given template. */
-async function findStatefulset(
-  hub: Hub | undefined,
-  name: string | undefined,
-  files: readonly KubeObject[],
-): Promise<ParsedCrossClusterStatefulset> {
-  const inFiles = files.filter(
-    ({ kind, apiVersion }) => kind === STATEFULSETS.kind && apiVersion === STATEFULSETS.apiVersion,
-  );
-  const chosen = name === undefined ? inFiles : inFiles.filter(({ metadata }) => metadata.name === name);
-  const [first, second] = chosen;
-  if (second) {
-    const names = chosen.map(({ metadata }) => metadata.name).join(", ");
-    throw new CommandError(`the files hold several CrossClusterStatefulsets; name one: ${names}`);
-  }
-  if (first) {
-    const live = hub && (await findOnHub(hub, first));
-    return parsed(
-      live ? { ...first, metadata: { ...first.metadata, ...identityOf(live) }, status: live.status } : first,
-    );
-  }
-  if (!hub) throw new CommandError("the files hold no CrossClusterStatefulset, and --offline asks no hub for one");
-  if (name !== undefined) return parsed(await getStatefulset(hub, name));
-  const { items } = await hub.client.listAll(STATEFULSETS, { namespace: hub.namespace, ...hub.request });
-  const managing = items.filter((object) => {
-    const read = parseCrossClusterStatefulset(object);
-    return read.ok && files.some((file) => isSelected(file, read.value));
-  });
-  const [only, another] = managing;
-  if (!only || another) {
-    throw new CommandError(
-      `the files hold no CrossClusterStatefulset, and ${managing.length} of namespace ${hub.namespace} manage an object of the files; add the manifest, or give its name`,
-    );
-  }
-  return parsed(only);
-}
-
-async function findOnHub(hub: Hub, object: KubeObject): Promise<KubeObject | undefined> {
-  return hub.client.find(STATEFULSETS, object.metadata, hub.request);
-}
-
-function identityOf({ metadata }: KubeObject): JsonObject {
-  const { uid, generation, resourceVersion, deletionTimestamp } = metadata;
-  return {
-    ...(uid !== undefined && { uid }),
-    ...(generation !== undefined && { generation }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-  };
-}
-
-function parsed(object: KubeObject): ParsedCrossClusterStatefulset {
-  const result = parseCrossClusterStatefulset(object);
-  if (result.ok) return result.value;
-  const errors = result.errors.map(({ path, message }) => `  ${path}: ${message}`).join("\n");
-  throw new CommandError(
-    `CrossClusterStatefulset ${object.metadata.namespace}/${object.metadata.name} is not valid:\n${errors}`,
-  );
-}
-
-function isSelected({ apiVersion, kind, metadata }: KubeObject, { spec }: ParsedCrossClusterStatefulset): boolean {
-  const selector = spec.resourceSelector;
-  if (kind !== selector.kind || groupOf(apiVersion) !== groupOf(selector.apiVersion)) return false;
-  if (metadata.namespace !== selector.namespace) return false;
-  if (selector.name !== undefined) return metadata.name === selector.name;
-  const labels: JsonObject = JSON.parse(JSON.stringify(selector.labelSelector ?? {}));
-  return labelSelectorMatches(labels, metadata.labels ?? {});
-}
-
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
-}
-
-async function findTemplate(
-  hub: Hub | undefined,
-  statefulset: ParsedCrossClusterStatefulset,
-  files: readonly KubeObject[],
-): Promise<KubeObject> {
-  const { apiVersion, kind, namespace, name } = statefulset.spec.resourceSelector;
-  const matching = files.filter((object) => isSelected(object, statefulset));
-  if (hub) {
-    const resource = await hub.client.discovery.resource(apiVersion, kind, hub.request);
-    const onHub =
-      name === undefined
-        ? (await hub.client.listAll(resource, { namespace, ...hub.request })).items
-        : [await hub.client.find(resource, { namespace, name }, hub.request)];
-    for (const object of onHub) {
-      if (!object || !isSelected(object, statefulset)) continue;
-      if (!matching.some(({ metadata }) => metadata.name === object.metadata.name)) matching.push(object);
-    }
-  }
-  const [only, second] = matching;
-  if (only && !second) return only;
-  const where = hub ? "neither in the files nor on the hub" : "not in the files";
-  const what = `spec.resourceSelector of CrossClusterStatefulset ${namespace}/${statefulset.metadata.name}`;
-  throw new CommandError(
-    only
-      ? `${what} matches ${matching.length} objects (${matching.map(({ metadata }) => metadata.name).join(", ")}); it must match exactly one`
-      : `${what} names ${kind} ${namespace}/${name ?? "(by labels)"}, which is ${where}; add it with -f, or correct the selector`,
-  );
-}
-
 async function teach(interpreter: Interpreter, hub: Hub | undefined, files: readonly KubeObject[]): Promise<void> {
   const inFiles = (kinds: readonly string[]) => files.filter(({ kind }) => kinds.includes(kind));
   const onHub = async (kind: string) => (hub ? await listIfServed(hub, CUSTOMIZATION.apiVersion, kind) : []);
@@ -329,57 +163,6 @@ async function teach(interpreter: Interpreter, hub: Hub | undefined, files: read
   interpreter.setCustomizations(customizations);
   const webhooks = (await Promise.all(WEBHOOKS.map(onHub))).flat();
   interpreter.setWebhooks(overlay(webhooks, inFiles(WEBHOOKS)));
-}
-
-async function listIfServed(hub: Hub, apiVersion: string, kind: string): Promise<readonly KubeObject[]> {
-  try {
-    const found = await hub.client.discovery.resource(apiVersion, kind, hub.request);
-    return (await hub.client.listAll(found, hub.request)).items;
-  } catch (error) {
-    if (error instanceof UnknownKindError) return [];
-    throw error;
-  }
-}
-
-/** A file's object stands for the hub's of the same kind and name. */
-function overlay(onHub: readonly KubeObject[], inFiles: readonly KubeObject[]): KubeObject[] {
-  const same = (a: KubeObject, b: KubeObject) =>
-    a.kind === b.kind &&
-    a.metadata.name === b.metadata.name &&
-    (a.metadata.namespace ?? "") === (b.metadata.namespace ?? "");
-  return [...onHub.filter((object) => !inFiles.some((file) => same(file, object))), ...inFiles];
-}
-
-async function dependenciesOf(
-  interpreter: Interpreter,
-  hub: Hub | undefined,
-  template: KubeObject,
-  namespace: string,
-  files: readonly KubeObject[],
-  notes: string[],
-): Promise<KubeObject[]> {
-  const named = await interpreter.interpretNow("InterpretDependency", { object: template });
-  const found: KubeObject[] = [];
-  for (const { apiVersion, kind, name, namespace: own } of named.state === "known" ? named.value : []) {
-    if (!CARRIED_KINDS.has(`${apiVersion}/${kind}`) || name === undefined) continue;
-    const at = own ?? namespace;
-    const isIt = ({ metadata, kind: given }: KubeObject) =>
-      given === kind && metadata.name === name && metadata.namespace === at;
-    const object = files.find(isIt) ?? (hub && (await getIfThere(hub, apiVersion, kind, at, name)));
-    if (object) found.push(object);
-    else notes.push(`${kind} ${at}/${name} is named by the template and not there yet; it is left out`);
-  }
-  return found;
-}
-
-async function getIfThere(hub: Hub, apiVersion: string, kind: string, namespace: string, name: string) {
-  try {
-    const resource = await hub.client.discovery.resource(apiVersion, kind, hub.request);
-    return await hub.client.get(resource, { namespace, name }, hub.request);
-  } catch (error) {
-    if (error instanceof NotFoundError || error instanceof UnknownKindError) return undefined;
-    throw error;
-  }
 }
 
 /** As the controller takes a revision: the count is taken out of the template by whoever knows where it is. */

@@ -1,6 +1,7 @@
 /** Command lines against a fleet with the real controller, on virtual time. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
+import { CROSS_CLUSTER_STATEFULSETS } from "../embedded/testing/world.ts";
 import { CliWorld, exampleObjects, exampleTemplate } from "./testing/harness.ts";
 
 describe("a deployed application", () => {
@@ -47,6 +48,7 @@ describe("a deployed application", () => {
     expect((await cli.run(["status", "web", "-n", "kube-system"])).err).toBe(
       "error: CrossClusterStatefulset kube-system/web does not exist; there is one in another namespace: -n default\n",
     );
+    expect((await cli.run(["-n", "kube-system", "status", "web"])).err).toContain("kube-system/web does not exist");
     expect((await cli.run(["status", "database"])).err).toContain("there are: web");
     expect((await cli.run(["status", "pod/web"])).err).toContain("without 'pod/'");
   });
@@ -60,7 +62,7 @@ describe("a deployed application", () => {
 
   test("plan of an edited template shows the update in order, with each cluster's difference", async () => {
     const files = { "web.yaml": stringify(exampleTemplate("nginx:1.28")) };
-    const { code, out } = await cli.run(["plan", "-f", "web.yaml"], { files });
+    const { code, out } = await cli.run(["plan", "-f", "web.yaml", "web"], { files });
     expect(code).toBe(0);
     const order = [...out.matchAll(/^ +\d+\. (\S+) {2}update/gm)].map(([, cluster]) => cluster);
     expect(order).toEqual(["member3", "member2", "member1"]);
@@ -193,6 +195,80 @@ describe("an update", () => {
     expect((await cli.run(["scale", "web", "--cluster", "member3=0"], { answer: "no" })).err).toBe(
       "error: nothing was changed\n",
     );
+  });
+});
+
+describe("doctor", () => {
+  const cli = new CliWorld(6);
+  beforeAll(() => cli.deploy());
+
+  test("asks for every right on hub and members, and names those that are missing", async () => {
+    const asked: string[] = [];
+    const { code, out } = await cli.run(["doctor"], {
+      intercept: ({ path, body = "" }) => {
+        if (!path.endsWith("/selfsubjectaccessreviews")) return undefined;
+        const { group, resource, verb } = JSON.parse(body).spec.resourceAttributes;
+        asked.push(`${path.includes("/clusters/member2/proxy/") ? "member2 " : ""}${verb} ${resource}.${group}`);
+        const allowed = !(path.includes("/clusters/member2/proxy/") && verb === "delete" && resource === "pods");
+        return { status: 201, headers: {}, body: JSON.stringify({ status: { allowed } }) };
+      },
+    });
+    expect(code).toBe(1);
+    expect(out).toMatch(/ok +rights: hub: everything/);
+    expect(out).toMatch(/problem +rights: member member2: not allowed to this identity: delete pods\n/);
+    expect(out).toContain("\n1 problems.");
+    expect(asked).toContain("member2 watch statefulsets.apps");
+    expect(asked).toContain("update leases.coordination.k8s.io");
+  });
+
+  test("finds holds whose application is gone", async () => {
+    const { world } = cli;
+    await world.stopController();
+    const object = world.statefulset("web");
+    await world.ask(
+      world.hub.update(CROSS_CLUSTER_STATEFULSETS, { ...object!, metadata: { ...object!.metadata, finalizers: [] } }),
+    );
+    await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "web" }));
+    const { out } = await cli.run(["doctor"]);
+    expect(out).toMatch(
+      /warning +holds: OverridePolicy default\/lockstep-hold-\w+ holds a template for CrossClusterStatefulset default\/web, which is gone/,
+    );
+    expect(out).toMatch(/warning +controller: nobody leads/);
+  });
+});
+
+describe("controller", () => {
+  test("leads, deploys, logs JSON lines, and gives the lease back when it is told to stop", async () => {
+    const cli = new CliWorld(7);
+    const { world } = cli;
+    await world.clock.run(world.fleet.start());
+    for (const object of exampleObjects()) await world.apply(object);
+    const stop = new AbortController();
+    void world.clock.sleep(60_000).then(() => stop.abort(new Error("stopped by SIGTERM")));
+    const { code, out } = await cli.run(["controller", "--identity", "me"], { interrupted: stop.signal });
+    expect(code).toBe(0);
+    const lines: { level: string; message: string }[] = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ level: "info", message: "started", identity: "me" });
+    expect(lines.map(({ message }) => message)).toContain("leading");
+    expect(lines.at(-1)).toMatchObject({ message: "stopped", reason: "stopped by SIGTERM" });
+    expect(world.isSettled("web", 5)).toBe(true);
+    expect((await cli.run(["doctor"])).out).toMatch(/warning +controller: nobody leads/);
+  });
+});
+
+describe("install --apply", () => {
+  test("applies everything to a hub, and says so when the server is none", async () => {
+    const cli = new CliWorld(8);
+    await cli.world.clock.run(cli.world.fleet.start());
+    const { code, out, err } = await cli.run(["install", "--apply"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("CustomResourceDefinition crossclusterstatefulsets.apps.karmada.io applied\n");
+    expect(out).toContain("ClusterOverridePolicy lockstep-standing-hold applied\n");
+    const again = await cli.run(["install", "--apply"]);
+    expect(again.out).toBe(out);
   });
 });
 

@@ -1,11 +1,19 @@
 import { World } from "../../embedded/testing/world.ts";
 import type { ClusterConnection, KubeObject } from "../../kube/index.ts";
-import { type Clock, seededRandom, type Transport, TransportError } from "../../runtime/index.ts";
+import {
+  type Clock,
+  type HttpRequest,
+  type HttpResponse,
+  seededRandom,
+  type Transport,
+  TransportError,
+} from "../../runtime/index.ts";
 import type { Io } from "../io.ts";
 import { runCli } from "../program.ts";
 // Loaded beforehand: a module that is read from disk while virtual time passes would make the story depend on the disk.
 import "../changes.ts";
 import "../completion-run.ts";
+import "../controller-run.ts";
 import "../doctor-run.ts";
 import "../history-run.ts";
 import "../install-run.ts";
@@ -27,6 +35,8 @@ export interface TestIoOptions {
   readonly answer?: string;
   readonly interrupted?: AbortSignal;
   readonly program?: string;
+  /** Answers a request in the hub's place. */
+  readonly intercept?: (request: HttpRequest) => HttpResponse | undefined;
 }
 
 /** An Io that keeps what is written. Without a transport every connection fails. */
@@ -104,7 +114,12 @@ export class CliWorld {
 
   async run(args: readonly string[], options: TestIoOptions = {}): Promise<Ran> {
     const { clock } = this.world;
-    const io = testIo(clock, this.world.fleet.hub.transport(), options);
+    const hub = this.world.fleet.hub.transport();
+    const transport: Transport = {
+      request: async (request) => options.intercept?.(request) ?? hub.request(request),
+      stream: (request) => hub.stream(request),
+    };
+    const io = testIo(clock, transport, options);
     const code = await clock.run(runCli(args, io));
     return { code, out: io.out.join(""), err: io.err.join("") };
   }
