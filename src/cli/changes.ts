@@ -6,7 +6,17 @@ import type { ApproveOptions } from "./approve.ts";
 import type { GlobalOptions } from "./command.ts";
 import type { ConfirmLostOptions } from "./confirm-lost.ts";
 import { CommandError } from "./errors.ts";
-import { APPROVALS, bareName, CLUSTERS, findLedger, getStatefulset, type Hub, STATEFULSETS, withHub } from "./hub.ts";
+import {
+  APPROVALS,
+  bareName,
+  CLUSTERS,
+  findLedger,
+  getStatefulset,
+  type Hub,
+  listStatefulsets,
+  STATEFULSETS,
+  withHub,
+} from "./hub.ts";
 import type { Io } from "./io.ts";
 import { nearest } from "./nearest.ts";
 import { print } from "./output.ts";
@@ -220,7 +230,7 @@ export function confirmLost(
 }
 
 async function usersOf(hub: Hub, cluster: string): Promise<KubeObject[]> {
-  const { items } = await hub.client.listAll(STATEFULSETS, { namespace: hub.namespace, ...hub.request });
+  const items = await listStatefulsets(hub, hub.namespace);
   return items.filter((object) => clustersOf(object).includes(cluster));
 }
 

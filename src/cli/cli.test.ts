@@ -1,7 +1,9 @@
 /** What every command has in common: help, errors, colours, and what a process of each kind loads. */
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { createProgram } from "./program.ts";
+import { ApiServer } from "../apiserver/index.ts";
+import { seededRandom } from "../runtime/index.ts";
+import { createProgram, runCli } from "./program.ts";
 import { InstantClock, runAlone as run, testIo } from "./testing/harness.ts";
 
 describe("help", () => {
@@ -16,7 +18,7 @@ describe("help", () => {
     const { code, out } = await run([name, "--help"]);
     expect(code).toBe(0);
     expect(out).toContain("--kubeconfig <file>");
-    if (name !== "interpret") expect(out).toContain(`Examples:`);
+    if (!["interpret", "simulate"].includes(name)) expect(out).toContain(`Examples:`);
   });
 
   test("speaks as kubectl's plugin when called as one", async () => {
@@ -54,6 +56,23 @@ describe("mistakes", () => {
     expect(plain.err).toMatch(/^error: the API server could not be reached: .*connection refused.*Check --kubeconfig/);
     expect(plain.err).not.toMatch(/^\s+at /m);
     expect((await run(["status", "--debug"])).err).toMatch(/^\s+at /m);
+  });
+
+  test("a server without Lockstep's kinds, or without Karmada's, is told what it lacks", async () => {
+    const clock = new InstantClock();
+    const server = new ApiServer({ clock, random: seededRandom(1) });
+    const ask = async (...args: string[]) => {
+      const io = testIo(clock, server.transport());
+      return { code: await runCli(args, io), err: io.err.join("") };
+    };
+    for (const args of [["status"], ["status", "web"], ["why", "web"], ["confirm-lost", "member1"]]) {
+      const { code, err } = await ask(...args);
+      expect(code).toBe(1);
+      expect(err).toMatch(/CrossClusterStatefulset.*has 'lockstep install --apply' been run there\?/);
+    }
+    const install = await ask("install", "--apply");
+    expect(install.err).toContain("it is not Karmada's API server");
+    expect(await ask("doctor")).toMatchObject({ code: 1 });
   });
 
   test("in a file they name the file, the line and the field", async () => {

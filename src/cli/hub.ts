@@ -4,7 +4,14 @@ import {
   type KindDefinition,
   ROLLOUT_APPROVAL,
 } from "../api/index.ts";
-import { KubeClient, type KubeObject, type RequestOptions, type Resource, resource } from "../kube/index.ts";
+import {
+  KubeClient,
+  type KubeObject,
+  NotFoundError,
+  type RequestOptions,
+  type Resource,
+  resource,
+} from "../kube/index.ts";
 import { type Ledger, LedgerUnreadable, parseLedger } from "../plan/index.ts";
 import { type Clock, isJsonObject, type Random, silentLog, type Transport } from "../runtime/index.ts";
 import type { GlobalOptions } from "./command.ts";
@@ -102,6 +109,17 @@ export function bareName(name: string): string {
   throw new CommandError(`'${name}': give the name of a CrossClusterStatefulset, without '${kind}/'`);
 }
 
+/** Those of one namespace, or of all. A hub without the kind is told apart from one without objects. */
+export async function listStatefulsets({ client, request }: Hub, namespace: string | undefined): Promise<KubeObject[]> {
+  try {
+    return (await client.listAll(STATEFULSETS, { namespace, ...request })).items;
+  } catch (error) {
+    if (error instanceof NotFoundError)
+      await client.discovery.resource(STATEFULSETS.apiVersion, STATEFULSETS.kind, request);
+    throw error;
+  }
+}
+
 /** The object, or an error that says which one may have been meant. */
 export async function getStatefulset(hub: Hub, given: string): Promise<KubeObject> {
   const name = bareName(given);
@@ -111,7 +129,7 @@ export async function getStatefulset(hub: Hub, given: string): Promise<KubeObjec
   // Tells a missing object from a missing kind.
   await client.discovery.resource(STATEFULSETS.apiVersion, STATEFULSETS.kind, request);
   const what = `CrossClusterStatefulset ${namespace}/${name} does not exist`;
-  const { items } = await client.listAll(STATEFULSETS, { namespace, ...request });
+  const items = await listStatefulsets(hub, namespace);
   const like = nearest(
     name,
     items.map(({ metadata }) => metadata.name),

@@ -16,6 +16,7 @@ import { registerRender } from "./render.ts";
 import { registerRestart } from "./restart.ts";
 import { registerResume } from "./resume.ts";
 import { registerScale } from "./scale.ts";
+import { registerSimulate } from "./simulate.ts";
 import { registerStatus } from "./status.ts";
 import { registerUndo } from "./undo.ts";
 import { registerUp } from "./up.ts";
@@ -63,6 +64,7 @@ export function createProgram(io: Io): Registry {
   registerController(registry);
   program.commandsGroup("Develop:");
   registerInterpret(program);
+  registerSimulate(program);
   registerCompletion(registry);
   return registry;
 }

@@ -12,7 +12,7 @@ import {
 import { labelSelectorMatches } from "../render/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
 import { CommandError } from "./errors.ts";
-import { getStatefulset, type Hub, STATEFULSETS } from "./hub.ts";
+import { getStatefulset, type Hub, listStatefulsets, STATEFULSETS } from "./hub.ts";
 import type { Io } from "./io.ts";
 
 /** What travels with a grant. */
@@ -101,7 +101,7 @@ export async function findStatefulset(
   }
   if (!hub) throw new CommandError("the files hold no CrossClusterStatefulset, and --offline asks no hub for one");
   if (name !== undefined) return parsed(await getStatefulset(hub, name));
-  const { items } = await hub.client.listAll(STATEFULSETS, { namespace: hub.namespace, ...hub.request });
+  const items = await listStatefulsets(hub, hub.namespace);
   const managing = items.filter((object) => {
     const read = parseCrossClusterStatefulset(object);
     return read.ok && files.some((file) => isSelected(file, read.value));

@@ -7,7 +7,17 @@ import { type KubeObject, Reflector, type Resource } from "../kube/index.ts";
 import { isJsonObject, silentLog } from "../runtime/index.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import { bareName, findLedger, getStatefulset, type Hub, LEDGERS, readLedger, STATEFULSETS, withHub } from "./hub.ts";
+import {
+  bareName,
+  findLedger,
+  getStatefulset,
+  type Hub,
+  LEDGERS,
+  listStatefulsets,
+  readLedger,
+  STATEFULSETS,
+  withHub,
+} from "./hub.ts";
 import type { Io } from "./io.ts";
 import { formatOf, print, printData, styleOf, table } from "./output.ts";
 import type { StatusOptions } from "./status.ts";
@@ -53,8 +63,7 @@ async function list(
   { allNamespaces }: StatusOptions,
   format: "text" | "json" | "yaml" | "wide" | "name",
 ): Promise<undefined> {
-  const selection = allNamespaces ? {} : { namespace: hub.namespace };
-  const { items } = await hub.client.listAll(STATEFULSETS, { ...selection, ...hub.request });
+  const items = await listStatefulsets(hub, allNamespaces ? undefined : hub.namespace);
   if (format === "json" || format === "yaml") {
     printData(io, format, { apiVersion: "v1", kind: "List", items });
   } else if (format === "name") {
