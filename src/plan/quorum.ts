@@ -59,8 +59,13 @@ export class Tally {
     return this.voters > 0 && this.voters <= 2;
   }
 
+  /** What the turn that the cluster holds may still take down. */
+  pendingIn(cluster: ClusterName): number {
+    return this.#pendingOf.get(cluster) ?? 0;
+  }
+
   pendingElsewhere(cluster: ClusterName): number {
-    return this.#pending - (this.#pendingOf.get(cluster) ?? 0);
+    return this.#pending - this.pendingIn(cluster);
   }
 
   /** A step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at one time. */

@@ -222,6 +222,8 @@ function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: S
     return false;
   }
   const { turn } = draft.entry(cluster);
+  // [Q15] The turn it holds may take as much down anyway: other content inside it cannot make that worse, only end it.
+  if (turn === "held" && cost <= tally.pendingIn(cluster)) return true;
   const { down, unavailable } = viewIn(draft, cluster);
   const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
   if (!tally.keepsMajority(cost, tally.pendingElsewhere(cluster))) {
