@@ -123,6 +123,12 @@ async function load(
   }
 
   const ledger = (hub && (await findLedger(hub, owner))) ?? emptyLedger();
+  const adopted = facts.renderedIn.filter((cluster) => !ledger.clusters[cluster]?.grant);
+  if (adopted.length > 0) {
+    notes.push(
+      `${adopted.join(", ")}: the engine dispatches it there already, so it would be adopted as it runs and nothing would move; the steps below are those of a new deployment`,
+    );
+  }
   const approvals = hub ? await approvalsOf(hub, owner) : [];
   const replicas = await interpreter.interpretNow("InterpretReplica", { object: template });
   const intentAt = (nowMs: number, assumed: readonly Approval[]): Intent => {
@@ -233,5 +239,5 @@ function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset) {
   }
   const clusters: EngineCluster[] = names.map((name) => ({ name, state: "Ready", labels: {}, zones: [] }));
   const schedule: EngineSchedule = { kind: "unknown", message: "offline" };
-  return { clusters, schedule, policies: [], events: [] };
+  return { clusters, schedule, policies: [], events: [], renderedIn: [] };
 }

@@ -272,6 +272,32 @@ describe("install --apply", () => {
   });
 });
 
+describe("an application that Karmada dispatches already", () => {
+  test("is said to be adopted, not deployed", async () => {
+    const cli = new CliWorld(9);
+    const { world } = cli;
+    await world.clock.run(world.fleet.start());
+    const template = exampleTemplate("nginx:1.27");
+    await world.apply({ ...template, spec: { ...(template.spec as object), replicas: 3 } });
+    await world.apply({
+      apiVersion: "policy.karmada.io/v1alpha1",
+      kind: "PropagationPolicy",
+      metadata: { name: "web", namespace: "default" },
+      spec: {
+        resourceSelectors: [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "web" }],
+        placement: {
+          clusterAffinity: { clusterNames: ["member1", "member2"] },
+          replicaScheduling: { replicaSchedulingType: "Duplicated" },
+        },
+      },
+    });
+    await world.clock.advance(10_000);
+    const [statefulset] = exampleObjects("", { topology: undefined, identity: { mode: "PerCluster" } });
+    const { out } = await cli.run(["plan", "-f", "web.yaml"], { files: { "web.yaml": stringify(statefulset) } });
+    expect(out).toContain("note: member1, member2: the engine dispatches it there already, so it would be adopted");
+  });
+});
+
 describe("status -w", () => {
   const cli = new CliWorld(5);
   beforeAll(() => cli.deploy());
