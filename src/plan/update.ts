@@ -83,7 +83,8 @@ export function startUpdates(
       release(turns, part, way, step);
     }
     turns.tally.charge(cluster, step.cost, step.own);
-    allowance -= step.release;
+    // A cluster that goes back may release more than the batch has left.
+    allowance = Math.max(0, allowance - step.release);
   }
   return keep;
 }

@@ -9,7 +9,7 @@ import {
   onlyWhatWasGranted,
   topologyIsVersioned,
 } from "./properties/identity.ts";
-import { leaderGoesLast, partitionIsGlobal, pauseHolds, wavesGoInOrder } from "./properties/order.ts";
+import { leaderGoesLast, partitionIsGlobal, pauseHolds, stepsRelease, wavesGoInOrder } from "./properties/order.ts";
 import type { Property } from "./properties/property.ts";
 import {
   everyWaitIsExplained,
@@ -42,6 +42,7 @@ export const PROPERTIES: readonly Property[] = [
   leaderGoesLast,
   wavesGoInOrder,
   pauseHolds,
+  stepsRelease,
   gateIsHeld,
   everyWaitIsExplained,
   requeueIsInTheFuture,

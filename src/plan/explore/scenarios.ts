@@ -31,6 +31,14 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: { accident: 1 },
     edits: [template("B"), template("C")],
   }),
+  scenario("StatefulSets 1+2 in batches of one, superseded while stuck", {
+    protocol: "statefulset",
+    sizes: { a: 1, b: 2 },
+    update: { batches: [1] },
+    stages: false,
+    faults: { wait: 1 },
+    edits: [template("B"), template("C")],
+  }),
   scenario("StatefulSets 2+1, a pod evicted", {
     protocol: "statefulset",
     sizes: { a: 2, b: 1 },

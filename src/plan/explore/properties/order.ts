@@ -132,6 +132,21 @@ export const wavesGoInOrder: PlanProperty = {
   },
 };
 
+export const stepsRelease: PlanProperty = {
+  on: "plan",
+  rule: "U7",
+  name: "a cluster that begins its update has something released to it",
+  check: (planned) => {
+    const begun = begins(planned);
+    const empty = begun.find((cluster) => {
+      const grant = planned.result.ledger.clusters[cluster]?.grant;
+      return grant && !grant.onDelete && grant.replicas > 0 && grant.partition >= grant.replicas;
+    });
+    if (empty) return broken(`${empty} gets the turn, and none of its instances is released`);
+    return begun.length > 0 ? "danger" : "quiet";
+  },
+};
+
 export const pauseHolds: PlanProperty = {
   on: "plan",
   rule: "U3",
