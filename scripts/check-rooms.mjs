@@ -74,6 +74,7 @@ const EDGES = [
   "src/cli/", // a process: terminal, files, signals
   "src/apiserver/front/", // the HTTP front of the socketless server
   "src/embedded/process/", // runs pods as real processes
+  "src/sim/drain.ts", // the one real timer behind virtual time: a turn of the event loop
   "src/kube/config/", // reads kubeconfig files and runs credential plugins
 ];
 

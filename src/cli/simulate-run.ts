@@ -67,14 +67,23 @@ async function runWorkers(
   const runs = Array.from({ length: workers }, async (_, index) => {
     const range = `${index * share + 1}:${Math.min(seeds, (index + 1) * share)}`;
     const file = options.filename === undefined ? [] : ["--filename", options.filename];
-    const own = [...process.execArgv, process.argv[1] ?? "", "simulate", "--tier", options.tier, "--range", range, ...file];
+    const own = [
+      ...process.execArgv,
+      process.argv[1] ?? "",
+      "simulate",
+      "--tier",
+      options.tier,
+      "--range",
+      range,
+      ...file,
+    ];
     const child = spawn(process.execPath, own, { stdio: ["ignore", "pipe", "inherit"] });
     const ended = new Promise<number>((resolve, reject) => {
       child.on("error", reject);
       child.on("exit", (code) => resolve(code ?? 1));
     });
     for await (const line of createInterface({ input: child.stdout })) collect(JSON.parse(line) as SeedResult);
-    if ((await ended) !== 0) throw new CommandError(`${`a worker for seeds ${range} ended early`}; ${"run it with --workers 1"}`);
+    if ((await ended) !== 0) throw new CommandError(`a worker for seeds ${range} ended early; run it with --workers 1`);
   });
   await Promise.all(runs);
 }
@@ -90,7 +99,9 @@ async function summary(campaign: Campaign, run: RunOptions): Promise<number> {
     for (const line of transcript.slice(-TRANSCRIPT_TAIL_LINES)) say(line);
   }
   const hours = (virtualMs / 3_600_000).toFixed(1);
-  say(`${seeds} seeds, ${events} events, ${requests} requests, ${hours} hours of virtual time: ${failures.length} failed`);
+  say(
+    `${seeds} seeds, ${events} events, ${requests} requests, ${hours} hours of virtual time: ${failures.length} failed`,
+  );
   const proves = seeds >= SEEDS_FOR_REACH && run.given === undefined && run.tier === "lean";
   if (proves && unreached.length > 0) say(`never came up, so nothing is proven about it: ${unreached.join(", ")}`);
   return failures.length > 0 || (proves && unreached.length > 0) ? 1 : 0;
@@ -103,14 +114,14 @@ function given(filename: string | undefined): { given?: GivenApp; definitions?: 
   const objects = documents.filter((value): value is JsonObject => isJsonObject(value as JsonObject));
   const own = objects.find(({ kind }) => kind === "CrossClusterStatefulset");
   if (!own || !isJsonObject(own.spec)) {
-    throw new CommandError(`${`${filename} has no CrossClusterStatefulset`}; ${"put it and its template into one file"}`);
+    throw new CommandError(`${filename} has no CrossClusterStatefulset; put it and its template into one file`);
   }
   const { spec } = own;
   const selector = isJsonObject(spec.resourceSelector) ? spec.resourceSelector : {};
   const template = objects.find(({ kind, apiVersion }) => kind === selector.kind && apiVersion === selector.apiVersion);
   if (!template) {
     const what = `${selector.kind} that its resourceSelector names`;
-    throw new CommandError(`${`${filename} has no ${what}`}; ${"add the template to the file, after a line ---"}`);
+    throw new CommandError(`${filename} has no ${what}; add the template to the file, after a line ---`);
   }
   const metadata = isJsonObject(template.metadata) ? template.metadata : {};
   const namespace = "default";
@@ -128,7 +139,8 @@ function given(filename: string | undefined): { given?: GivenApp; definitions?: 
       clusters: clustersOf(spec, template),
       plural,
     },
-    definitions: isBuiltIn || definitions.length > 0 ? definitions : [anyDefinition(String(template.apiVersion), kind, plural)],
+    definitions:
+      isBuiltIn || definitions.length > 0 ? definitions : [anyDefinition(String(template.apiVersion), kind, plural)],
   };
 }
 
@@ -136,12 +148,18 @@ function clustersOf(spec: JsonObject, template: JsonObject): { name: string; rep
   const topology = isJsonObject(spec.topology) ? spec.topology : {};
   const listed = Array.isArray(topology.clusters) ? topology.clusters.filter(isJsonObject) : [];
   if (listed.length > 0) {
-    return listed.map(({ name, replicas }) => ({ name: String(name), replicas: typeof replicas === "number" ? replicas : 1 }));
+    return listed.map(({ name, replicas }) => ({
+      name: String(name),
+      replicas: typeof replicas === "number" ? replicas : 1,
+    }));
   }
   const templateSpec = isJsonObject(template.spec) ? template.spec : {};
   const total = typeof templateSpec.replicas === "number" ? templateSpec.replicas : 3;
   const names = ["member1", "member2", "member3"];
-  return names.map((name, index) => ({ name, replicas: Math.floor((total + names.length - 1 - index) / names.length) }));
+  return names.map((name, index) => ({
+    name,
+    replicas: Math.floor((total + names.length - 1 - index) / names.length),
+  }));
 }
 
 /** The user's kind, taken as it comes: what is tried is what Lockstep does with it. */
@@ -163,12 +181,12 @@ function anyDefinition(apiVersion: string, kind: string, plural: string): JsonOb
 
 function tierOf(text: string): Tier {
   if (text === "lean" || text === "full") return text;
-  throw new CommandError(`${`--tier ${text} is not known`}; ${"use lean or full"}`);
+  throw new CommandError(`--tier ${text} is not known; use lean or full`);
 }
 
 function whole(text: string, option: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new CommandError(`${`${option} ${text} is not a whole number`}; ${`give ${option} a number, such as 100`}`);
+  throw new CommandError(`${option} ${text} is not a whole number; give ${option} a number, such as 100`);
 }
 
 function say(line: string): void {

@@ -1,5 +1,6 @@
-import type { ApiServer, KubeObject } from "../apiserver/index.ts";
+import type { KubeObject } from "../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import type { HubDoor } from "./ground.ts";
 import { HubRefused, write } from "./lean/hub.ts";
 import type { Scenario } from "./scenario.ts";
 import { topologyOf, withImage } from "./scenario.ts";
@@ -14,7 +15,7 @@ const PATIENCE_MS = 200_000;
 /** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
 export class People {
   readonly #world: World;
-  readonly #server: ApiServer;
+  readonly #server: HubDoor;
   readonly #scenario: Scenario;
   readonly #replicas: Map<string, number>;
   readonly #drains = new Set<string>();
@@ -27,7 +28,7 @@ export class People {
 
   constructor(
     world: World,
-    server: ApiServer,
+    server: HubDoor,
     scenario: Scenario,
     scheduleChanged: (replicas: ReadonlyMap<string, number>) => void,
   ) {

@@ -1,7 +1,7 @@
 import type { Commit, KubeObject } from "../apiserver/index.ts";
 import { ANNOTATIONS } from "../contract/index.ts";
+import { isCoveredBy } from "../engine/testing/observer.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { revisionOf } from "./lean/operators.ts";
 import type { SimProcess } from "./process.ts";
 import type { Reach } from "./reach.ts";
 import type { DownCause, Instance, TrueMember, Witness } from "./truth.ts";
@@ -16,6 +16,8 @@ export interface Rules {
   readonly failoverAfterMs: number;
   /** Ordinals are unique over all clusters, not only inside each. */
   readonly globalOrdinals: boolean;
+  /** What instances of this spec run, in a word. */
+  readonly revisionOf: (spec: JsonObject) => string;
   /** Being torn down: without quorum or budget. */
   tearsDown: boolean;
   /** How many instances each cluster should have. */
@@ -126,12 +128,18 @@ export class Properties implements Witness {
       this.#violated("epochs only rise", `${cluster} was given epoch ${epoch} after ${before.epoch}`);
     }
     const continues = before?.processor === true && processor && before.spec === spec;
-    this.#turns.set(cluster, { epoch, processor, spec, manifest: text, sinceMs: continues ? before.sinceMs : this.#world.nowMs });
+    this.#turns.set(cluster, {
+      epoch,
+      processor,
+      spec,
+      manifest: text,
+      sinceMs: continues ? before.sinceMs : this.#world.nowMs,
+    });
     remember(this.#grantedSpecs, cluster, spec);
-    remember(this.#grantedRevisions, cluster, revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {}));
+    remember(this.#grantedRevisions, cluster, this.#rules.revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {}));
     this.#world.note("GRANT", `${cluster} epoch ${epoch}`, () => {
       const { replicas, ordinals, updateStrategy } = isJsonObject(manifest.spec) ? manifest.spec : ({} as JsonObject);
-      const revision = revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {});
+      const revision = this.#rules.revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {});
       const more = JSON.stringify({ replicas, ordinals, updateStrategy });
       return `${processor ? "its turn," : "no turn,"} ${revision} ${more}`;
     });
@@ -204,7 +212,10 @@ export class Properties implements Witness {
     if (kind !== this.#rules.kind) return;
     this.#world.note(member.name, "has got its object", () => `epoch ${member.live?.epoch}`);
     this.#reach.count("a grant arrives");
-    if (this.#grantedSpecs.get(member.name)?.has(JSON.stringify(spec))) return;
+    const granted = this.#grantedSpecs.get(member.name);
+    if (granted?.has(JSON.stringify(spec))) return;
+    // Defaults that a member's API server fills in are nobody's grant, and nobody's fault.
+    if ([...(granted ?? [])].some((each) => isCoveredBy(JSON.parse(each), spec))) return;
     this.#violated(
       "no member runs what it was not granted",
       `${member.name} has ${kind} ${name} that nobody granted it`,
@@ -253,7 +264,8 @@ export class Properties implements Witness {
     if (kind !== this.#rules.kind) return;
     this.#world.note(member.name, "its object is deleted", () => name);
     const left = [...member.instances.values()].filter(({ state }) => state !== "terminating").length;
-    if (left > 0 && !member.dishonest) this.#violated("drained before it is removed", `${member.name} was removed with ${left} instances`);
+    if (left > 0 && !member.dishonest)
+      this.#violated("drained before it is removed", `${member.name} was removed with ${left} instances`);
   }
 
   /** By own action: accidents that nobody could have seen in time are nobody's fault. */

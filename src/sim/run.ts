@@ -1,12 +1,10 @@
-import type { ApiServer } from "../apiserver/index.ts";
-import { ANNOTATIONS } from "../contract/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
 import { type ControllerSeams, Controllers } from "./controllers.ts";
+import { FullGround, imageOf } from "./full/ground.ts";
+import type { Ground, GroundMember } from "./ground.ts";
+import { LeanGround } from "./lean/ground.ts";
 import type { HubImage } from "./lean/hub.ts";
-import { KarmadaModel } from "./lean/karmada.ts";
-import { Leadership } from "./lean/leader.ts";
-import { LeanMember, type MemberTimes, type Operator } from "./lean/member.ts";
-import { contractOperator, ignorantOperator, statefulSetController } from "./lean/operators.ts";
+import { revisionOf } from "./lean/operators.ts";
 import { People } from "./people.ts";
 import { SimProcess } from "./process.ts";
 import { Properties, type Rules } from "./properties.ts";
@@ -34,8 +32,12 @@ export interface SeedResult {
   readonly transcript: readonly string[];
 }
 
+/** How much of the world is real: `lean` members are a model, `full` ones are the embedded fleet's servers. */
+export type Tier = "lean" | "full";
+
 export interface RunOptions {
   readonly image: HubImage;
+  readonly tier?: Tier;
   readonly given?: GivenApp | undefined;
   /** The user's own kinds, for `given`. */
   readonly definitions?: readonly JsonObject[];
@@ -43,34 +45,27 @@ export interface RunOptions {
   readonly transcript?: boolean;
 }
 
-const OPERATORS: Record<Protocol, Operator> = {
-  statefulset: statefulSetController,
-  contract: contractOperator,
-  ignorant: ignorantOperator,
-};
-
-const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
 /** Once nothing goes wrong any more, everything asked for must be there within this. */
 const SETTLE_LIMIT_MS = 8 * 60_000;
+/** What Lockstep puts on everything that it makes on the hub for one application. */
+const OWN_LABELS = ["lockstep.karmada.io/app", "lockstep.karmada.io/statefulset", "lockstep.karmada.io/hold"];
 /** And it must stay so for this long. */
 const STAYS_MS = 4_000;
 
 /** Plays one seed from beginning to end. */
 export async function runSeed(seed: number, options: RunOptions): Promise<SeedResult> {
-  const stage = await Stage.set(scenarioOf(seed, options.given), options);
+  const stage = await Stage.set(scenarioOf(seed, options.given, options.tier === "full"), options);
   await stage.play();
   return stage.result();
 }
 
-/** Everybody and everything of one run, in the lean tier. */
+/** Everybody and everything of one run. */
 class Stage {
   readonly #scenario: Scenario;
   readonly #world: World;
-  readonly #server: ApiServer;
   readonly #reach = new Reach();
   readonly #climate = new Climate();
-  readonly #members: ReadonlyMap<string, LeanMember>;
-  readonly #karmada: KarmadaModel;
+  readonly #ground: Ground;
   readonly #people: People;
   readonly #rules: Rules;
   readonly #controllers: Controllers;
@@ -80,76 +75,37 @@ class Stage {
 
   static async set(scenario: Scenario, options: RunOptions): Promise<Stage> {
     const world = new World(scenario.seed, options.transcript ?? false);
-    const clock = new SimProcess(world, "hub").clock;
-    const server = await options.image.boot(clock, scenario.seed, scenario.clusters, options.definitions ?? []);
-    const stage = new Stage(scenario, world, server, options);
-    await stage.#karmada.start();
+    const hub = new SimProcess(world, "hub");
+    const build = await groundFor(world, hub, scenario, options);
+    const stage = new Stage(scenario, world, build, options);
+    await world.finish(stage.#ground.start());
     return stage;
   }
 
-  private constructor(scenario: Scenario, world: World, server: ApiServer, options: RunOptions) {
+  private constructor(scenario: Scenario, world: World, build: (witness: Witness) => Ground, options: RunOptions) {
     this.#scenario = scenario;
     this.#world = world;
-    this.#server = server;
-    const { workload, namespace, spec } = scenario;
-    const { rollingUpdate } = (spec.updateStrategy ?? {}) as { rollingUpdate?: { maxUnavailable?: number } };
-    this.#rules = {
-      kind: workload.kind,
-      quorum: spec.quorum === "None" ? "None" : "Majority",
-      isOrdered: spec.podManagementPolicy !== "Parallel",
-      maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
-      failoverAfterMs: FAILOVER_AFTER_S * 1000,
-      globalOrdinals: scenario.protocol !== "ignorant",
-      tearsDown: false,
-      desired: new Map(Object.entries(scenario.replicas)),
-      confirmedDrain: new Set(),
-    };
-    const members = new Map<string, LeanMember>();
-    this.#members = members;
+    this.#rules = rulesOf(scenario, options.tier ?? "lean");
+    const members = new Map<string, GroundMember>();
     const properties = new Properties(world, this.#rules, this.#reach, members);
-    const leadership = new Leadership(members);
-    const leader = () => leadership.current();
-    const witness: Witness = {
-      applied: (member, kind, name, given) => properties.applied(member, kind, name, given),
-      starts: (member, instance) => properties.starts(member, instance),
-      goesDown: (member, instance, cause) => {
-        properties.goesDown(member, instance, cause);
-        const { cluster = "" } = leader() ?? {};
-        members.get(cluster)?.wake();
-      },
-      up: (member, instance) => properties.up(member, instance),
-      gone: (member, instance) => properties.gone(member, instance),
-      deleted: (member, kind, name) => properties.deleted(member, kind, name),
-    };
-    for (const name of scenario.clusters) {
-      const operator = OPERATORS[scenario.protocol];
-      members.set(name, new LeanMember({ world, name, workload, operator, times: MEMBER_TIMES, witness, leader }));
-    }
-    const group = workload.apiVersion.includes("/") ? workload.apiVersion.split("/")[0] : "";
-    const placement = scenario.explicit ? [] : weights(this.#rules.desired);
-    this.#karmada = new KarmadaModel({
-      world,
-      server,
-      members,
-      template: { resource: `${group}/${workload.plural}`, name: workload.name, namespace },
-      placement,
-    });
-    this.#people = new People(world, server, scenario, (replicas) => {
+    this.#ground = build(properties);
+    for (const [name, member] of this.#ground.members) members.set(name, member);
+    const { hub } = this.#ground;
+    this.#people = new People(world, hub, scenario, (replicas) => {
       this.#rules.desired = new Map(replicas);
-      placement.splice(0, placement.length, ...(scenario.explicit ? [] : weights(replicas)));
-      if (!scenario.explicit) this.#karmada.reschedule();
+      this.#ground.place(replicas);
     });
     this.#rules.confirmedDrain = this.#people.confirmedDrain;
-    server.onCommit((commit) => properties.committed(commit, this.#sender));
+    hub.onCommit((commit) => properties.committed(commit, this.#sender));
     const dice = world.dice.branch("weather");
     this.#controllers = new Controllers({
       world,
       backend: {
         handle: (request) => {
           this.#requests++;
-          return server.handle(request);
+          return hub.handle(request);
         },
-        stream: (request) => server.stream(request),
+        stream: (request) => hub.stream(request),
       },
       weatherOf: () => weatherFor(this.#climate, dice, this.#reach),
       carrying: (process) => {
@@ -171,7 +127,7 @@ class Stage {
     for (const happening of happenings) world.after(happening.atMs, happening.kind, () => this.#happen(happening));
     // A person creates the template once the hold is there.
     let hasTemplate = false;
-    this.#server.onCommit(({ key }) => {
+    this.#ground.hub.onCommit(({ key }) => {
       if (hasTemplate || key.resource !== "policy.karmada.io/overridepolicies") return;
       hasTemplate = true;
       world.after(200, "template", () => this.#people.createTemplate());
@@ -211,7 +167,7 @@ class Stage {
       });
     };
     const { cluster = "" } = happening as { cluster?: string };
-    const member = this.#members.get(cluster);
+    const member = this.#ground.members.get(cluster);
     const label = happening.kind + (cluster === "" ? "" : ` ${cluster}`);
     world.note("FAULT", label, () => JSON.stringify(happening));
     const stepping = this.#people.status.step !== undefined;
@@ -243,8 +199,8 @@ class Stage {
         return;
       case "cut":
         this.#reach.count(happening.forMs > 1000 * FAILOVER_AFTER_S + 30_000 ? "member lost" : "member cut off");
-        this.#karmada.cut(cluster);
-        return forAWhile(happening.forMs, () => this.#karmada.mend(cluster));
+        this.#ground.cut(cluster);
+        return forAWhile(happening.forMs, () => this.#ground.mend(cluster));
       case "pause leader":
         return this.#pauseLeader(happening.forMs, happening.clockStands);
       case "clock jump":
@@ -254,32 +210,22 @@ class Stage {
       case "stall":
         if (!member) return;
         this.#reach.count("operator stalls");
-        member.stalled = true;
-        return forAWhile(happening.forMs, () => this.#unstall(member));
+        member.stall(true);
+        return forAWhile(happening.forMs, () => member.stall(false));
       case "dishonest":
-        if (!member || this.#scenario.protocol === "statefulset") return;
+        if (!member?.misbehave()) return;
         this.#reach.count("operator does not keep to the rules");
-        member.dishonest = true;
         this.#wasLiedTo = true;
-        member.wake();
         return;
       case "tamper":
-        return this.#tamper(member);
-      case "fail":
-      case "hang": {
-        const up = member && [...member.instances.values()].filter(({ state }) => state === "ready");
-        const victim = up && up.length > 0 ? member.dice.pick(up) : undefined;
-        if (!member || !victim) return;
-        if (happening.kind === "fail") {
-          this.#reach.count("instance fails");
-          member.fail(victim.ordinal, happening.forMs);
-        } else {
-          this.#reach.count("instance hangs in termination");
-          member.stop(victim.ordinal, "accident", happening.forMs);
-          member.wake();
-        }
+        if (member?.tamper()) this.#reach.count("annotations tampered with");
         return;
-      }
+      case "fail":
+        if (member?.fail(happening.forMs)) this.#reach.count("instance fails");
+        return;
+      case "hang":
+        if (member?.hang(happening.forMs)) this.#reach.count("instance hangs in termination");
+        return;
       case "edit":
         if (stepping) this.#reach.count("edit in mid-step");
         if (happening.image.includes("broken")) this.#reach.count("broken revision");
@@ -325,42 +271,23 @@ class Stage {
   #leaseHolder(): string | undefined {
     if (!this.#leases) {
       this.#leases = true;
-      for (const { resource, object } of this.#server.snapshot().objects) {
+      for (const { resource, object } of this.#ground.hub.snapshot().objects) {
         if (resource.endsWith("/leases")) this.#holder = holderOf(object);
       }
-      this.#server.onCommit(({ key, object }) => {
+      this.#ground.hub.onCommit(({ key, object }) => {
         if (key.resource.endsWith("/leases")) this.#holder = holderOf(object);
       });
     }
     return this.#holder;
   }
 
-  #tamper(member: LeanMember | undefined): void {
-    if (!member?.workload) return;
-    this.#reach.count("annotations tampered with");
-    const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
-    const key = member.dice.pick(keys);
-    const value = key === ANNOTATIONS.processor ? member.dice.pick(["true", "false"]) : String(member.dice.whole(0, 3));
-    // With the turn in its hands it may do whatever its spec says: not what anybody granted.
-    if (key === ANNOTATIONS.processor && value === "true") member.dishonest = true;
-    member.edit((object) => {
-      const annotations = { ...object.metadata.annotations, [key]: value };
-      return { ...object, metadata: { ...object.metadata, annotations } };
-    });
-  }
-
-  #unstall(member: LeanMember): void {
-    member.stalled = false;
-    member.wake();
-  }
-
   #calm(): void {
     this.#world.note("CALM", "nothing goes wrong any more");
     this.#climate.calm();
-    for (const [name, member] of this.#members) {
-      this.#karmada.mend(name);
-      this.#unstall(member);
-      member.dishonest = false;
+    for (const [name, member] of this.#ground.members) {
+      this.#ground.mend(name);
+      member.stall(false);
+      member.behave();
     }
     for (const process of this.#controllers.processes) process.resume();
     if (this.#people.isDeleted) return;
@@ -395,7 +322,7 @@ class Stage {
     const { object, status, image, replicas } = this.#people;
     if (status.phase !== "Settled" || status.observedGeneration !== object?.metadata.generation) return false;
     const wanted = image.replaceAll(":", "-");
-    for (const [name, member] of this.#members) {
+    for (const [name, member] of this.#ground.members) {
       const all = [...member.instances.values()];
       if (all.length !== (replicas.get(name) ?? 0)) return false;
       const isRight = all.every(({ up, revision }) => up && (revision === image || revision.startsWith(`${wanted}-`)));
@@ -428,9 +355,9 @@ class Stage {
   #checkNothingLeft(): void {
     const { ending, workload, explicit } = this.#scenario;
     const left: string[] = [];
-    for (const { resource, object } of this.#server.snapshot().objects) {
+    for (const { resource, object } of this.#ground.hub.snapshot().objects) {
       const { metadata } = object;
-      const isOurs = JSON.stringify(metadata.labels ?? {}).includes("lockstep.karmada.io/");
+      const isOurs = OWN_LABELS.some((label) => metadata.labels?.[label] !== undefined);
       // Without the hold Karmada would render the template at once: it is kept, and freed, while the template stands.
       const isKeptHold = resource === "policy.karmada.io/overridepolicies" && !explicit;
       if (resource === "apps.karmada.io/crossclusterledgers" || (isOurs && !isKeptHold)) {
@@ -438,8 +365,8 @@ class Stage {
       }
     }
     if (ending === "Teardown") {
-      for (const [name, member] of this.#members) {
-        if (member.store.get(workload.plural, workload.name)) left.push(`${name}: ${workload.kind}`);
+      for (const [name, member] of this.#ground.members) {
+        if (member.hasObject()) left.push(`${name}: ${workload.kind}`);
         if (member.instances.size > 0) left.push(`${name}: ${member.instances.size} instances`);
       }
     }
@@ -453,6 +380,35 @@ function holderOf(lease: JsonObject): string | undefined {
   return spec?.holderIdentity?.split("_")[0];
 }
 
-function weights(replicas: ReadonlyMap<string, number>): { cluster: string; weight: number }[] {
-  return [...replicas].filter(([, count]) => count > 0).map(([cluster, weight]) => ({ cluster, weight }));
+/** Builds what the controller stands on, once somebody is there to witness it. */
+async function groundFor(
+  world: World,
+  hub: SimProcess,
+  scenario: Scenario,
+  { image, tier, definitions = [] }: RunOptions,
+): Promise<(witness: Witness) => Ground> {
+  if (tier === "full") return (witness) => new FullGround(world, scenario, hub, image.schemas, witness);
+  const server = await image.boot(hub.clock, scenario.seed, scenario.clusters, definitions);
+  return (witness) => new LeanGround(world, scenario, server, witness);
+}
+
+function rulesOf({ workload, spec, protocol, replicas }: Scenario, tier: Tier): Rules {
+  const { rollingUpdate } = (spec.updateStrategy ?? {}) as { rollingUpdate?: { maxUnavailable?: unknown } };
+  const { maxUnavailable = 1 } = rollingUpdate ?? {};
+  const total = Object.values(replicas).reduce((sum, count) => sum + count, 0);
+  return {
+    kind: workload.kind,
+    quorum: spec.quorum === "None" ? "None" : "Majority",
+    isOrdered: spec.podManagementPolicy !== "Parallel",
+    maxUnavailable:
+      typeof maxUnavailable === "number"
+        ? maxUnavailable
+        : Math.ceil((Number.parseFloat(`${maxUnavailable}`) * total) / 100),
+    failoverAfterMs: FAILOVER_AFTER_S * 1000,
+    globalOrdinals: protocol !== "ignorant",
+    revisionOf: tier === "full" ? imageOf : revisionOf,
+    tearsDown: false,
+    desired: new Map(Object.entries(replicas)),
+    confirmedDrain: new Set(),
+  };
 }

@@ -65,13 +65,15 @@ export interface GivenApp {
   readonly plural: string;
 }
 
-export function scenarioOf(seed: number, given?: GivenApp): Scenario {
+/** `onlySets`: the tier has Kubernetes' StatefulSets and no other operator, and its pods always become ready. */
+export function scenarioOf(seed: number, given: GivenApp | undefined, onlySets: boolean): Scenario {
   const dice = new Dice(seed).branch("scenario");
-  const app = given ? givenApp(given) : drawnApp(dice.branch("app"));
+  const app = given ? givenApp(given) : drawnApp(dice.branch("app"), onlySets);
   const faults = dice.branch("faults");
   const calmAtMs = 1000 * faults.whole(70, 150);
   const happenings = [...accidents(faults, app.clusters, calmAtMs), ...edits(faults.branch("users"), app, calmAtMs)];
   happenings.sort((a, b) => a.atMs - b.atMs);
+  if (onlySets) for (const [index, each] of happenings.entries()) happenings[index] = withoutBroken(each);
   const ending = given ? "keeps running" : faults.pick(["keeps running", "Teardown", "Release"] as const);
   const early = ending !== "keeps running" && faults.chance(0.3);
   return {
@@ -91,15 +93,13 @@ type App = Pick<
   "protocol" | "clusters" | "workload" | "namespace" | "spec" | "template" | "explicit" | "replicas"
 >;
 
-function drawnApp(dice: Dice): App {
-  const protocol = dice.pick([
-    "statefulset",
-    "statefulset",
-    "statefulset",
-    "contract",
-    "contract",
-    "ignorant",
-  ] as const);
+function withoutBroken(happening: Happening): Happening {
+  return happening.kind === "edit" ? { ...happening, image: happening.image.replace("-broken", "") } : happening;
+}
+
+function drawnApp(dice: Dice, onlySets: boolean): App {
+  const drawn = dice.pick(["statefulset", "statefulset", "statefulset", "contract", "contract", "ignorant"] as const);
+  const protocol = onlySets ? "statefulset" : drawn;
   const clusters = Array.from({ length: dice.pick([2, 3, 3, 3, 4]) }, (_, index) => `member${index + 1}`);
   const replicas = Object.fromEntries(clusters.map((cluster) => [cluster, dice.pick([1, 1, 1, 2, 2, 3])]));
   const explicit = dice.chance(0.6);

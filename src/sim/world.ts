@@ -135,6 +135,17 @@ export class World {
     return false;
   }
 
+  /** Lets time pass until the promise settles: for what is built before the play begins. */
+  async finish(promise: Promise<void>): Promise<void> {
+    let settled = false;
+    const done = () => {
+      settled = true;
+    };
+    promise.then(done, done);
+    await this.run(Number.POSITIVE_INFINITY, () => settled);
+    return promise;
+  }
+
   #mix(text: string): void {
     let hash = this.#hash ^ (this.#nowMs * 1000);
     for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

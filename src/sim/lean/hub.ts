@@ -1,6 +1,7 @@
 import { customResourceDefinitions } from "../../api/index.ts";
 import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "../../apiserver/index.ts";
 import { type Clock, type HttpRequest, type JsonObject, seededRandom } from "../../runtime/index.ts";
+import type { Backend } from "../wire.ts";
 
 /** A custom kind for operators of their own. */
 export const OWN_KIND = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", plural: "xlineclusters" } as const;
@@ -52,7 +53,7 @@ const CUSTOMIZATION: JsonObject = {
 
 /** A hub with every kind installed, made once: each seed begins with a copy of it. */
 export class HubImage {
-  readonly #schemas = new SchemaCache();
+  readonly schemas = new SchemaCache();
   readonly #snapshots = new Map<string, Promise<ServerSnapshot>>();
 
   /** A fresh hub for these clusters, with `extra` kinds of the user's own. */
@@ -67,12 +68,12 @@ export class HubImage {
     const snapshot = known ?? this.#prepare(clusters, extra);
     this.#snapshots.set(key, snapshot);
     const storage = await snapshot;
-    return new ApiServer({ clock, random: seededRandom(seed), schemas: this.#schemas, storage, trackUpdates: false });
+    return new ApiServer({ clock, random: seededRandom(seed), schemas: this.schemas, storage, trackUpdates: false });
   }
 
   async #prepare(clusters: readonly string[], extra: readonly JsonObject[]): Promise<ServerSnapshot> {
     const clock: Clock = { now: () => Date.UTC(2025, 0, 1), monotonicMs: () => 0, sleep: () => new Promise(() => {}) };
-    const server = new ApiServer({ clock, random: seededRandom(1), schemas: this.#schemas, trackUpdates: false });
+    const server = new ApiServer({ clock, random: seededRandom(1), schemas: this.schemas, trackUpdates: false });
     const definitions = [
       ...customResourceDefinitions(),
       ...KARMADA_KINDS.map(definitionOf),
@@ -127,7 +128,7 @@ export class HubRefused extends Error {
 
 /** A write of somebody who sits beside the hub: Karmada's controllers, and people. Carried out at once. */
 export async function write(
-  server: ApiServer,
+  server: Pick<Backend, "handle">,
   method: HttpRequest["method"],
   path: string,
   body?: JsonObject,

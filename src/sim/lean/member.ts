@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { Dice } from "../dice.ts";
+import type { GroundMember } from "../ground.ts";
 import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
 import type { World } from "../world.ts";
 import { LeanStore, type StoredObject } from "./store.ts";
@@ -33,7 +34,7 @@ const BROKEN = "broken";
 const OPERATOR_PACE_MS = 5;
 
 /** A member cluster with just enough in it: one workload, its instances, and a controller that moves them. */
-export class LeanMember implements TrueMember {
+export class LeanMember implements GroundMember {
   readonly name: string;
   readonly store: LeanStore;
   readonly instances = new Map<number, Instance>();
@@ -197,15 +198,64 @@ export class LeanMember implements TrueMember {
     });
   }
 
-  /** Stops answering by itself, and comes back by itself. */
-  fail(ordinal: number, durationMs: number): void {
-    const instance = this.instances.get(ordinal);
-    if (!instance || instance.state !== "ready") return;
+  stall(stands: boolean): void {
+    this.stalled = stands;
+    this.wake();
+  }
+
+  misbehave(): boolean {
+    if (this.showsPods) return false;
+    this.dishonest = true;
+    this.wake();
+    return true;
+  }
+
+  behave(): void {
+    this.dishonest = false;
+    this.wake();
+  }
+
+  tamper(): boolean {
+    if (!this.workload) return false;
+    const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
+    const key = this.dice.pick(keys);
+    const value = key === ANNOTATIONS.processor ? this.dice.pick(["true", "false"]) : String(this.dice.whole(0, 3));
+    // With the turn in its hands it may do whatever its spec says: not what anybody granted.
+    if (key === ANNOTATIONS.processor && value === "true") this.dishonest = true;
+    this.edit((object) => {
+      const annotations = { ...object.metadata.annotations, [key]: value };
+      return { ...object, metadata: { ...object.metadata, annotations } };
+    });
+    return true;
+  }
+
+  hasObject(): boolean {
+    return this.workload !== undefined;
+  }
+
+  hang(durationMs: number): boolean {
+    const victim = this.#victim();
+    if (!victim) return false;
+    this.stop(victim.ordinal, "accident", durationMs);
+    this.wake();
+    return true;
+  }
+
+  #victim(): Instance | undefined {
+    const ready = [...this.instances.values()].filter(({ state }) => state === "ready");
+    return ready.length > 0 ? this.dice.pick(ready) : undefined;
+  }
+
+  /** One stops answering by itself, and comes back by itself. */
+  fail(durationMs: number): boolean {
+    const instance = this.#victim();
+    if (!instance) return false;
     this.#goDown(instance, "accident");
     instance.state = "starting";
     this.#publish(instance);
     this.wake();
     this.#becomeReady(instance, durationMs);
+    return true;
   }
 
   podName(ordinal: number): string {

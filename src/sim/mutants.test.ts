@@ -1,0 +1,208 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Dispatched, DispatchOrder, EngineApp, KarmadaEngineOptions } from "../engine/index.ts";
+import type { KubeObject } from "../kube/index.ts";
+import type { Ledger, Observation } from "../plan/index.ts";
+
+/** Each mutant must be noticed within so many seeds. */
+const SEEDS = 500;
+const MINUTES_MS = 60_000;
+
+afterEach(() => {
+  vi.doUnmock("../plan/budget.ts");
+  vi.doUnmock("../plan/quorum.ts");
+  vi.doUnmock("../plan/identity.ts");
+  vi.doUnmock("../controllers/statefulset/observe.ts");
+  vi.doUnmock("../controllers/statefulset/ledger-store.ts");
+  vi.doUnmock("../controllers/statefulset/act.ts");
+  vi.resetModules();
+});
+
+/** The first seed that notices, and by which property. The same seed must be fine without the mutation. */
+async function firstSeedThatNotices(engineOf?: MutantEngine): Promise<{ seed: number; property: string }> {
+  const { HubImage, runSeed } = await import("./index.ts");
+  const { KarmadaEngine } = await import("../engine/index.ts");
+  const image = new HubImage();
+  const seams = engineOf ? { engine: engineOf(KarmadaEngine) } : {};
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { failure } = await runSeed(seed, { image, seams });
+    if (failure) return { seed, property: failure.property };
+  }
+  throw new Error(`no seed up to ${SEEDS} noticed`);
+}
+
+type EngineClass = typeof import("../engine/index.ts").KarmadaEngine;
+type MutantEngine = (base: EngineClass) => (options: KarmadaEngineOptions) => InstanceType<EngineClass>;
+
+async function noticed(mutant: string, engineOf?: MutantEngine): Promise<void> {
+  const { seed, property } = await firstSeedThatNotices(engineOf);
+  console.info(`${mutant}: seed ${seed}, ${property}`);
+  for (const path of MOCKED) vi.doUnmock(path);
+  vi.resetModules();
+  const { HubImage, runSeed } = await import("./index.ts");
+  const sane = await runSeed(seed, { image: new HubImage() });
+  expect(sane.failure, `seed ${seed} fails without the mutation too`).toBeUndefined();
+}
+
+const MOCKED = [
+  "../plan/budget.ts",
+  "../plan/quorum.ts",
+  "../controllers/statefulset/observe.ts",
+  "../controllers/statefulset/ledger-store.ts",
+  "../controllers/statefulset/act.ts",
+];
+
+function mutate<Module extends object>(path: string, change: (original: Module) => Partial<Module>): void {
+  vi.resetModules();
+  vi.doMock(path, async (importOriginal) => {
+    const original = (await importOriginal()) as Module;
+    return { ...original, ...change(original) };
+  });
+}
+
+type Observe = (...args: unknown[]) => Observation;
+
+test("a budget that lets everything pass is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ fitsBudget: () => boolean }>("../plan/budget.ts", () => ({ fitsBudget: () => true }));
+  await noticed("budget");
+});
+
+test("a majority of one is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ majorityOf: () => number }>("../plan/quorum.ts", () => ({ majorityOf: () => 1 }));
+  mutate<{ fitsBudget: () => boolean }>("../plan/budget.ts", () => ({ fitsBudget: () => true }));
+  await noticed("majority");
+});
+
+test("a gate that takes an old status for a new one is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
+    observe: (...args) => {
+      const seen = observe(...args);
+      return seen.kind === "present" ? { ...seen, observedGeneration: seen.generation } : seen;
+    },
+  }));
+  await noticed("old status");
+});
+
+test("a gate that reads what the hub asked for is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
+    observe: (...args) => {
+      const seen = observe(...args);
+      if (seen.kind !== "present") return seen;
+      const replicas = seen.live.replicas ?? 0;
+      const counts = { replicas, ready: replicas, available: replicas, updated: replicas, terminating: 0 };
+      const report = seen.report && { ...seen.report, desired: replicas, ready: replicas, updated: replicas };
+      return { ...seen, counts, health: "healthy", ...(report && { report: { ...report, phase: "Done" as const } }) };
+    },
+  }));
+  await noticed("hub's counter");
+});
+
+test("terminating pods that count as ready are noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
+    observe: (...args) => {
+      const seen = observe(...args);
+      if (seen.kind !== "present") return seen;
+      const instances = seen.instances?.map((each) => ({ ...each, terminating: false }));
+      return { ...seen, counts: { ...seen.counts, terminating: 0 }, ...(instances && { instances }) };
+    },
+  }));
+  await noticed("terminating");
+});
+
+interface Stored {
+  ledger: Ledger;
+  term: number;
+  object: KubeObject;
+}
+
+interface Store {
+  write(stored: Stored, ledger: Ledger): Promise<Stored>;
+}
+
+type StoreClass = new (...args: never[]) => Store;
+
+test("a ledger that is written after what it decided is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ LedgerStore: StoreClass }>("../controllers/statefulset/ledger-store.ts", ({ LedgerStore }) => {
+    class Late extends LedgerStore {
+      override async write(stored: Stored, ledger: Ledger): Promise<Stored> {
+        // One write behind: what was decided now is stored with the next decision.
+        if (JSON.stringify(stored.object.spec).includes(JSON.stringify(stored.ledger))) return { ...stored, ledger };
+        return { ...(await super.write(stored, stored.ledger)), ledger };
+      }
+    }
+    return { LedgerStore: Late };
+  });
+  await noticed("late ledger");
+});
+
+test("a leader of an earlier term that writes on is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ LedgerStore: StoreClass }>("../controllers/statefulset/ledger-store.ts", ({ LedgerStore }) => {
+    class Stale extends LedgerStore {
+      override async write(stored: Stored, ledger: Ledger): Promise<Stored> {
+        try {
+          return await super.write(stored, ledger);
+        } catch (error) {
+          if (!(error instanceof Error) || error.name !== "SupersededError") throw error;
+          return { ...stored, ledger };
+        }
+      }
+    }
+    return { LedgerStore: Stale };
+  });
+  await noticed("stale leader", withoutSwap);
+});
+
+/** Whatever is there is what was expected, whoever wrote it. */
+const withoutSwap: MutantEngine = (KarmadaEngine) => (options) => {
+  class Careless extends KarmadaEngine {
+    override async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+      const { kind, metadata } = order.manifest;
+      const found = (await this.readDispatched(app)).find(
+        ({ cluster, ref }) => cluster === order.cluster && ref.kind === kind && ref.name === metadata.name,
+      );
+      const term = Math.max(order.term, found?.term ?? 0);
+      return super.dispatch(app, { ...order, term, expected: found ?? null });
+    }
+
+    override async stamp(app: EngineApp): Promise<readonly Dispatched[]> {
+      return this.readDispatched(app);
+    }
+  }
+  return new Careless(options);
+};
+
+test("compare-and-swap and stamp left out are noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  vi.resetModules();
+  await noticed("no swap, no stamp", withoutSwap);
+});
+
+test("a hold that is given up is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  vi.resetModules();
+  await noticed("no hold", (KarmadaEngine) => (options) => {
+    class Loose extends KarmadaEngine {
+      override async hold(app: EngineApp): ReturnType<InstanceType<EngineClass>["hold"]> {
+        const state = await super.hold(app);
+        await super.unhold(app);
+        return state;
+      }
+    }
+    return new Loose(options);
+  });
+});
+
+test("a grant that is written again without a new epoch is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  vi.resetModules();
+  await noticed("epoch", (KarmadaEngine) => (options) => {
+    class Repeating extends KarmadaEngine {
+      override async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+        const key = "crossclusterstatefulset.karmada.io/epoch";
+        const { metadata } = order.manifest;
+        const annotations = { ...metadata.annotations, [key]: "1" };
+        return super.dispatch(app, {
+          ...order,
+          manifest: { ...order.manifest, metadata: { ...metadata, annotations } },
+        });
+      }
+    }
+    return new Repeating(options);
+  });
+});

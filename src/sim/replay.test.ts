@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { HubImage, runSeed, type Tier } from "./index.ts";
+
+const PROGRAM = `
+  import { HubImage, runSeed } from "./index.ts";
+  const image = new HubImage();
+  const hashes = [];
+  for (const [seed, tier] of [[3, "lean"], [11, "lean"], [5, "full"]]) hashes.push((await runSeed(seed, { image, tier })).hash);
+  console.log(JSON.stringify(hashes));
+`;
+
+test.each<[number, Tier]>([
+  [3, "lean"],
+  [11, "lean"],
+  [5, "full"],
+])("seed %i of the %s tier gives the same events every time, with and without a transcript", async (seed, tier) => {
+  const image = new HubImage();
+  const [first, second, other] = [
+    await runSeed(seed, { image, tier }),
+    await runSeed(seed, { image: new HubImage(), tier, transcript: true }),
+    await runSeed(seed + 1, { image, tier }),
+  ];
+  expect(second.hash).toBe(first.hash);
+  expect(second.events).toBe(first.events);
+  expect(second.transcript.length).toBeGreaterThan(50);
+  expect(first.transcript).toEqual([]);
+  expect(other.hash).not.toBe(first.hash);
+});
+
+test("another process sees the same events for the same seeds", async () => {
+  const { outputFiles } = await build({
+    stdin: { contents: PROGRAM, resolveDir: import.meta.dirname, loader: "ts" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    logLevel: "error",
+  });
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", outputFiles[0]?.text ?? ""], {
+    maxBuffer: 2 ** 24,
+  }).catch((error: Error & { stdout?: string; stderr?: string }) => {
+    throw new Error(`the other process failed: ${error.stderr?.slice(-500)}`);
+  });
+  const image = new HubImage();
+  const own: string[] = [];
+  for (const [seed, tier] of [
+    [3, "lean"],
+    [11, "lean"],
+    [5, "full"],
+  ] as const) {
+    own.push((await runSeed(seed, { image, tier })).hash);
+  }
+  expect(JSON.parse(stdout)).toEqual(own);
+});
