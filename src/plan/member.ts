@@ -176,8 +176,8 @@ export function topInstance(entry: ClusterEntry): InstanceRecord | undefined {
 
 /** Whether taking the top instance away may take a ready one. Not known is as good as ready. */
 export function topMayBeReady(draft: Draft, cluster: ClusterName, ordinal: number): boolean {
-  const { present, ready, voters } = viewIn(draft, cluster);
-  if (voters === 0 || ready === 0) return false;
+  const { present, serving, voters } = viewIn(draft, cluster);
+  if (voters === 0 || serving === 0) return false;
   const entry = draft.entry(cluster);
   const i = entry.instances.findIndex((each) => each.ordinal === ordinal);
   const seen = present?.instances?.find((each) => each.ordinal === localOrdinal(draft, entry, i));

@@ -25,6 +25,8 @@ export interface ClusterView {
   readonly voters: number;
   /** Voters seen ready. */
   readonly ready: number;
+  /** Voters that may be serving. Where nobody knows about health, what is ready may well serve, and a step may take it. */
+  readonly serving: number;
   /** Members (not joiners) that are not seen ready. */
   readonly down: number;
   /** The same, or 1 if none is down and yet the member does not say that it is healthy. */
@@ -62,7 +64,8 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
   const doubted = !mayAct(draft.intent, entry) && !wellSaid && members > 0 && down === 0;
   const ready = doubted ? Math.max(0, seen - 1) : seen;
   const unavailable = doubted ? 1 : down;
-  const view = { name: cluster, reach, present, voters, ready, down, unavailable, pending: 0, healthy: false };
+  const serving = present?.health === "unknown" ? seen : ready;
+  const view = { name: cluster, reach, present, voters, ready, serving, down, unavailable, pending: 0, healthy: false };
   return {
     ...view,
     pending: pendingOf(draft.intent, entry, view),
@@ -168,7 +171,7 @@ export function readyTargets(
 ): number {
   const view = viewIn(draft, cluster);
   const entry = draft.entry(cluster);
-  const upper = Math.min(view.ready, Math.max(0, below - partition));
+  const upper = Math.min(view.serving, Math.max(0, below - partition));
   const details = view.present?.instances;
   if (!details || upper === 0 || !view.present || !isObserved(view.present)) return upper;
   const byOrdinal = new Map<number, InstanceObservation>();

@@ -159,6 +159,12 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: { mute: 1 },
     edits: [template("B")],
   }),
+  scenario("contract 1+1+1, health unknown beside an accident", {
+    stages: false,
+    sizes: { a: 1, b: 1, c: 1 },
+    faults: { mute: 1, accident: 1 },
+    edits: [template("B")],
+  }),
   scenario("ignorant 2+2+1, an accident, maxUnavailable 2", {
     protocol: "ignorant",
     identity: { mode: "PerCluster" },
