@@ -4,7 +4,7 @@ import { AlreadyExistsError, type KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import type { ApproveOptions } from "./approve.ts";
 import type { GlobalOptions } from "./command.ts";
-import type { ConfirmLostOptions } from "./confirm-lost.ts";
+import type { ConfirmOptions } from "./confirm.ts";
 import { CommandError } from "./errors.ts";
 import {
   APPROVALS,
@@ -196,16 +196,10 @@ export function confirmLost(
   io: Io,
   cluster: string,
   given: string | undefined,
-  options: ConfirmLostOptions & GlobalOptions,
+  options: ConfirmOptions & GlobalOptions,
 ): Exit {
   return withHub(io, options, async (hub) => {
-    const objects = given === undefined ? await usersOf(hub, cluster) : [await getStatefulset(hub, given)];
-    for (const object of objects) checkUses(object, cluster);
-    if (objects.length === 0) {
-      throw new CommandError(
-        `no CrossClusterStatefulset of namespace ${hub.namespace} uses cluster '${cluster}'; check the name, or use -n`,
-      );
-    }
+    const objects = await namedUsers(hub, cluster, given);
     const found = await hub.client.find(CLUSTERS, { name: cluster }, hub.request);
     if (found && isReady(found)) {
       throw new CommandError(
@@ -227,6 +221,36 @@ export function confirmLost(
     }
     return undefined;
   });
+}
+
+export function confirmDrain(
+  io: Io,
+  cluster: string,
+  given: string | undefined,
+  options: ConfirmOptions & GlobalOptions,
+): Exit {
+  return withHub(io, options, async (hub) => {
+    const objects = await namedUsers(hub, cluster, given);
+    const names = objects.map(describe).join(", ");
+    await confirm(io, options.yes, `The instances of ${names} in ${cluster} would be removed, one after the other.`);
+    for (const object of objects) {
+      const { failover } = readStatefulset(object).spec;
+      const confirmedDrain = [...new Set([...(failover.confirmedDrain ?? []), cluster])];
+      await patchSpec(hub, object, { failover: { confirmedDrain } });
+      print(io, `${describe(object)}: ${cluster} may be drained`);
+    }
+    return undefined;
+  });
+}
+
+/** The named object, or all of the namespace that use the cluster; never none. */
+async function namedUsers(hub: Hub, cluster: string, given: string | undefined): Promise<KubeObject[]> {
+  const objects = given === undefined ? await usersOf(hub, cluster) : [await getStatefulset(hub, given)];
+  for (const object of objects) checkUses(object, cluster);
+  if (objects.length > 0) return objects;
+  throw new CommandError(
+    `no CrossClusterStatefulset of namespace ${hub.namespace} uses cluster '${cluster}'; check the name, or use -n`,
+  );
 }
 
 async function usersOf(hub: Hub, cluster: string): Promise<KubeObject[]> {

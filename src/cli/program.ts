@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { registerApprove } from "./approve.ts";
 import type { Registry } from "./command.ts";
 import { registerCompletion } from "./completion.ts";
-import { registerConfirmLost } from "./confirm-lost.ts";
+import { registerConfirm } from "./confirm.ts";
 import { registerController } from "./controller.ts";
 import { registerDoctor } from "./doctor.ts";
 import { CommandError, explain } from "./errors.ts";
@@ -57,7 +57,7 @@ export function createProgram(io: Io): Registry {
   registerResume(registry);
   registerApprove(registry);
   registerScale(registry);
-  registerConfirmLost(registry);
+  registerConfirm(registry);
   program.commandsGroup("Set up and run:");
   registerInstall(registry);
   registerDoctor(registry);

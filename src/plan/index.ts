@@ -5,8 +5,6 @@
 export { MCS_ADDRESS_TEMPLATE } from "./address.ts";
 export { LedgerUnreadable } from "./decode.ts";
 export { SUPERSEDED_PATIENCE_MS } from "./failure.ts";
-export type { Forecast, ForecastOptions, ForecastRound } from "./forecast.ts";
-export { forecast } from "./forecast.ts";
 export { instanceKey, localName } from "./identity.ts";
 export { emptyLedger, foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "./ledger.ts";
 export { plan } from "./plan.ts";

@@ -1,31 +1,13 @@
 import type { EngineApp } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { PlanResult } from "../../plan/index.ts";
+import { NEEDS_A_PERSON } from "./attention.ts";
 import { sentence } from "./report.ts";
 
 /** Where Events go. Never waits, never throws. */
 export interface Announcer {
   event(object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void;
 }
-
-/** Reasons that a person should see as a warning, not only in the status. */
-const WARNINGS = new Set([
-  "TemplateMissing",
-  "RevisionRefused",
-  "RevisionRejected",
-  "SettingImpossible",
-  "IdentityImmutable",
-  "AdoptedWithDifferences",
-  "CannotBeVerified",
-  "ClusterLost",
-  "ProgressDeadlineExceeded",
-  "MemberFailed",
-  "MemberRestartsInParallel",
-  "RolledBack",
-  "ReturnedAfterReplacement",
-  "TeardownUnreachable",
-  "ReleaseUnreachable",
-]);
 
 /** Turns plans into Events worth reading: each step once, each warning once until it has gone. */
 export class Announcements {
@@ -41,7 +23,7 @@ export class Announcements {
       this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
     }
     const now = new Map(
-      waiting.filter(({ code }) => WARNINGS.has(code)).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
+      waiting.filter(({ code }) => NEEDS_A_PERSON.has(code)).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
     );
     const before = this.#warned.get(key) ?? new Set();
     for (const [id, one] of now) {

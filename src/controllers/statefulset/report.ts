@@ -1,6 +1,7 @@
 import type { CrossClusterStatefulsetStatus, FieldError, ParsedCrossClusterStatefulset } from "../../api/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind, Waiting } from "../../plan/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
+import { NEEDS_A_PERSON } from "./attention.ts";
 import type { StoredRevision } from "./revision-store.ts";
 
 type Status = CrossClusterStatefulsetStatus;
@@ -274,11 +275,12 @@ function notAllReady({ figures: { ready, desired } }: PlanResult): Waiting | und
 
 /** What a person should read first: what needs a person, before what needs only time. */
 function firstReason(waiting: readonly Waiting[]): Waiting | undefined {
-  return waiting[0];
+  return waiting.find(({ code }) => NEEDS_A_PERSON.has(code)) ?? waiting[0];
 }
 
 export function sentence({ message, remedy }: Waiting): string {
-  return cut(remedy === "" ? message : `${message} ${remedy}`);
+  const end = /[.!?]$/.test(message) ? "" : ".";
+  return cut(remedy === "" ? message : `${message}${end} ${remedy}`);
 }
 
 function cut(text: string): string {
