@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import { Bench } from "../../plan/testing/bench.ts";
+import { testIntent } from "../../plan/testing/intent.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import { fieldErrorsText, invalidStatus, type ReportFacts, sentence, statusOf } from "./report.ts";
+import { statefulset } from "./testing/objects.ts";
+
+type Status = CrossClusterStatefulsetStatus;
+
+const START_MS = Date.UTC(2025, 0, 1);
+
+/** Three clusters with one instance each. */
+function threeClusters(): Bench {
+  const bench = new Bench(testIntent({ member1: 1, member2: 1, member3: 1 }));
+  bench.nowMs = START_MS;
+  return bench;
+}
+
+function settled(): Bench {
+  const bench = threeClusters();
+  bench.run();
+  return bench;
+}
+
+function report(bench: Bench, before?: Status, more: Partial<ReportFacts> = {}, spec: JsonObject = {}): Status {
+  const { clusters } = bench.observations();
+  return statusOf({
+    statefulset: statefulset(spec),
+    before,
+    plan: bench.plan(),
+    observations: clusters,
+    history: [],
+    failures: [],
+    workload: undefined,
+    selector: undefined,
+    nowMs: bench.nowMs,
+    ...more,
+  });
+}
+
+const condition = (status: Status, type: string) => status.conditions?.find((one) => one.type === type);
+const row = (status: Status, name: string) => status.clusters?.find((one) => one.name === name);
+
+describe("the status of an application at rest", () => {
+  it("says so in every place that people look at", () => {
+    const status = report(settled());
+    expect(status).toMatchObject({
+      observedGeneration: 3,
+      phase: "Settled",
+      replicas: 3,
+      readyReplicas: 3,
+      updatedReplicas: 3,
+      desiredReplicas: 3,
+      display: { ready: "3/3", updated: "3/3" },
+    });
+    expect(status.reason).toBeUndefined();
+    expect(status.step).toBeUndefined();
+    expect(condition(status, "Available")).toMatchObject({ status: "True", reason: "QuorumReady" });
+    expect(condition(status, "Progressing")).toMatchObject({ status: "False", reason: "Complete" });
+    expect(condition(status, "Degraded")).toMatchObject({ status: "False" });
+  });
+
+  it("has a row per cluster, in the global order, with what it was given and what it shows", () => {
+    const status = report(settled());
+    expect(status.clusters?.map(({ name, ordinals }) => [name, ordinals])).toEqual([
+      ["member1", [0]],
+      ["member2", [100]],
+      ["member3", [200]],
+    ]);
+    const first = row(status, "member1");
+    expect(first).toMatchObject({ phase: "Settled", health: "Healthy", granted: { revision: "A", replicas: 1 } });
+    expect(first?.observed?.epoch).toBe(first?.granted?.epoch);
+  });
+});
+
+describe("the status of a step", () => {
+  it("names the cluster, since when, until when, and what it waits for", () => {
+    const bench = settled();
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.wait(10);
+    const status = report(bench);
+    expect(status.phase).toBe("Updating");
+    expect(status.step).toMatchObject({
+      type: "Updating",
+      cluster: "member3",
+      revision: "B",
+      since: "2025-01-01T00:00:10Z",
+      deadline: "2025-01-01T00:10:10Z",
+    });
+    expect(row(status, "member3")).toMatchObject({ phase: "Updating" });
+    expect(condition(status, "Progressing")?.status).toBe("True");
+  });
+
+  it("says which write failed, before anything else about that cluster", () => {
+    const failures = [{ cluster: "member2", message: "the hub refused it" }];
+    const status = report(settled(), undefined, { failures });
+    expect(row(status, "member2")).toMatchObject({ reason: "DispatchFailed", message: "the hub refused it" });
+    expect(row(status, "member1")?.reason).toBeUndefined();
+  });
+});
+
+describe("times", () => {
+  it("of conditions and clusters stay as long as what they say stays", () => {
+    const bench = settled();
+    const first = report(bench);
+    bench.wait(3_600);
+    const later = report(bench, first);
+    expect(later).toEqual(first);
+  });
+
+  it("of a condition move when its status changes, and of the others stay", () => {
+    const bench = settled();
+    const first = report(bench);
+    bench.wait(60);
+    bench.intent.revision = { kind: "ready", id: "B" };
+    const later = report(bench, first);
+    expect(condition(later, "Progressing")).toMatchObject({
+      status: "True",
+      lastTransitionTime: "2025-01-01T00:01:00Z",
+    });
+    expect(condition(later, "Available")?.lastTransitionTime).toBe("2025-01-01T00:00:00Z");
+    expect(row(later, "member3")?.since).toBe("2025-01-01T00:01:00Z");
+  });
+});
+
+describe("trouble", () => {
+  it("without a majority is not available", () => {
+    const bench = settled();
+    for (const name of ["member1", "member2"]) {
+      const member = bench.member(name);
+      member.counts = { ...member.counts, ready: 0, available: 0 };
+      member.health = "unhealthy";
+    }
+    const status = report(bench);
+    expect(condition(status, "Available")).toMatchObject({ status: "False", reason: "NoQuorum" });
+    expect(condition(status, "Degraded")).toMatchObject({ status: "True", reason: "NoQuorum" });
+    expect(row(status, "member1")?.health).toBe("Unhealthy");
+    expect(status.phase).not.toBe("Settled");
+  });
+
+  it("with a cluster that cannot be seen shows it as unknown, not as healthy", () => {
+    const bench = settled();
+    bench.unreachable.add("member2");
+    bench.intent.fleet.member2 = { state: "NotReady", sinceMs: bench.nowMs };
+    const member2 = row(report(bench), "member2");
+    expect(member2?.health).toBe("Unknown");
+    expect(member2?.observed).toBeUndefined();
+    expect(member2?.granted).toBeDefined();
+  });
+
+  it("of a lost cluster is said with its name", () => {
+    const bench = settled();
+    bench.unreachable.add("member2");
+    bench.intent.fleet.member2 = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.wait(301);
+    bench.plan();
+    const status = report(bench);
+    expect(row(status, "member2")).toMatchObject({ phase: "Lost", health: "Lost" });
+    expect(condition(status, "Degraded")).toMatchObject({ reason: "ClusterLost", message: "lost: member2" });
+  });
+
+  it("with a pause says so", () => {
+    const spec = { updateStrategy: { type: "RollingUpdate", rollingUpdate: { paused: true } } };
+    expect(condition(report(settled(), undefined, {}, spec), "Paused")).toMatchObject({ status: "True" });
+    expect(condition(report(settled()), "Paused")).toMatchObject({ status: "False", reason: "NotPaused" });
+  });
+});
+
+describe("an object that cannot be acted upon", () => {
+  const refused = (before: Status | undefined, nowMs = START_MS) =>
+    invalidStatus(7, before, "InvalidSpec", "spec.replicas: must not be negative", nowMs);
+
+  it("keeps what it said of its clusters, and says what is wrong", () => {
+    const before = report(settled());
+    const status = refused(before);
+    expect(status).toMatchObject({ phase: "Invalid", reason: "InvalidSpec", observedGeneration: 7 });
+    expect(status.clusters).toEqual(before.clusters);
+    expect(condition(status, "Degraded")).toMatchObject({ status: "True", reason: "InvalidSpec" });
+  });
+
+  it("keeps the time at which that began", () => {
+    expect(refused(refused(undefined), START_MS + 60_000)).toEqual(refused(undefined));
+  });
+
+  it("names every field", () => {
+    const errors = ["spec.a", "spec.b"].map((path) => ({ kind: "Invalid" as const, path, message: "is wrong" }));
+    expect(fieldErrorsText(errors)).toBe("spec.a: is wrong; spec.b: is wrong");
+  });
+});
+
+describe("a sentence", () => {
+  const waiting = { code: "Paused" as const, message: "It is paused.", evidence: [], remedy: "Resume it." };
+
+  it("ends with the remedy, if there is one", () => {
+    expect(sentence(waiting)).toBe("It is paused. Resume it.");
+    expect(sentence({ ...waiting, remedy: "" })).toBe("It is paused.");
+  });
+
+  it("is cut where the API server would refuse the whole status", () => {
+    const long = sentence({ ...waiting, message: "x".repeat(10_000) });
+    expect(long).toHaveLength(4096);
+    expect(long.endsWith("...")).toBe(true);
+  });
+});
