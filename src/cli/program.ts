@@ -4,6 +4,7 @@ import type { Registry } from "./command.ts";
 import { registerCompletion } from "./completion.ts";
 import { registerConfirm } from "./confirm.ts";
 import { registerController } from "./controller.ts";
+import { registerDemo } from "./demo.ts";
 import { registerDoctor } from "./doctor.ts";
 import { CommandError, explain } from "./errors.ts";
 import { registerHistory } from "./history.ts";
@@ -44,6 +45,7 @@ export function createProgram(io: Io): Registry {
 
   program.commandsGroup("Try:");
   registerUp(program);
+  registerDemo(registry);
   program.commandsGroup("Look:");
   registerStatus(registry);
   registerWhy(registry);

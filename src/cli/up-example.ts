@@ -17,7 +17,7 @@ const POLICIES = resource({
   plural: "propagationpolicies",
   namespaced: true,
 });
-const TEMPLATES = resource({
+export const TEMPLATES = resource({
   apiVersion: "apps/v1",
   kind: "StatefulSet",
   plural: "statefulsets",
@@ -25,6 +25,13 @@ const TEMPLATES = resource({
 });
 
 const WRITE = { fieldManager: "lockstep-up", force: true };
+
+/** Everything that is applied, in this order; examples/statefulset has the same as files. */
+export function exampleObjects(
+  clusters: readonly string[],
+): [policy: KubeObject, hold: KubeObject, template: KubeObject] {
+  return [propagation(clusters), crossClusterStatefulset(), template()];
+}
 
 /** First what selects and holds, so that the template is dispatched by nobody but Lockstep. */
 export async function applyHold(hub: KubeClient, clusters: readonly string[]): Promise<void> {

@@ -168,11 +168,13 @@ function hints(kubeconfig: string, program: string, hasExample: boolean): string
   ];
   if (hasExample) {
     const { name } = EXAMPLE;
-    lines.push(
-      `  ${program} status ${name} -w              watch clusters, instances and gates live`,
-      `  ${program} restart ${name}                every instance anew, in order, never two at once`,
-      `  ${program} scale ${name} --replicas 7     grow, one membership change at a time`,
-    );
+    const things = [
+      ["demo update", "change the image and see the order: cluster after cluster, never two instances down"],
+      [`status ${name} -w`, "watch clusters, instances and gates live"],
+      [`scale ${name} --replicas 7`, "grow, one membership change at a time"],
+    ] as const;
+    const width = Math.max(...things.map(([command]) => command.length));
+    lines.push(...things.map(([command, what]) => `  ${program} ${command.padEnd(width)}   ${what}`));
   }
   return [...lines, "", "Ctrl-C stops everything."].join("\n");
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { typedName } from "./invocation.ts";
 
 export interface UpArguments {
   readonly clusters: string;
@@ -27,7 +28,9 @@ export function registerUp(program: Command): void {
         isTerminal: process.stdout.isTTY === true,
         write: (text: string) => void process.stdout.write(text),
       };
-      const place = { folder: process.cwd(), program: name, screen, stop: stopSignal() };
+      const folder = process.cwd();
+      const typed = typedName(name, process.argv[1], folder);
+      const place = { folder, program: typed, screen, stop: stopSignal() };
       process.exitCode = await runUp(options, place);
     });
 }

@@ -1,0 +1,133 @@
+import { type ParsedCrossClusterStatefulset, parseCrossClusterStatefulset } from "../api/index.ts";
+import { ConflictError, type KubeObject } from "../kube/index.ts";
+import type { GlobalOptions } from "./command.ts";
+import { membersOf, steer } from "./demo-fleet.ts";
+import { Stage } from "./demo-stage.ts";
+import { type Play, playLoseCluster, playScale, playUpdate, Repairs } from "./demo-stories.ts";
+import { CommandError } from "./errors.ts";
+import { type Hub, STATEFULSETS, withHub } from "./hub.ts";
+import type { Io } from "./io.ts";
+import { print } from "./output.ts";
+import { statusOf } from "./status-run.ts";
+import { EXAMPLE, TEMPLATES } from "./up-example.ts";
+
+const STORIES = { update: playUpdate, scale: playScale, "lose-cluster": playLoseCluster };
+export type Story = keyof typeof STORIES;
+
+/** Where `up` writes it, in the folder where it was started. */
+const UP_KUBECONFIG = ".lockstep/kubeconfig";
+/** What shells show for a program that Ctrl-C ended. */
+const INTERRUPTED_EXIT_CODE = 130;
+const BROKEN_PROMISE_EXIT_CODE = 1;
+const WHERE = `${EXAMPLE.namespace}/${EXAMPLE.name}`;
+
+export async function runDemo(io: Io, story: Story, options: GlobalOptions): Promise<number> {
+  const kubeconfig = kubeconfigOf(io, options);
+  return withHub(io, { ...options, kubeconfig }, async (hub) => {
+    await checkNobodyIsCutOff(io, hub);
+    const { object, template, parsed } = await exampleOf(io, hub);
+    const status = statusOf(object);
+    const stop = io.interrupted();
+    const clusters = (status.clusters ?? []).filter(({ ordinals = [] }) => ordinals.length > 0).map(({ name }) => name);
+    const stage = new Stage({ io, hub, kubeconfig, clusters, selector: status.selector ?? "", stop });
+    const repairs = new Repairs();
+    const maxUnavailable = maxUnavailableOf(parsed, status.desiredReplicas ?? 0);
+    const play: Play = { hub, stage, repairs, object, template, maxUnavailable };
+    let summary: string[] = [];
+    try {
+      await stage.open();
+      summary = await STORIES[story](play);
+    } catch (error) {
+      if (error instanceof ConflictError) throw busy(io, "somebody changed it at the same moment");
+      if (!stop.aborted) throw error;
+    } finally {
+      await stage.close();
+      const made = await repairs.makeGood();
+      for (const line of made) print(io, `${stop.aborted ? "Interrupted; " : ""}${line}`);
+    }
+    if (stop.aborted) return INTERRUPTED_EXIT_CODE;
+    print(io, `\n${summary.join("\n")}`);
+    return stage.tally.mostDown > maxUnavailable ? BROKEN_PROMISE_EXIT_CODE : 0;
+  });
+}
+
+/** For a story that was killed before it could put things back. */
+export async function mendAll(io: Io, options: GlobalOptions): Promise<undefined> {
+  return withHub(io, { ...options, kubeconfig: kubeconfigOf(io, options) }, async (hub) => {
+    const away = (await membersOf(hub, io.program)).filter(({ reachable }) => !reachable);
+    for (const { name } of away) {
+      await steer(hub, name, "mend");
+      print(io, `${name} is connected again`);
+    }
+    if (away.length === 0) print(io, "no cluster is cut off");
+    return undefined;
+  });
+}
+
+function kubeconfigOf(io: Io, options: GlobalOptions): string {
+  if (options.kubeconfig !== undefined) return options.kubeconfig;
+  try {
+    io.readFile(UP_KUBECONFIG);
+    return UP_KUBECONFIG;
+  } catch (error) {
+    const elsewhere = io.env.KUBECONFIG;
+    if (elsewhere) return elsewhere;
+    throw new CommandError(
+      `no fleet runs here: ${UP_KUBECONFIG} does not exist in this folder. Start one with '${io.program} up' in another ` +
+        "terminal, in this folder, or name its kubeconfig with --kubeconfig",
+      { cause: error },
+    );
+  }
+}
+
+async function checkNobodyIsCutOff(io: Io, hub: Hub): Promise<void> {
+  const away = (await membersOf(hub, io.program)).filter(({ reachable }) => !reachable).map(({ name }) => name);
+  if (away.length === 0) return;
+  throw new CommandError(
+    `${away.join(", ")} is cut off: a story is in progress in another terminal; wait for its end. If it was killed, ` +
+      `reconnect with '${io.program} demo lose-cluster --mend'`,
+  );
+}
+
+interface Example {
+  readonly object: KubeObject;
+  readonly template: KubeObject;
+  readonly parsed: ParsedCrossClusterStatefulset;
+}
+
+async function exampleOf(io: Io, hub: Hub): Promise<Example> {
+  const [object, template] = await Promise.all([
+    hub.client.find(STATEFULSETS, EXAMPLE, hub.request),
+    hub.client.find(TEMPLATES, EXAMPLE, hub.request),
+  ]);
+  if (!object || !template) {
+    const missing = object ? TEMPLATES.kind : STATEFULSETS.kind;
+    throw new CommandError(
+      `the example is not on this fleet: ${missing} ${WHERE} does not exist. Start '${io.program} up' without ` +
+        "--example none, or apply examples/statefulset with kubectl",
+    );
+  }
+  const parsed = parseCrossClusterStatefulset(object);
+  if (!parsed.ok)
+    throw new CommandError(
+      `CrossClusterStatefulset ${WHERE} is not valid; '${io.program} why ${EXAMPLE.name}' says more`,
+    );
+  const { phase = "not seen yet", observedGeneration, reason } = statusOf(object);
+  if (phase !== "Settled" || observedGeneration !== object.metadata.generation) {
+    throw busy(io, `it is ${phase}${reason === undefined ? "" : ` (${reason})`}`);
+  }
+  return { object, template, parsed: parsed.value };
+}
+
+function busy(io: Io, what: string): CommandError {
+  return new CommandError(
+    `CrossClusterStatefulset ${WHERE} is in the middle of something: ${what}, perhaps by a story in another terminal. ` +
+      `Wait until it is Settled: '${io.program} status ${EXAMPLE.name} -w'`,
+  );
+}
+
+function maxUnavailableOf({ spec }: ParsedCrossClusterStatefulset, desired: number): number {
+  const { maxUnavailable } = spec.updateStrategy.rollingUpdate;
+  const text = String(maxUnavailable);
+  return text.endsWith("%") ? Math.ceil((Number.parseInt(text, 10) * desired) / 100) : Number(text);
+}

@@ -1,0 +1,217 @@
+/** Where a story is played: follows the object on the hub and the pods in the clusters, and shows what changes. */
+import {
+  type ClusterConnection,
+  KubeClient,
+  type KubeObject,
+  Reflector,
+  type Resource,
+  resource,
+} from "../kube/index.ts";
+import { isJsonObject, type JsonObject, silentLog } from "../runtime/index.ts";
+import { type Cast, changesBetween, hasStep, type Instance, keyOf, type Scene, Tally } from "./demo-scene.ts";
+import { CommandError } from "./errors.ts";
+import { type Hub, LEDGERS, readLedger, STATEFULSETS } from "./hub.ts";
+import type { Io } from "./io.ts";
+import { print, styleOf } from "./output.ts";
+import { statusOf } from "./status-run.ts";
+import { statusTree } from "./status-view.ts";
+import { EXAMPLE } from "./up-example.ts";
+
+const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
+/** A pod takes longer than a second to be replaced: nothing is missed between two looks. */
+const LOOK_MS = 100;
+/** What a story waits for takes seconds; after this something is wrong, and the person should look. */
+const GIVE_UP_MS = 180_000;
+/** `up` answers within milliseconds: after this it has ended. */
+const SILENCE_MS = 5_000;
+const ALTERNATE_SCREEN = "\u001b[?1049h";
+const NORMAL_SCREEN = "\u001b[?1049l";
+const HOME_AND_CLEAR_DOWN = "\u001b[H\u001b[J";
+
+export interface StageOptions {
+  readonly io: Io;
+  readonly hub: Hub;
+  readonly kubeconfig: string;
+  /** The clusters that hold instances. */
+  readonly clusters: readonly string[];
+  /** Of the instances' pods. */
+  readonly selector: string;
+  /** Ends it: Ctrl-C. */
+  readonly stop: AbortSignal;
+}
+
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #done = new AbortController();
+  readonly #connections: ClusterConnection[] = [];
+  readonly #running: Promise<void>[] = [];
+  readonly #objects: Reflector<KubeObject>;
+  readonly #ledgers: Reflector<KubeObject>;
+  readonly #pods = new Map<string, Reflector<KubeObject>>();
+  readonly #lines: string[] = [];
+  readonly #startedMs: number;
+  #lastHeardMs: number;
+  #scene: Scene | undefined;
+  #drawn = "";
+  #isOpen = false;
+  /** The cluster that the story has cut off. */
+  cut: string | undefined;
+  cast: Cast = new Set();
+  tally = new Tally(new Set());
+  steps = 0;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    const { client, clock } = options.hub;
+    this.#startedMs = clock.monotonicMs();
+    this.#lastHeardMs = this.#startedMs;
+    const own = { namespace: EXAMPLE.namespace, fieldSelector: `metadata.name=${EXAMPLE.name}` };
+    const isExample = ({ metadata }: KubeObject) => metadata.name === EXAMPLE.name;
+    this.#objects = this.#follow(client, STATEFULSETS, own, isExample);
+    this.#ledgers = this.#follow(client, LEDGERS, own, isExample);
+  }
+
+  /** Waits until everything is seen once: those that are ready then are the cast. */
+  async open(): Promise<void> {
+    const { io, hub, kubeconfig, clusters, selector, stop } = this.#options;
+    for (const cluster of clusters) {
+      const connection = await io.connect({ kubeconfig, context: cluster });
+      this.#connections.push(connection);
+      const { clock, random } = hub;
+      const client = new KubeClient({ transport: connection.transport, clock, random, userAgent: "lockstep-demo" });
+      const selection = { namespace: EXAMPLE.namespace, labelSelector: selector };
+      this.#pods.set(cluster, this.#follow(client, PODS, selection));
+    }
+    const all = [this.#objects, this.#ledgers, ...this.#pods.values()];
+    for (const reflector of all) this.#running.push(reflector.run(this.#done.signal));
+    await Promise.all(all.map(({ cache }) => cache.synced(stop)));
+    const scene = this.look();
+    this.cast = new Set([...scene.instances].filter(([, { ready }]) => ready).map(([key]) => key));
+    this.tally = new Tally(this.cast);
+    this.#isOpen = true;
+    if (io.stdout.isTerminal) io.stdout.write(ALTERNATE_SCREEN);
+  }
+
+  async close(): Promise<void> {
+    this.#done.abort(new Error("the story is over"));
+    await Promise.all(this.#running);
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+    const { stdout } = this.#options.io;
+    // What was told stays, below what was on the screen before.
+    if (this.#isOpen && stdout.isTerminal) stdout.write(`${NORMAL_SCREEN}${this.#lines.join("\n")}\n`);
+    this.#isOpen = false;
+  }
+
+  get elapsedMs(): number {
+    return this.#options.hub.clock.monotonicMs() - this.#startedMs;
+  }
+
+  /** One line of the story, with the time. Empty: a blank one. */
+  say(text: string): void {
+    const line = text === "" ? "" : `${(this.elapsedMs / 1000).toFixed(1).padStart(6)} s  ${text}`;
+    this.#lines.push(line);
+    if (!this.#options.io.stdout.isTerminal) print(this.#options.io, `${line}\n`);
+  }
+
+  /** Looks again and again, telling what changes, until it is so. */
+  async until(what: string, isSo: (scene: Scene) => boolean): Promise<void> {
+    const { hub, io, stop } = this.#options;
+    const endMs = hub.clock.monotonicMs() + GIVE_UP_MS;
+    while (!isSo(this.look())) {
+      this.#checkAlive();
+      if (hub.clock.monotonicMs() > endMs) {
+        throw new CommandError(
+          `after ${GIVE_UP_MS / 1000} s still not: ${what}. Ask '${io.program} why ${EXAMPLE.name}' what it waits for`,
+        );
+      }
+      await hub.clock.sleep(LOOK_MS, stop);
+    }
+  }
+
+  look(): Scene {
+    const object = this.#objects.cache.get(EXAMPLE);
+    if (!object) throw new CommandError(`CrossClusterStatefulset ${EXAMPLE.namespace}/${EXAMPLE.name} was deleted`);
+    const scene: Scene = { status: statusOf(object), instances: this.#instances(), cut: this.cut };
+    const before = this.#scene;
+    this.#scene = scene;
+    if (before && this.#isOpen) {
+      this.tally.add(scene);
+      const stepping = new Set((before.status.clusters ?? []).filter(hasStep).map(({ name }) => name));
+      this.steps += (scene.status.clusters ?? []).filter((row) => hasStep(row) && !stepping.has(row.name)).length;
+      for (const line of changesBetween(before, scene, this.cast)) this.say(line);
+    }
+    this.#draw(object);
+    return scene;
+  }
+
+  #instances(): Map<string, Instance> {
+    const found = new Map<string, Instance>();
+    for (const [cluster, { cache }] of this.#pods) {
+      for (const pod of cache.list()) {
+        const one = instanceOf(cluster, pod);
+        found.set(keyOf(one), one);
+      }
+    }
+    return found;
+  }
+
+  #draw(object: KubeObject): void {
+    const { io, hub } = this.#options;
+    if (!this.#isOpen || !io.stdout.isTerminal) return;
+    const ledger = readLedger(this.#ledgers.cache.get(EXAMPLE));
+    const tree = statusTree({ object, status: statusOf(object), ledger }, styleOf(io), hub.clock.now());
+    const room = Math.max(0, io.stdout.rows - tree.length - 2);
+    const told = room === 0 ? [] : this.#lines.slice(-room);
+    const lines = [...tree, "", ...told].slice(0, Math.max(1, io.stdout.rows - 1));
+    const text = lines.map((line) => clipped(line, io.stdout.columns)).join("\n");
+    if (text === this.#drawn) return;
+    this.#drawn = text;
+    io.stdout.write(`${HOME_AND_CLEAR_DOWN}${text}\n`);
+  }
+
+  #checkAlive(): void {
+    const { hub, io } = this.#options;
+    const nowMs = hub.clock.monotonicMs();
+    if (this.#objects.health.failure === undefined) this.#lastHeardMs = nowMs;
+    if (nowMs - this.#lastHeardMs < SILENCE_MS) return;
+    throw new CommandError(`the hub ${hub.server} does not answer any more. Is '${io.program} up' still running?`);
+  }
+
+  #follow(
+    client: KubeClient,
+    of: Resource,
+    selection: { namespace: string; fieldSelector?: string; labelSelector?: string },
+    selects?: (object: KubeObject) => boolean,
+  ): Reflector<KubeObject> {
+    const { clock, random } = this.#options.hub;
+    return new Reflector({ client, resource: of, clock, random, log: silentLog, selection, selects });
+  }
+}
+
+function instanceOf(cluster: string, pod: KubeObject): Instance {
+  const { name, uid = "", deletionTimestamp } = pod.metadata;
+  const conditions = listAt(pod.status, "conditions");
+  const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+  const [container] = listAt(pod.spec, "containers");
+  const image = typeof container?.image === "string" ? container.image : "an unknown image";
+  return { cluster, name, uid, ready: isReady && deletionTimestamp === undefined, image };
+}
+
+function listAt(parent: unknown, field: string): JsonObject[] {
+  const value = isJsonObject(parent) ? parent[field] : undefined;
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** No wider than the screen: a line that wraps would push the picture up. Colours take no room. */
+export function clipped(line: string, columns: number): string {
+  let [shown, width] = ["", 0];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
+  for (const part of line.match(/\u001b\[[0-9;]*m|[^\u001b]/gu) ?? []) {
+    if (part.startsWith("\u001b")) shown += part;
+    else if (width < columns) {
+      shown += part;
+      width++;
+    }
+  }
+  return shown;
+}

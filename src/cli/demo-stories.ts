@@ -1,0 +1,235 @@
+/** The stories: each changes one thing on a running fleet, shows what follows, and says at the end what was kept. */
+import type { KubeObject, Resource } from "../kube/index.ts";
+import { majorityOf } from "../plan/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { steer } from "./demo-fleet.ts";
+import { keyOf, plural, type Scene } from "./demo-scene.ts";
+import type { Stage } from "./demo-stage.ts";
+import { CommandError } from "./errors.ts";
+import { type Hub, STATEFULSETS } from "./hub.ts";
+import { EXAMPLE, TEMPLATES } from "./up-example.ts";
+
+export interface Play {
+  readonly hub: Hub;
+  readonly stage: Stage;
+  readonly repairs: Repairs;
+  /** As they were when the story began. */
+  readonly object: KubeObject;
+  readonly template: KubeObject;
+  /** Of the instances there are at the beginning. */
+  readonly maxUnavailable: number;
+}
+
+/** What has to be put back if the story does not come to its end, the last change first. */
+export class Repairs {
+  readonly #open: { readonly what: string; readonly repair: () => Promise<unknown> }[] = [];
+
+  /** To be said before the change itself: whoever is interrupted in between puts back too much rather than too little. */
+  owe(what: string, repair: () => Promise<unknown>): void {
+    this.#open.push({ what, repair });
+  }
+
+  /** The story did it itself, or means to leave it so. */
+  settle(what: string): void {
+    const at = this.#open.findIndex((one) => one.what === what);
+    if (at >= 0) this.#open.splice(at, 1);
+  }
+
+  /** Each on its own: one that fails keeps no other from being done. Answers with what was and was not put back. */
+  async makeGood(): Promise<string[]> {
+    const told: string[] = [];
+    for (const { what, repair } of this.#open.splice(0).reverse()) {
+      told.push(
+        await repair().then(
+          () => `put back: ${what}`,
+          (error: unknown) => `NOT put back: ${what} (${error instanceof Error ? error.message : String(error)})`,
+        ),
+      );
+    }
+    return told;
+  }
+}
+
+const WRITE = { fieldManager: "lockstep-demo" };
+const GROW_BY = 2;
+/** The default of five minutes is for real clusters; nobody watches a story for so long. */
+const LOST_AFTER_SECONDS = 5;
+
+export async function playUpdate(play: Play): Promise<string[]> {
+  const { stage } = play;
+  const image = await changeImage(play);
+  stage.say(`the template now says ${image}; nothing reaches a cluster before its turn`);
+  await stage.until("every instance runs the new image", (scene) => isUpdated(scene, play));
+  play.repairs.settle(TEMPLATE_OWED);
+  return [
+    `${plural(stage.cast.size, "instance")} on ${image} in ${stepsAndSeconds(stage)}.`,
+    `Most instances down at once: ${stage.tally.mostDown} (${play.maxUnavailable} allowed).`,
+    quorumKept(stage),
+  ];
+}
+
+export async function playScale(play: Play): Promise<string[]> {
+  const { hub, stage, repairs, object } = play;
+  const before = stage.cast.size;
+  const names = [...stage.cast].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
+  const uids = uidsOf(stage.look(), stage.cast);
+  const grown = before + GROW_BY;
+  const original = isJsonObject(object.spec) ? (object.spec.replicas ?? null) : null;
+  const shrink = () => patch(hub, STATEFULSETS, { replicas: original });
+  stage.say(`there are ${names}; ${grown} instances are wanted now`);
+  repairs.owe(`${before} instances`, shrink);
+  await patch(hub, STATEFULSETS, { replicas: grown }, object);
+  await stage.until(`${grown} instances are ready`, (scene) => isScaled(scene, grown));
+  const kept = uidsOf(stage.look(), stage.cast) === uids;
+  const joined = [...stage.look().instances.keys()].filter((key) => !stage.cast.has(key)).sort();
+  stage.say(
+    kept
+      ? `nobody was renumbered or restarted: ${names} are the same as before, and ${joined.join(", ")} are new`
+      : "an instance that was there before has been replaced meanwhile",
+  );
+  stage.say(`${before} instances are wanted again`);
+  await shrink();
+  await stage.until(`${before} instances are left`, (scene) => isScaled(scene, before));
+  repairs.settle(`${before} instances`);
+  const same = uidsOf(stage.look(), stage.cast) === uids;
+  return [
+    `From ${before} to ${grown} instances and back in ${stepsAndSeconds(stage)}.`,
+    same
+      ? `The same ${before} instances run as before: none renumbered, none restarted.`
+      : "Not all instances are the same as before: something else replaced one meanwhile.",
+    `Most of them down at once: ${stage.tally.mostDown}.`,
+    quorumKept(stage),
+  ];
+}
+
+export async function playLoseCluster(play: Play): Promise<string[]> {
+  const { hub, stage, repairs, object } = play;
+  const cluster = expendable(stage.look(), stage.cast.size);
+  const inside = new Set([...stage.cast].filter((key) => key.startsWith(`${cluster}/`)));
+  const uids = uidsOf(stage.look(), inside);
+  const failover = isJsonObject(object.spec) && isJsonObject(object.spec.failover) ? object.spec.failover : {};
+  const patience = `failover.afterSeconds ${failover.afterSeconds ?? "as it was"}`;
+  const restorePatience = () => patch(hub, STATEFULSETS, { failover: { afterSeconds: failover.afterSeconds ?? null } });
+  repairs.owe(patience, restorePatience);
+  await patch(hub, STATEFULSETS, { failover: { afterSeconds: LOST_AFTER_SECONDS } }, object);
+  stage.say(
+    `for this story a cluster counts as lost after ${LOST_AFTER_SECONDS} s (failover.afterSeconds; put back afterwards)`,
+  );
+
+  repairs.owe(`the way to ${cluster}`, () => steer(hub, cluster, "mend"));
+  await steer(hub, cluster, "cut");
+  stage.cut = cluster;
+  stage.say(`${cluster}  is cut off from the hub; inside, ${plural(inside.size, "instance")} run on`);
+  const image = await changeImage(play);
+  stage.say(`meanwhile the template says ${image}`);
+  await stage.until(`all but ${cluster} run the new image`, (scene) => isUpdated(scene, play, cluster));
+  const untouched = uidsOf(stage.look(), inside) === uids;
+  const held = [...inside].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
+  stage.say(
+    untouched
+      ? `${cluster}  asked directly: ${held} still there, the same as before; nothing was deleted`
+      : `${cluster}  an instance inside it has changed meanwhile`,
+  );
+
+  await steer(hub, cluster, "mend");
+  repairs.settle(`the way to ${cluster}`);
+  stage.cut = undefined;
+  stage.say(`${cluster}  is connected again`);
+  await stage.until(`${cluster} has caught up`, (scene) => isUpdated(scene, play));
+  repairs.settle(TEMPLATE_OWED);
+  await restorePatience();
+  repairs.settle(patience);
+  return [
+    `${plural(stage.cast.size, "instance")} on ${image} in ${stepsAndSeconds(stage)}, with ${cluster} away for most of it.`,
+    untouched
+      ? `Nothing in ${cluster} was deleted or replaced while it was away.`
+      : `${cluster} changed while it was away.`,
+    `Most instances down at once: ${stage.tally.mostDown} (${play.maxUnavailable} allowed).`,
+    quorumKept(stage),
+  ];
+}
+
+const TEMPLATE_OWED = "the template's image";
+
+async function changeImage({ hub, repairs, template }: Play): Promise<string> {
+  const spec = isJsonObject(template.spec) ? template.spec : {};
+  const pod = isJsonObject(spec.template) && isJsonObject(spec.template.spec) ? spec.template.spec : {};
+  const containers = Array.isArray(pod.containers) ? pod.containers.filter(isJsonObject) : [];
+  const [first, ...others] = containers;
+  if (!first) throw new CommandError(`StatefulSet ${EXAMPLE.namespace}/${EXAMPLE.name} has no container to update`);
+  const image = nextImage(String(first.image));
+  const write = (of: readonly JsonObject[], seen?: KubeObject) =>
+    patch(hub, TEMPLATES, { template: { spec: { containers: [...of] } } }, seen);
+  repairs.owe(TEMPLATE_OWED, () => write(containers));
+  await write([{ ...first, image }, ...others], template);
+  return image;
+}
+
+/** The last number of the tag goes up by one, so that the story can be played again and again. */
+export function nextImage(image: string): string {
+  const [, head, last] = /^(.*:(?:[^:/]*\D)?)(\d+)$/.exec(image) ?? [];
+  return head === undefined ? `${image.replace(/:[^:/]*$/, "")}:1.1` : `${head}${Number(last) + 1}`;
+}
+
+/** With `seen`: only if nobody changed the object since. */
+async function patch(hub: Hub, of: Resource, spec: JsonObject, seen?: KubeObject): Promise<void> {
+  const resourceVersion = seen?.metadata.resourceVersion;
+  const body: JsonObject = resourceVersion === undefined ? { spec } : { metadata: { resourceVersion }, spec };
+  await hub.client.patch(of, EXAMPLE, { type: "merge", body }, { ...hub.request, ...WRITE });
+}
+
+/** Everybody, but for the cluster that is away, has completed a revision that is not the one of the beginning. */
+function isUpdated({ status, instances, cut }: Scene, { object }: Play, except?: string): boolean {
+  const to = status.updateRevision;
+  const began = isJsonObject(object.status) ? object.status.updateRevision : undefined;
+  if (to === undefined || to === began) return false;
+  const rows = (status.clusters ?? []).filter(({ name, ordinals = [] }) => name !== except && ordinals.length > 0);
+  const here = [...instances.values()].filter(({ cluster }) => cluster !== cut);
+  return (
+    rows.every(({ granted, phase }) => granted?.revision === to && phase === "Settled") &&
+    here.every(({ ready }) => ready) &&
+    (except !== undefined || status.phase === "Settled")
+  );
+}
+
+function isScaled({ status, instances }: Scene, count: number): boolean {
+  return (
+    status.phase === "Settled" &&
+    status.desiredReplicas === count &&
+    instances.size === count &&
+    [...instances.values()].every(({ ready }) => ready)
+  );
+}
+
+/** The cluster with the fewest instances. The others must be able to lose one more and still have a majority. */
+function expendable({ status, instances }: Scene, total: number): string {
+  const counts = (status.clusters ?? [])
+    .map(({ name }) => ({ name, count: [...instances.values()].filter(({ cluster }) => cluster === name).length }))
+    .filter(({ count }) => count > 0);
+  const fewest = Math.min(...counts.map(({ count }) => count));
+  const chosen = counts.findLast(({ count }) => count === fewest);
+  if (chosen && counts.length > 1 && total - fewest - 1 >= majorityOf(total)) return chosen.name;
+  const spread = counts.map(({ name, count }) => `${name} ${count}`).join(", ");
+  throw new CommandError(
+    `with ${spread} no cluster can be lost and the rest be updated within quorum (${majorityOf(total)} of ${total}). ` +
+      "Start the fleet with three clusters or more: lockstep up --clusters 3",
+  );
+}
+
+function uidsOf({ instances }: Scene, keys: ReadonlySet<string>): string {
+  const kept = [...instances.values()].filter((one) => keys.has(keyOf(one)));
+  return kept
+    .map((one) => `${keyOf(one)} ${one.uid}`)
+    .sort()
+    .join();
+}
+
+function stepsAndSeconds(stage: Stage): string {
+  return `${plural(stage.steps, "step")} and ${(stage.elapsedMs / 1000).toFixed(1)} seconds`;
+}
+
+function quorumKept({ cast, tally }: Stage): string {
+  const majority = majorityOf(cast.size);
+  const kept = tally.leastReady >= majority;
+  return `Quorum ${kept ? "kept" : "LOST"}: never fewer than ${tally.leastReady} of ${cast.size} ready within reach, ${majority} needed.`;
+}

@@ -1,0 +1,31 @@
+import { examples, perform, type Registry } from "./command.ts";
+
+export interface LoseClusterOptions {
+  readonly mend?: boolean;
+}
+
+/** `lockstep demo update|scale|lose-cluster`: plays a story on a running `lockstep up`, and shows it. */
+export function registerDemo(registry: Registry): void {
+  const { program, io } = registry;
+  const demo = program
+    .command("demo")
+    .description("play a story on a running 'up', in a second terminal, and show every step")
+    .addHelpText(
+      "after",
+      examples([`${io.program} demo update`, `${io.program} demo scale`, `${io.program} demo lose-cluster`]),
+    );
+  const update = demo
+    .command("update")
+    .description("change the example's image: cluster after cluster, never more instances down than allowed");
+  const scale = demo.command("scale").description("grow by two instances, renumbering nobody, and shrink back");
+  const lose = demo
+    .command("lose-cluster")
+    .description("cut a cluster off, update the rest within quorum, reconnect it and see it catch up")
+    .option("--mend", "only reconnect what a story that was killed left cut off");
+  perform(registry, update, async (_, options) => (await import("./demo-run.ts")).runDemo(io, "update", options));
+  perform(registry, scale, async (_, options) => (await import("./demo-run.ts")).runDemo(io, "scale", options));
+  perform<LoseClusterOptions>(registry, lose, async (_, options) => {
+    const { mendAll, runDemo } = await import("./demo-run.ts");
+    return options.mend ? mendAll(io, options) : runDemo(io, "lose-cluster", options);
+  });
+}
