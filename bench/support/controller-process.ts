@@ -23,9 +23,12 @@ export class ControllerProcesses {
   static async prepare(context: KubeconfigContext): Promise<ControllerProcesses> {
     const folder = mkdtempSync(join(tmpdir(), "lockstep-bench-"));
     await build({
-      entryPoints: [new URL("controller-entry.ts", import.meta.url).pathname],
-      outfile: join(folder, "controller.mjs"),
+      entryPoints: { controller: new URL("controller-entry.ts", import.meta.url).pathname },
+      outdir: folder,
+      outExtension: { ".js": ".mjs" },
       bundle: true,
+      // As the build does it: what is imported only when needed stays out of memory until then.
+      splitting: true,
       format: "esm",
       platform: "node",
       target: "node20.19",

@@ -9,9 +9,12 @@ import {
   type SecureFront,
   startSecureFront,
 } from "../../src/apiserver/index.ts";
+import { runManager } from "../../src/controllers/index.ts";
 import { clusterProxy } from "../../src/embedded/hub/front-door.ts";
 import { executionNamespace, karmadaDefinitions } from "../../src/embedded/hub/kinds.ts";
-import { isJsonObject, type JsonObject, seededRandom, systemClock } from "../../src/runtime/index.ts";
+import { KarmadaEngine } from "../../src/engine/index.ts";
+import { KubeClient } from "../../src/kube/index.ts";
+import { isJsonObject, type JsonObject, seededRandom, silentLog, systemClock } from "../../src/runtime/index.ts";
 
 const WORKS = "work.karmada.io/works";
 const STATEFULSETS = "/apis/apps/v1/namespaces/default/statefulsets";
@@ -64,7 +67,8 @@ export class LeanFleet {
     const common = { clock: systemClock, random, schemas };
     // A thousand objects write more than a watch may fall behind by default, all of them at the very first deployment.
     const limits = { historyEvents: 50_000, watchQueueEvents: 200_000 };
-    const hub = new ApiServer({ ...common, name: "hub", limits });
+    // Without the accounts of who wrote which field: the server is not what is measured.
+    const hub = new ApiServer({ ...common, name: "hub", limits, trackUpdates: false });
     const front = await startSecureFront({ name: "hub", server: hub, clock: systemClock });
     const fleet = new LeanFleet(hub, front);
     for (const crd of [...karmadaDefinitions(), ...customResourceDefinitions()]) {
@@ -81,6 +85,33 @@ export class LeanFleet {
     }
     hub.onCommit((commit) => fleet.#committed(commit));
     return fleet;
+  }
+
+  /** Runs the controller in this very process until it is told to stop: nobody measures it, and it saves the way. */
+  runController(): () => Promise<void> {
+    const clock = systemClock;
+    const random = seededRandom(2);
+    const hub = new KubeClient({ transport: this.hub.transport(), clock, random });
+    const stop = new AbortController();
+    const running = runManager(
+      {
+        hub,
+        clock,
+        random,
+        log: silentLog,
+        engine: () => new KarmadaEngine({ hub, clock, random }),
+        webhookTransports: () => {
+          throw new Error("no webhook is configured here");
+        },
+        leaseNamespace: "karmada-system",
+        identity: "setup",
+      },
+      stop.signal,
+    );
+    return async () => {
+      stop.abort(new Error("the setup is done"));
+      await running;
+    };
   }
 
   /** How the controller's process reaches the hub. */
