@@ -10,7 +10,7 @@ const CCS_API = "/apis/apps.karmada.io/v1alpha1";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
 /** After so long without an end a person decides that moving on is worth more than the quorum. */
-const PATIENCE_MS = 200_000;
+const PATIENCE_MS = 180_000;
 
 /** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
 export class People {
@@ -126,6 +126,7 @@ export class People {
     const calmMs = this.#world.nowMs;
     const look = () => {
       if (this.#world.nowMs - calmMs > PATIENCE_MS) this.#giveQuorumUp();
+      if (this.#world.nowMs - calmMs > 2 * PATIENCE_MS) this.#takeScalingBack();
       this.#look();
       this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
     };
@@ -140,6 +141,11 @@ export class People {
       quorum: "None",
       updateStrategy: { rollingUpdate: { maxUnavailable: "100%", onFailure: "Pause" } },
     });
+  }
+
+  /** The last resort of the runbook for a scaling that waits for a step which waits for the scaling. */
+  #takeScalingBack(): void {
+    for (const [cluster, count] of Object.entries(this.#scenario.replicas)) this.#resize(cluster, count);
   }
 
   #look(): void {

@@ -78,11 +78,14 @@ export class Properties implements Witness {
         if (object.metadata.labels?.[OWN_APP_LABEL] !== undefined) this.#work(type, object, old, sender);
         return;
       case LEDGERS:
-        return this.#ledger(type, object, sender);
+        this.#ledger(type, object, sender);
+        return;
       case CLUSTERS:
-        return this.#cluster(object);
+        this.#cluster(object);
+        return;
       case STATEFULSETS:
-        return this.#status(type, object, old);
+        this.#status(type, object, old);
+        return;
       default:
     }
   }
@@ -251,6 +254,8 @@ export class Properties implements Witness {
   goesDown(member: TrueMember, instance: Instance, cause: DownCause): void {
     this.#world.note(member.name, `instance ${instance.ordinal} goes down`, () => `(${cause})`);
     if (cause === "accident" || member.dishonest || this.#rules.tearsDown) return;
+    // [D2] Deployed at once: until all are there, they are joiners, and nobody counts on them.
+    if (!this.#rules.isOrdered && !this.#firstDeploymentDone) return;
     this.#checkQuorum(member, instance);
     if (cause === "update") this.#checkBudget(member, instance);
     else this.#checkMembership(member, instance, "leaves");

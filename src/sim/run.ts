@@ -9,14 +9,7 @@ import { People } from "./people.ts";
 import { SimProcess } from "./process.ts";
 import { Properties, type Rules } from "./properties.ts";
 import { Reach } from "./reach.ts";
-import {
-  FAILOVER_AFTER_S,
-  type GivenApp,
-  type Happening,
-  type Protocol,
-  type Scenario,
-  scenarioOf,
-} from "./scenario.ts";
+import { FAILOVER_AFTER_S, type GivenApp, type Happening, type Scenario, scenarioOf } from "./scenario.ts";
 import type { Witness } from "./truth.ts";
 import { Climate, weatherFor } from "./weather.ts";
 import { World } from "./world.ts";
@@ -46,7 +39,7 @@ export interface RunOptions {
 }
 
 /** Once nothing goes wrong any more, everything asked for must be there within this. */
-const SETTLE_LIMIT_MS = 8 * 60_000;
+const SETTLE_LIMIT_MS = 12 * 60_000;
 /** What Lockstep puts on everything that it makes on the hub for one application. */
 const OWN_LABELS = ["lockstep.karmada.io/app", "lockstep.karmada.io/statefulset", "lockstep.karmada.io/hold"];
 /** And it must stay so for this long. */
@@ -177,21 +170,24 @@ class Stage {
         return;
       case "flaky":
         climate.flakyRate = happening.rate;
-        return forAWhile(happening.forMs, () => {
+        forAWhile(happening.forMs, () => {
           climate.flakyRate = 0;
         });
+        return;
       case "slow":
         this.#reach.count("slow");
         climate.latencyMs = happening.latencyMs;
-        return forAWhile(happening.forMs, () => {
+        forAWhile(happening.forMs, () => {
           climate.latencyMs = 0;
         });
+        return;
       case "stale":
         this.#reach.count("stale views");
         climate.lagMs = happening.lagMs;
-        return forAWhile(happening.forMs, () => {
+        forAWhile(happening.forMs, () => {
           climate.lagMs = 0;
         });
+        return;
       case "drop watches":
         for (const process of this.#controllers.processes) {
           this.#reach.count("watches dropped", this.#controllers.dropWatches(process));
@@ -200,9 +196,11 @@ class Stage {
       case "cut":
         this.#reach.count(happening.forMs > 1000 * FAILOVER_AFTER_S + 30_000 ? "member lost" : "member cut off");
         this.#ground.cut(cluster);
-        return forAWhile(happening.forMs, () => this.#ground.mend(cluster));
+        forAWhile(happening.forMs, () => this.#ground.mend(cluster));
+        return;
       case "pause leader":
-        return this.#pauseLeader(happening.forMs, happening.clockStands);
+        this.#pauseLeader(happening.forMs, happening.clockStands);
+        return;
       case "clock jump":
         this.#reach.count("clock jump");
         for (const process of this.#controllers.processes) process.jumpWall(happening.byMs);
@@ -211,7 +209,8 @@ class Stage {
         if (!member) return;
         this.#reach.count("operator stalls");
         member.stall(true);
-        return forAWhile(happening.forMs, () => member.stall(false));
+        forAWhile(happening.forMs, () => member.stall(false));
+        return;
       case "dishonest":
         if (!member?.misbehave()) return;
         this.#reach.count("operator does not keep to the rules");
@@ -229,24 +228,31 @@ class Stage {
       case "edit":
         if (stepping) this.#reach.count("edit in mid-step");
         if (happening.image.includes("broken")) this.#reach.count("broken revision");
-        return this.#people.edit(happening.image);
+        this.#people.edit(happening.image);
+        return;
       case "scale":
         if (stepping) this.#reach.count("scale in mid-step");
-        return this.#people.scale(cluster, happening.by);
+        this.#people.scale(cluster, happening.by);
+        return;
       case "drain":
         if (stepping) this.#reach.count("scale in mid-step");
-        return this.#people.drain(cluster);
+        this.#people.drain(cluster);
+        return;
       case "pause":
         this.#reach.count("pause");
-        return this.#people.setPaused(true);
+        this.#people.setPaused(true);
+        return;
       case "resume":
-        return this.#people.setPaused(false);
+        this.#people.setPaused(false);
+        return;
       case "undo":
         this.#reach.count("undo");
-        return this.#people.undo();
+        this.#people.undo();
+        return;
       case "restart":
         this.#reach.count("restart");
-        return this.#people.restart();
+        this.#people.restart();
+        return;
     }
   }
 

@@ -68,7 +68,7 @@ export class KarmadaModel {
   /** The hub and the member lose each other. */
   cut(cluster: string): void {
     const member = this.#options.members.get(cluster);
-    if (!member || !member.reachable) return;
+    if (!member?.reachable) return;
     member.reachable = false;
     member.store.closeWatches();
     this.#after(NOTICE_DOWN_MS, `notice ${cluster}`, () => {

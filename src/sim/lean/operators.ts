@@ -71,7 +71,10 @@ function updateHighest({ member, ordinals, partition, update, onDelete }: SetVie
   if (onDelete) return;
   for (const ordinal of ordinals.slice(partition).reverse()) {
     const pod = member.instances.get(ordinal);
-    if (pod && pod.revision !== update && pod.state !== "terminating") return member.stop(ordinal, "update");
+    if (pod && pod.revision !== update && pod.state !== "terminating") {
+      member.stop(ordinal, "update");
+      return;
+    }
     if (pod?.state !== "ready") return;
   }
 }
