@@ -17,7 +17,7 @@ import {
   type HoldState,
   SupersededError,
 } from "../../engine/index.ts";
-import type { Interpreter, StatusItem } from "../../interpret/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
 import {
   type KubeClient,
   type KubeObject,
@@ -38,7 +38,6 @@ import {
   type RevisionIntent,
   rebuildLedger,
 } from "../../plan/index.ts";
-import { labelSelectorMatches } from "../../render/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
 import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers, unfinishedRemovals } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
@@ -46,13 +45,15 @@ import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
 import { networkOf } from "./network.ts";
-import { observe } from "./observe.ts";
+import { instanceHomes, observe } from "./observe.ts";
 import { fieldErrorsText, invalidStatus, statusOf } from "./report.ts";
-import { APPROVALS, LEDGERS, OWN, REVISIONS, STATEFULSETS } from "./resources.ts";
+import { APPROVALS, approvalTargets, finalizersOf, LEDGERS, OWN, REVISIONS, STATEFULSETS } from "./resources.ts";
 import { Reviser } from "./revise.ts";
 import { RevisionStore } from "./revision-store.ts";
 import { sameJson } from "./same-json.ts";
 import { StatusWriter } from "./status-writer.ts";
+import { findTemplate, ordinalsStart, type TemplateFound } from "./template.ts";
+import { aggregatedStatus, selectorOf } from "./workload-status.ts";
 
 export interface StatefulsetControllerOptions {
   readonly hub: KubeClient;
@@ -219,7 +220,7 @@ export class StatefulsetController {
     }
     const statefulset = parsed.value;
     const deleting = statefulset.metadata.deletionTimestamp !== undefined;
-    let template = this.#template(key, statefulset);
+    let template = findTemplate(this.#hubObjects, key, statefulset);
     if (template.kind === "unknown") {
       if (!deleting) return undefined;
       // A template whose kind is gone from the hub must not keep what it left behind from being let go.
@@ -349,7 +350,7 @@ export class StatefulsetController {
     const { engine, interpreter } = this.#options;
     const scheduled = intent.schedule.kind === "known" ? intent.schedule.clusters.map(({ cluster }) => cluster) : [];
     const names = new Set([...Object.keys(stored.ledger.clusters), ...scheduled, ...Object.keys(intent.baselines)]);
-    const homes = instanceHomes(stored);
+    const homes = instanceHomes(stored.ledger);
     const observations: Record<string, Observation> = {};
     for (const cluster of names) {
       observations[cluster] = observe(engine.snapshot(app, cluster), {
@@ -423,27 +424,6 @@ export class StatefulsetController {
     if (!now || now.metadata.uid !== known?.metadata.uid) {
       throw new Error(`${key} was deleted meanwhile; nothing is made for it any more`);
     }
-  }
-
-  #template(key: string, statefulset: ParsedCrossClusterStatefulset): TemplateFound {
-    const { apiVersion, kind, namespace, name, labelSelector } = statefulset.spec.resourceSelector;
-    if (name !== undefined) {
-      const found = this.#hubObjects.get(key, { apiVersion, kind, namespace, name });
-      if (found.kind === "present") return { kind: "one", object: found.object };
-      if (found.kind === "unknown") return found;
-      return { kind: "none", message: `${kind} ${namespace}/${name} does not exist` };
-    }
-    const all = this.#hubObjects.list(key, { apiVersion, kind, namespace });
-    if (!all) return { kind: "unknown", message: `${kind} has not been listed yet` };
-    const selector: JsonObject = JSON.parse(JSON.stringify(labelSelector ?? {}));
-    const matching = all.filter(({ metadata }) => labelSelectorMatches(selector, metadata.labels ?? {}));
-    const [only] = matching;
-    if (matching.length === 1 && only) return { kind: "one", object: only };
-    const names = matching.map(({ metadata }) => metadata.name).join(", ");
-    return {
-      kind: "none",
-      message: `the labelSelector matches ${matching.length} objects of kind ${kind}${names && `: ${names}`}; it must match exactly one`,
-    };
   }
 
   /** The template's name is needed to know which member object is meant; it is kept while the template is missing. */
@@ -541,29 +521,11 @@ export class StatefulsetController {
         observations,
         history: this.#revisionStore.list(statefulset.metadata),
         failures,
-        workload: this.#aggregated(app, clusters),
+        workload: aggregatedStatus(this.#options, app, clusters),
         selector: selectorOf(this.#options.engine, app, clusters),
         nowMs,
       }),
     );
-  }
-
-  /** The workload's own status fields over all clusters, as its interpreter puts them together. */
-  #aggregated(app: EngineApp, clusters: readonly string[]): JsonObject | undefined {
-    const { engine, interpreter } = this.#options;
-    const items: StatusItem[] = [];
-    let example: KubeObject | undefined;
-    for (const cluster of clusters) {
-      const snapshot = engine.snapshot(app, cluster);
-      if (snapshot.kind !== "present" || !isJsonObject(snapshot.object.status)) continue;
-      example = snapshot.object;
-      const { crossCluster: _report, ...status } = snapshot.object.status;
-      items.push({ clusterName: cluster, status, applied: true });
-    }
-    if (!example) return undefined;
-    const outcome = interpreter.interpret("AggregateStatus", { object: { ...example, status: {} }, items });
-    if (outcome.state !== "known") return undefined;
-    return isJsonObject(outcome.value.status) ? outcome.value.status : undefined;
   }
 
   #refuse(object: KubeObject, reason: string, message: string): void {
@@ -647,50 +609,4 @@ export class StatefulsetController {
       if (template.name === metadata.name && template.namespace === metadata.namespace) this.#queue.add(key);
     }
   }
-}
-
-type TemplateFound =
-  | { readonly kind: "one"; readonly object: KubeObject }
-  | { readonly kind: "none"; readonly message: string }
-  | { readonly kind: "unknown"; readonly message: string };
-
-function instanceHomes(stored: StoredLedger): Map<string, string> {
-  const homes = new Map<string, string>();
-  const { identity, clusters } = stored.ledger;
-  // Where every cluster counts for itself, a local name says nothing about the cluster.
-  if (!identity || identity.mode === "PerCluster") return homes;
-  for (const [cluster, { instances }] of Object.entries(clusters)) {
-    for (const { ordinal } of instances) homes.set(`${identity.app.name}-${ordinal}`, cluster);
-  }
-  return homes;
-}
-
-function approvalTargets(approval: KubeObject): string[] {
-  const spec = isJsonObject(approval.spec) ? approval.spec : {};
-  return typeof spec.name === "string" ? [`${approval.metadata.namespace}/${spec.name}`] : [];
-}
-
-function finalizersOf(object: KubeObject): string[] {
-  const { finalizers } = object.metadata;
-  return Array.isArray(finalizers) ? finalizers.filter((finalizer) => typeof finalizer === "string") : [];
-}
-
-function ordinalsStart(object: KubeObject): number {
-  const spec = isJsonObject(object.spec) ? object.spec : {};
-  const start = isJsonObject(spec.ordinals) ? spec.ordinals.start : undefined;
-  return typeof start === "number" ? start : 0;
-}
-
-/** The pods' selector, from any cluster that shows one: the same template everywhere. */
-function selectorOf(engine: Engine, app: EngineApp, clusters: readonly string[]): string | undefined {
-  for (const cluster of clusters) {
-    const snapshot = engine.snapshot(app, cluster);
-    if (snapshot.kind !== "present" || !isJsonObject(snapshot.object.spec)) continue;
-    const { selector } = snapshot.object.spec;
-    if (!isJsonObject(selector) || !isJsonObject(selector.matchLabels)) continue;
-    return Object.entries(selector.matchLabels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(",");
-  }
-  return undefined;
 }

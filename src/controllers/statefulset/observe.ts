@@ -5,6 +5,7 @@ import type { KubeObject } from "../../kube/index.ts";
 import type {
   InstanceObservation,
   LeaderClaim,
+  Ledger,
   LiveAnnotations,
   Observation,
   PresentObservation,
@@ -172,4 +173,15 @@ function count(value: unknown): number | undefined {
 
 function countText(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+$/.test(text) ? count(Number(text)) : undefined;
+}
+
+/** The cluster of each instance, by the name that the application itself knows it by. */
+export function instanceHomes({ identity, clusters }: Ledger): Map<string, string> {
+  const homes = new Map<string, string>();
+  // Where every cluster counts for itself, a local name says nothing about the cluster.
+  if (!identity || identity.mode === "PerCluster") return homes;
+  for (const [cluster, { instances }] of Object.entries(clusters)) {
+    for (const { ordinal } of instances) homes.set(`${identity.app.name}-${ordinal}`, cluster);
+  }
+  return homes;
 }

@@ -4,7 +4,8 @@ import {
   type KindDefinition,
   ROLLOUT_APPROVAL,
 } from "../../api/index.ts";
-import { type Resource, resource } from "../../kube/index.ts";
+import { type KubeObject, type Resource, resource } from "../../kube/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
 
 export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
 export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
@@ -37,4 +38,15 @@ export function appLabel(name: string): string {
 function ofKind(definition: KindDefinition): Resource {
   const { group, version, kind, plural, scope } = definition;
   return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: scope === "Namespaced" });
+}
+
+/** The key of the object that an approval is about. */
+export function approvalTargets(approval: KubeObject): string[] {
+  const spec = isJsonObject(approval.spec) ? approval.spec : {};
+  return typeof spec.name === "string" ? [`${approval.metadata.namespace}/${spec.name}`] : [];
+}
+
+export function finalizersOf(object: KubeObject): string[] {
+  const { finalizers } = object.metadata;
+  return Array.isArray(finalizers) ? finalizers.filter((finalizer) => typeof finalizer === "string") : [];
 }
