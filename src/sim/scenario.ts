@@ -54,6 +54,8 @@ export interface Scenario {
 export const FAILOVER_AFTER_S = 30;
 const PROGRESS_DEADLINE_S = 60;
 const NAME = "web";
+/** The first seeds draw larger worlds and longer stories; the many after them smaller ones, three to the price of two. */
+const LARGE_SEEDS = 600;
 
 /** A user's own object: the seed then decides only what happens to it. */
 export interface GivenApp {
@@ -68,9 +70,10 @@ export interface GivenApp {
 /** `onlySets`: the tier has Kubernetes' StatefulSets and no other operator, and its pods always become ready. */
 export function scenarioOf(seed: number, given: GivenApp | undefined, onlySets: boolean): Scenario {
   const dice = new Dice(seed).branch("scenario");
-  const app = given ? givenApp(given) : drawnApp(dice.branch("app"), onlySets);
+  const isLarge = seed <= LARGE_SEEDS;
+  const app = given ? givenApp(given) : drawnApp(dice.branch("app"), onlySets, isLarge);
   const faults = dice.branch("faults");
-  const calmAtMs = 1000 * faults.whole(70, 150);
+  const calmAtMs = 1000 * (isLarge ? faults.whole(70, 150) : faults.whole(45, 110));
   const happenings = [...accidents(faults, app.clusters, calmAtMs), ...edits(faults.branch("users"), app, calmAtMs)];
   happenings.sort((a, b) => a.atMs - b.atMs);
   if (onlySets) for (const [index, each] of happenings.entries()) happenings[index] = withoutBroken(each);
@@ -80,7 +83,7 @@ export function scenarioOf(seed: number, given: GivenApp | undefined, onlySets: 
     ...app,
     seed,
     spec: ending === "keeps running" ? app.spec : { ...app.spec, deletionPolicy: ending },
-    standby: faults.chance(0.5) || happenings.some(({ kind }) => kind === "pause leader"),
+    standby: faults.chance(isLarge ? 0.5 : 0.2) || happenings.some(({ kind }) => kind === "pause leader"),
     happenings,
     calmAtMs,
     ending,
@@ -97,11 +100,16 @@ function withoutBroken(happening: Happening): Happening {
   return happening.kind === "edit" ? { ...happening, image: happening.image.replace("-broken", "") } : happening;
 }
 
-function drawnApp(dice: Dice, onlySets: boolean): App {
+function drawnApp(dice: Dice, onlySets: boolean, isLarge: boolean): App {
   const drawn = dice.pick(["statefulset", "statefulset", "statefulset", "contract", "contract", "ignorant"] as const);
   const protocol = onlySets ? "statefulset" : drawn;
-  const clusters = Array.from({ length: dice.pick([2, 3, 3, 3, 4]) }, (_, index) => `member${index + 1}`);
-  const replicas = Object.fromEntries(clusters.map((cluster) => [cluster, dice.pick([1, 1, 1, 2, 2, 3])]));
+  const clusters = Array.from(
+    { length: dice.pick(isLarge ? [2, 3, 3, 3, 4] : [2, 3, 3, 3]) },
+    (_, index) => `member${index + 1}`,
+  );
+  const replicas = Object.fromEntries(
+    clusters.map((cluster) => [cluster, dice.pick(isLarge ? [1, 1, 1, 2, 2, 3] : [1, 1, 1, 2])]),
+  );
   const explicit = dice.chance(0.6);
   const waves = dice.chance(0.2)
     ? [{ clusters: clusters.slice(0, 1), soakSeconds: dice.pick([0, 5]), approval: dice.pick(["Automatic", "Manual"]) }]
