@@ -4,7 +4,7 @@ import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
 import { lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
 
-const [kubeconfig, identity = "bench"] = process.argv.slice(2);
+const [kubeconfig] = process.argv.slice(2);
 const stop = new AbortController();
 const clock = systemClock;
 const random = systemRandom;
@@ -35,7 +35,7 @@ await runManager(
       throw new Error("no webhook is configured here");
     },
     leaseNamespace: "karmada-system",
-    identity,
+    identity: "bench",
     onLeading: () => process.send?.("leading"),
   },
   stop.signal,

@@ -43,10 +43,11 @@ export class ControllerProcesses {
   }
 
   /** Resolves when it leads. Set LOCKSTEP_BENCH_PROFILE to a folder to get a CPU profile of it. */
-  async start(identity = "bench"): Promise<ControllerProcess> {
+  async start(nodeFlags: readonly string[] = []): Promise<ControllerProcess> {
     const profile = process.env.LOCKSTEP_BENCH_PROFILE;
-    const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig"), identity], {
-      execArgv: profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [],
+    const profiling = profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [];
+    const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig")], {
+      execArgv: [...profiling, ...nodeFlags],
     });
     this.#running.add(child);
     child.once("exit", () => this.#running.delete(child));
