@@ -42,8 +42,8 @@ export async function runDemo(io: Io, story: Story, options: GlobalOptions): Pro
       if (!stop.aborted) throw error;
     } finally {
       await stage.close();
-      const made = await repairs.makeGood();
-      for (const line of made) print(io, `${stop.aborted ? "Interrupted; " : ""}${line}`);
+      if (stop.aborted) print(io, "Interrupted.");
+      for (const line of await repairs.makeGood()) print(io, line);
     }
     if (stop.aborted) return INTERRUPTED_EXIT_CODE;
     print(io, `\n${summary.join("\n")}`);

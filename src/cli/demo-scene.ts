@@ -1,7 +1,6 @@
 /** What a story sees at one moment, and what has changed since the moment before, in words. Pure. */
 import type { CrossClusterStatefulsetStatus } from "../api/index.ts";
-import { majorityOf } from "../plan/index.ts";
-import type { Row } from "./status-view.ts";
+import { type Ledger, majorityOf, type StepKind } from "../plan/index.ts";
 
 export interface Instance {
   readonly cluster: string;
@@ -11,8 +10,21 @@ export interface Instance {
   readonly image: string;
 }
 
+export interface ClusterView {
+  readonly name: string;
+  readonly step: StepKind | undefined;
+  readonly reach: "here" | "away" | "lost";
+  readonly leads: boolean;
+  readonly revision: string | undefined;
+  readonly replicas: number;
+  readonly highestOrdinal: number;
+}
+
 export interface Scene {
   readonly status: CrossClusterStatefulsetStatus;
+  /** The status speaks of the spec as it is now. */
+  readonly isCurrent: boolean;
+  readonly clusters: readonly ClusterView[];
   /** What runs inside the clusters, asked there and not through the hub; by `keyOf`. */
   readonly instances: ReadonlyMap<string, Instance>;
   /** The cluster that the story has cut off. */
@@ -24,105 +36,116 @@ export type Cast = ReadonlySet<string>;
 
 export const keyOf = ({ cluster, name }: Pick<Instance, "cluster" | "name">) => `${cluster}/${name}`;
 
-/** The phases in which a cluster has a step of its own. */
-const STEP_PHASES = new Set(["Deploying", "Updating", "Scaling", "RollingBack", "TransferringLeader"]);
-
-export const hasStep = ({ phase }: Row) => phase !== undefined && STEP_PHASES.has(phase);
+/** From the ledger, which is written before a cluster is told anything: a turn is seen before what it brings about. */
+export function clustersOf(ledger: Ledger | undefined, status: CrossClusterStatefulsetStatus): ClusterView[] {
+  return Object.entries(ledger?.clusters ?? {})
+    .filter(([, { instances }]) => instances.length > 0)
+    .sort(([, left], [, right]) => left.index - right.index)
+    .map(([name, entry]) => ({
+      name,
+      step: entry.step?.kind,
+      reach: entry.lostAtMs !== null ? "lost" : entry.awaySinceMs !== null ? "away" : "here",
+      leads: status.leader?.cluster === name,
+      revision: entry.grant?.revision,
+      replicas: entry.grant?.replicas ?? 0,
+      highestOrdinal: Math.max(...entry.instances.map(({ ordinal }) => ordinal)),
+    }));
+}
 
 /** Ready, and not cut off: what the application can count on. */
-export function readyWithinReach({ instances, cut }: Scene, cast: Cast): number {
-  return [...instances.values()].filter((one) => one.ready && one.cluster !== cut && cast.has(keyOf(one))).length;
+function readyWithinReach(scene: Scene, cast: Cast): number {
+  return [...cast].filter((key) => isUpWithinReach(scene, key)).length;
+}
+
+function isUpWithinReach({ instances, cut }: Scene, key: string): boolean {
+  const one = instances.get(key);
+  return one?.ready === true && one.cluster !== cut;
 }
 
 /** Members of the cast that are not ready, whether or not they can be reached. */
-export function downOf({ instances }: Scene, cast: Cast): number {
+function downOf({ instances }: Scene, cast: Cast): number {
   return [...cast].filter((key) => !instances.get(key)?.ready).length;
 }
 
-/** One line per change, in the order in which it is understood: what ended, what went down or up, what begins. */
+/** Clusters whose step begins. */
+export function beginning(before: Scene, after: Scene): ClusterView[] {
+  return after.clusters.filter(({ name, step }) => step !== undefined && viewOf(before, name)?.step === undefined);
+}
+
+/** One line per change, causes before effects: what came up, what that ends, what begins, and what goes down for it. */
 export function changesBetween(before: Scene, after: Scene, cast: Cast): string[] {
-  const rows = (after.status.clusters ?? []).map((row) => ({
-    row,
-    previous: before.status.clusters?.find(({ name }) => name === row.name),
-  }));
-  const begins = rows.filter(({ row, previous }) => hasStep(row) && !(previous && hasStep(previous)));
+  const { ups, downs } = instanceChanges(before, after, cast);
   return [
-    ...rows.flatMap(({ row, previous }) => stateChange(row, previous)),
-    ...begins.map(({ row, previous }) => `${row.name}  has its turn: ${whyItsTurn(row, previous, after, cast)}`),
-    ...instanceChanges(before, after, cast),
+    ...ups,
+    ...after.clusters.flatMap((view) => clusterChanges(view, viewOf(before, view.name), after)),
+    ...beginning(before, after).map((view) => `${view.name}  has its turn: ${whyItsTurn(view, before, after, cast)}`),
+    ...downs,
   ];
 }
 
-function stateChange(row: Row, previous: Row | undefined): string[] {
+const viewOf = ({ clusters }: Scene, name: string) => clusters.find((view) => view.name === name);
+
+function clusterChanges(view: ClusterView, previous: ClusterView | undefined, { instances }: Scene): string[] {
   if (!previous) return [];
+  const { name, reach } = view;
   const lines: string[] = [];
-  const held = plural(row.ordinals?.length ?? 0, "instance");
-  if (isOutOfReach(row) && !isOutOfReach(previous)) {
-    lines.push(`${row.name}  is out of reach: its ${held} may be down, which uses up the budget; everybody waits`);
+  if (previous.step !== undefined && view.step === undefined && reach === "here") {
+    const ready = [...instances.values()].filter((one) => one.cluster === name && one.ready).length;
+    lines.push(`${name}  is done: ${ready} of ${view.replicas} ready, its gate opens`);
   }
-  if (row.phase === "Lost" && previous.phase !== "Lost") {
-    lines.push(`${row.name}  counts as lost: its ${held} still vote and nothing there is deleted; the rest goes on`);
-  }
-  if (row.phase !== "Lost" && previous.phase === "Lost") lines.push(`${row.name}  is back`);
-  if (hasStep(previous) && row.phase === "Settled") {
-    lines.push(
-      `${row.name}  is done: ${row.observed?.ready ?? 0} of ${row.granted?.replicas ?? 0} ready, its gate opens`,
-    );
+  if (reach === previous.reach) return lines;
+  if (reach === "here") lines.push(`${name}  is back`);
+  else if (reach === "lost") {
+    lines.push(`${name}  counts as lost: nothing there is deleted, its votes still count, and the rest goes on`);
+  } else {
+    lines.push(`${name}  is out of reach: what it holds counts as down, so that nobody else is taken down`);
   }
   return lines;
 }
 
-function isOutOfReach({ health, reason }: Row): boolean {
-  return health === "Lost" || reason === "ClusterUnreachable" || reason === "ClusterNotReady";
+function whyItsTurn(view: ClusterView, before: Scene, after: Scene, cast: Cast): string {
+  if (view.step === "grow") return "it gets one more instance; joining goes one at a time";
+  if (view.step === "shrink") return "its youngest instance leaves; leaving goes one at a time, backwards in the order";
+  // As it was when the turn was given: what came up since the last look counts, what goes down follows from it.
+  const ready = [...cast].filter((key) => isUpWithinReach(before, key) || isUpWithinReach(after, key)).length;
+  return `${orderOf(view, viewOf(before, view.name), after)} (${ready} of ${cast.size} ready, ${majorityOf(cast.size)} needed)`;
 }
 
-function whyItsTurn(row: Row, previous: Row | undefined, { status, cut }: Scene, cast: Cast): string {
-  if (row.phase === "Scaling") {
-    const grows = (row.granted?.replicas ?? 0) > (previous?.granted?.replicas ?? 0);
-    return grows
-      ? "it gets one more instance; joining goes one at a time"
-      : "its youngest instance leaves; leaving goes one at a time, the last one in the order first";
-  }
-  const behind = (status.clusters ?? []).filter(
-    (other) =>
-      other.name !== row.name &&
-      other.name !== cut &&
-      (other.ordinals?.length ?? 0) > 0 &&
-      other.granted?.revision !== row.granted?.revision,
-  );
-  const figures = `${majorityOf(cast.size)} of ${cast.size} needed for quorum`;
-  return `${orderOf(row, previous, behind)} (${figures})`;
-}
-
-function orderOf(row: Row, previous: Row | undefined, behind: readonly Row[]): string {
-  if (row.leader) return "the leader's cluster goes last";
+function orderOf(view: ClusterView, previous: ClusterView | undefined, { clusters }: Scene): string {
+  const behind = clusters.filter(({ name, reach, revision }) => {
+    return name !== view.name && reach === "here" && revision !== view.revision;
+  });
+  if (previous?.reach === "lost") return "it is back, and all others are done";
+  if (view.leads) return "the leader's cluster goes last";
+  if (behind.some(({ leads }) => leads)) return "followers go before the leader's cluster";
   if (behind.length === 0) return "all others are done";
-  if (previous?.health === "Unhealthy") return "it is unhealthy, and such clusters go first";
-  const highest = Math.max(...(row.ordinals ?? []));
-  return behind.every(({ ordinals = [] }) => Math.max(...ordinals) < highest)
-    ? "the highest ordinals go first"
-    : "budget and quorum allow it";
+  const isHighest = behind.every(({ highestOrdinal }) => highestOrdinal < view.highestOrdinal);
+  return isHighest ? "the highest ordinals go first" : "budget and quorum allow it";
 }
 
-function instanceChanges(before: Scene, after: Scene, cast: Cast): string[] {
+function instanceChanges(before: Scene, after: Scene, cast: Cast): { ups: string[]; downs: string[] } {
   const keys = [...new Set([...before.instances.keys(), ...after.instances.keys()])].sort();
-  const figures = `${readyWithinReach(after, cast)} of ${cast.size} ready${after.cut === undefined ? "" : " within reach"}`;
-  const [downs, ups]: [string[], string[]] = [[], []];
+  const where = after.cut === undefined ? "" : " within reach";
+  let ready = readyWithinReach(before, cast);
+  const [ups, downs]: [string[], string[]] = [[], []];
+  const figures = (change: number, cluster: string) => {
+    if (cluster !== after.cut) ready += change;
+    return `${ready} of ${cast.size} ready${where}`;
+  };
   for (const key of keys) {
     const [was, is] = [before.instances.get(key), after.instances.get(key)];
-    const one = is ?? was;
-    if (!one) continue;
-    const head = `${one.cluster}  ${one.name}`;
-    const known = cast.has(key);
-    if (was?.ready && is?.ready && was.uid !== is.uid) ups.push(`${head} was replaced, on ${is.image} (${figures})`);
-    else if (was?.ready && !is?.ready) downs.push(known ? `${head} goes down (${figures})` : `${head} leaves`);
-    else if (!was?.ready && is?.ready) {
-      ups.push(
-        known ? `${head} is ready again, on ${is.image} (${figures})` : `${head} has joined under a number of its own`,
-      );
-    }
+    if (!is?.ready || (was?.ready && was.uid === is.uid)) continue;
+    const head = `${is.cluster}  ${is.name}`;
+    if (!cast.has(key)) ups.push(`${head} has joined, under a number of its own`);
+    else ups.push(`${head} is ready again, on ${is.image} (${figures(was?.ready ? 0 : 1, is.cluster)})`);
   }
-  return [...ups, ...downs];
+  for (const key of keys) {
+    const [was, is] = [before.instances.get(key), after.instances.get(key)];
+    if (!was?.ready || is?.ready) continue;
+    const head = `${was.cluster}  ${was.name}`;
+    downs.push(cast.has(key) ? `${head} goes down (${figures(-1, was.cluster)})` : `${head} leaves`);
+  }
+  return { ups, downs };
 }
 
 /**

@@ -8,13 +8,22 @@ import {
   resource,
 } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, silentLog } from "../runtime/index.ts";
-import { type Cast, changesBetween, hasStep, type Instance, keyOf, type Scene, Tally } from "./demo-scene.ts";
+import {
+  beginning,
+  type Cast,
+  changesBetween,
+  clustersOf,
+  type Instance,
+  keyOf,
+  type Scene,
+  Tally,
+} from "./demo-scene.ts";
 import { CommandError } from "./errors.ts";
 import { type Hub, LEDGERS, readLedger, STATEFULSETS } from "./hub.ts";
 import type { Io } from "./io.ts";
 import { print, styleOf } from "./output.ts";
 import { statusOf } from "./status-run.ts";
-import { statusTree } from "./status-view.ts";
+import { type StatusView, statusTree } from "./status-view.ts";
 import { EXAMPLE } from "./up-example.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
@@ -113,6 +122,11 @@ export class Stage {
     if (!this.#options.io.stdout.isTerminal) print(this.#options.io, `${line}\n`);
   }
 
+  /** The answer to the story's own write to the example: no look from now on is older than that. */
+  wrote(object: KubeObject): void {
+    this.#objects.cache.wrote(object);
+  }
+
   /** Looks again and again, telling what changes, until it is so. */
   async until(what: string, isSo: (scene: Scene) => boolean): Promise<void> {
     const { hub, io, stop } = this.#options;
@@ -131,16 +145,19 @@ export class Stage {
   look(): Scene {
     const object = this.#objects.cache.get(EXAMPLE);
     if (!object) throw new CommandError(`CrossClusterStatefulset ${EXAMPLE.namespace}/${EXAMPLE.name} was deleted`);
-    const scene: Scene = { status: statusOf(object), instances: this.#instances(), cut: this.cut };
+    const status = statusOf(object);
+    const ledger = readLedger(this.#ledgers.cache.get(EXAMPLE));
+    const clusters = clustersOf(ledger, status);
+    const isCurrent = status.observedGeneration === object.metadata.generation;
+    const scene: Scene = { status, isCurrent, clusters, instances: this.#instances(), cut: this.cut };
     const before = this.#scene;
     this.#scene = scene;
     if (before && this.#isOpen) {
       this.tally.add(scene);
-      const stepping = new Set((before.status.clusters ?? []).filter(hasStep).map(({ name }) => name));
-      this.steps += (scene.status.clusters ?? []).filter((row) => hasStep(row) && !stepping.has(row.name)).length;
+      this.steps += beginning(before, scene).length;
       for (const line of changesBetween(before, scene, this.cast)) this.say(line);
     }
-    this.#draw(object);
+    this.#draw({ object, status, ledger });
     return scene;
   }
 
@@ -155,11 +172,10 @@ export class Stage {
     return found;
   }
 
-  #draw(object: KubeObject): void {
+  #draw(view: StatusView): void {
     const { io, hub } = this.#options;
     if (!this.#isOpen || !io.stdout.isTerminal) return;
-    const ledger = readLedger(this.#ledgers.cache.get(EXAMPLE));
-    const tree = statusTree({ object, status: statusOf(object), ledger }, styleOf(io), hub.clock.now());
+    const tree = statusTree(view, styleOf(io), hub.clock.now());
     const room = Math.max(0, io.stdout.rows - tree.length - 2);
     const told = room === 0 ? [] : this.#lines.slice(-room);
     const lines = [...tree, "", ...told].slice(0, Math.max(1, io.stdout.rows - 1));

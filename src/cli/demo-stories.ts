@@ -1,5 +1,5 @@
 /** The stories: each changes one thing on a running fleet, shows what follows, and says at the end what was kept. */
-import type { KubeObject, Resource } from "../kube/index.ts";
+import { ConflictError, type KubeObject, type Resource } from "../kube/index.ts";
 import { majorityOf } from "../plan/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { steer } from "./demo-fleet.ts";
@@ -22,11 +22,20 @@ export interface Play {
 
 /** What has to be put back if the story does not come to its end, the last change first. */
 export class Repairs {
-  readonly #open: { readonly what: string; readonly repair: () => Promise<unknown> }[] = [];
+  readonly #open: { readonly what: string; readonly repair: () => Promise<void> }[] = [];
 
-  /** To be said before the change itself: whoever is interrupted in between puts back too much rather than too little. */
-  owe(what: string, repair: () => Promise<unknown>): void {
+  /**
+   * Changes something, and owes the repair from before the change on: whoever is interrupted in between puts back too much
+   * rather than too little. Only where somebody else was faster nothing is owed: it is theirs now.
+   */
+  async change(what: string, make: () => Promise<void>, repair: () => Promise<void>): Promise<void> {
     this.#open.push({ what, repair });
+    try {
+      await make();
+    } catch (error) {
+      if (error instanceof ConflictError) this.settle(what);
+      throw error;
+    }
   }
 
   /** The story did it itself, or means to leave it so. */
@@ -37,16 +46,17 @@ export class Repairs {
 
   /** Each on its own: one that fails keeps no other from being done. Answers with what was and was not put back. */
   async makeGood(): Promise<string[]> {
-    const told: string[] = [];
+    const [done, failed]: [string[], string[]] = [[], []];
     for (const { what, repair } of this.#open.splice(0).reverse()) {
-      told.push(
-        await repair().then(
-          () => `put back: ${what}`,
-          (error: unknown) => `NOT put back: ${what} (${error instanceof Error ? error.message : String(error)})`,
-        ),
+      await repair().then(
+        () => done.push(what),
+        (error: unknown) => failed.push(`${what} (${error instanceof Error ? error.message : String(error)})`),
       );
     }
-    return told;
+    return [
+      ...(done.length > 0 ? [`Put back: ${done.join(", ")}.`] : []),
+      ...(failed.length > 0 ? [`Could not be put back: ${failed.join(", ")}.`] : []),
+    ];
   }
 }
 
@@ -69,16 +79,16 @@ export async function playUpdate(play: Play): Promise<string[]> {
 }
 
 export async function playScale(play: Play): Promise<string[]> {
-  const { hub, stage, repairs, object } = play;
+  const { stage, repairs, object } = play;
   const before = stage.cast.size;
   const names = [...stage.cast].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
   const uids = uidsOf(stage.look(), stage.cast);
   const grown = before + GROW_BY;
   const original = isJsonObject(object.spec) ? (object.spec.replicas ?? null) : null;
-  const shrink = () => patch(hub, STATEFULSETS, { replicas: original });
+  const shrink = () => patchExample(play, { replicas: original });
   stage.say(`there are ${names}; ${grown} instances are wanted now`);
-  repairs.owe(`${before} instances`, shrink);
-  await patch(hub, STATEFULSETS, { replicas: grown }, object);
+  const owed = `${before} instances`;
+  await repairs.change(owed, () => patchExample(play, { replicas: grown }, object), shrink);
   await stage.until(`${grown} instances are ready`, (scene) => isScaled(scene, grown));
   const kept = uidsOf(stage.look(), stage.cast) === uids;
   const joined = [...stage.look().instances.keys()].filter((key) => !stage.cast.has(key)).sort();
@@ -90,7 +100,7 @@ export async function playScale(play: Play): Promise<string[]> {
   stage.say(`${before} instances are wanted again`);
   await shrink();
   await stage.until(`${before} instances are left`, (scene) => isScaled(scene, before));
-  repairs.settle(`${before} instances`);
+  repairs.settle(owed);
   const same = uidsOf(stage.look(), stage.cast) === uids;
   return [
     `From ${before} to ${grown} instances and back in ${stepsAndSeconds(stage)}.`,
@@ -106,39 +116,41 @@ export async function playLoseCluster(play: Play): Promise<string[]> {
   const { hub, stage, repairs, object } = play;
   const cluster = expendable(stage.look(), stage.cast.size);
   const inside = new Set([...stage.cast].filter((key) => key.startsWith(`${cluster}/`)));
+  const held = [...inside].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
   const uids = uidsOf(stage.look(), inside);
   const failover = isJsonObject(object.spec) && isJsonObject(object.spec.failover) ? object.spec.failover : {};
   const patience = `failover.afterSeconds ${failover.afterSeconds ?? "as it was"}`;
-  const restorePatience = () => patch(hub, STATEFULSETS, { failover: { afterSeconds: failover.afterSeconds ?? null } });
-  repairs.owe(patience, restorePatience);
-  await patch(hub, STATEFULSETS, { failover: { afterSeconds: LOST_AFTER_SECONDS } }, object);
+  const restorePatience = () => patchExample(play, { failover: { afterSeconds: failover.afterSeconds ?? null } });
+  const hurry = () => patchExample(play, { failover: { afterSeconds: LOST_AFTER_SECONDS } }, object);
+  await repairs.change(patience, hurry, restorePatience);
   stage.say(
     `for this story a cluster counts as lost after ${LOST_AFTER_SECONDS} s (failover.afterSeconds; put back afterwards)`,
   );
 
-  repairs.owe(`the way to ${cluster}`, () => steer(hub, cluster, "mend"));
-  await steer(hub, cluster, "cut");
+  const way = `the way to ${cluster}`;
+  const mend = () => steer(hub, cluster, "mend");
+  await repairs.change(way, () => steer(hub, cluster, "cut"), mend);
   stage.cut = cluster;
-  stage.say(`${cluster}  is cut off from the hub; inside, ${plural(inside.size, "instance")} run on`);
+  stage.say(`${cluster}  is cut off from the hub; what is inside runs on: ${held}`);
   const image = await changeImage(play);
   stage.say(`meanwhile the template says ${image}`);
   await stage.until(`all but ${cluster} run the new image`, (scene) => isUpdated(scene, play, cluster));
   const untouched = uidsOf(stage.look(), inside) === uids;
-  const held = [...inside].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
   stage.say(
     untouched
-      ? `${cluster}  asked directly: ${held} still there, the same as before; nothing was deleted`
+      ? `${cluster}  asked directly: ${held} still there and the same; nothing was deleted`
       : `${cluster}  an instance inside it has changed meanwhile`,
   );
 
-  await steer(hub, cluster, "mend");
-  repairs.settle(`the way to ${cluster}`);
+  await mend();
+  repairs.settle(way);
   stage.cut = undefined;
   stage.say(`${cluster}  is connected again`);
   await stage.until(`${cluster} has caught up`, (scene) => isUpdated(scene, play));
   repairs.settle(TEMPLATE_OWED);
   await restorePatience();
   repairs.settle(patience);
+  await stage.until("the controller has seen the setting put back", isAtRest);
   return [
     `${plural(stage.cast.size, "instance")} on ${image} in ${stepsAndSeconds(stage)}, with ${cluster} away for most of it.`,
     untouched
@@ -158,10 +170,11 @@ async function changeImage({ hub, repairs, template }: Play): Promise<string> {
   const [first, ...others] = containers;
   if (!first) throw new CommandError(`StatefulSet ${EXAMPLE.namespace}/${EXAMPLE.name} has no container to update`);
   const image = nextImage(String(first.image));
-  const write = (of: readonly JsonObject[], seen?: KubeObject) =>
-    patch(hub, TEMPLATES, { template: { spec: { containers: [...of] } } }, seen);
-  repairs.owe(TEMPLATE_OWED, () => write(containers));
-  await write([{ ...first, image }, ...others], template);
+  const write = async (of: readonly JsonObject[], seen?: KubeObject) => {
+    await patch(hub, TEMPLATES, { template: { spec: { containers: [...of] } } }, seen);
+  };
+  const update = () => write([{ ...first, image }, ...others], template);
+  await repairs.change(TEMPLATE_OWED, update, () => write(containers));
   return image;
 }
 
@@ -172,14 +185,19 @@ export function nextImage(image: string): string {
 }
 
 /** With `seen`: only if nobody changed the object since. */
-async function patch(hub: Hub, of: Resource, spec: JsonObject, seen?: KubeObject): Promise<void> {
+async function patch(hub: Hub, of: Resource, spec: JsonObject, seen?: KubeObject): Promise<KubeObject> {
   const resourceVersion = seen?.metadata.resourceVersion;
   const body: JsonObject = resourceVersion === undefined ? { spec } : { metadata: { resourceVersion }, spec };
-  await hub.client.patch(of, EXAMPLE, { type: "merge", body }, { ...hub.request, ...WRITE });
+  return hub.client.patch(of, EXAMPLE, { type: "merge", body }, { ...hub.request, ...WRITE });
+}
+
+async function patchExample({ hub, stage }: Play, spec: JsonObject, seen?: KubeObject): Promise<void> {
+  stage.wrote(await patch(hub, STATEFULSETS, spec, seen));
 }
 
 /** Everybody, but for the cluster that is away, has completed a revision that is not the one of the beginning. */
-function isUpdated({ status, instances, cut }: Scene, { object }: Play, except?: string): boolean {
+function isUpdated(scene: Scene, { object }: Play, except?: string): boolean {
+  const { status, instances, cut } = scene;
   const to = status.updateRevision;
   const began = isJsonObject(object.status) ? object.status.updateRevision : undefined;
   if (to === undefined || to === began) return false;
@@ -188,13 +206,18 @@ function isUpdated({ status, instances, cut }: Scene, { object }: Play, except?:
   return (
     rows.every(({ granted, phase }) => granted?.revision === to && phase === "Settled") &&
     here.every(({ ready }) => ready) &&
-    (except !== undefined || status.phase === "Settled")
+    (except !== undefined || isAtRest(scene))
   );
 }
 
-function isScaled({ status, instances }: Scene, count: number): boolean {
+function isAtRest({ status, isCurrent }: Scene): boolean {
+  return isCurrent && status.phase === "Settled";
+}
+
+function isScaled(scene: Scene, count: number): boolean {
+  const { status, instances } = scene;
   return (
-    status.phase === "Settled" &&
+    isAtRest(scene) &&
     status.desiredReplicas === count &&
     instances.size === count &&
     [...instances.values()].every(({ ready }) => ready)
@@ -212,7 +235,7 @@ function expendable({ status, instances }: Scene, total: number): string {
   const spread = counts.map(({ name, count }) => `${name} ${count}`).join(", ");
   throw new CommandError(
     `with ${spread} no cluster can be lost and the rest be updated within quorum (${majorityOf(total)} of ${total}). ` +
-      "Start the fleet with three clusters or more: lockstep up --clusters 3",
+      "Start 'up' with --clusters 3 or more",
   );
 }
 
@@ -230,6 +253,6 @@ function stepsAndSeconds(stage: Stage): string {
 
 function quorumKept({ cast, tally }: Stage): string {
   const majority = majorityOf(cast.size);
-  const kept = tally.leastReady >= majority;
-  return `Quorum ${kept ? "kept" : "LOST"}: never fewer than ${tally.leastReady} of ${cast.size} ready within reach, ${majority} needed.`;
+  const kept = tally.leastReady >= majority ? "kept" : "LOST";
+  return `Quorum ${kept}: never fewer than ${tally.leastReady} of ${cast.size} ready and within reach, ${majority} needed.`;
 }

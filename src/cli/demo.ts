@@ -1,4 +1,5 @@
 import { examples, perform, type Registry } from "./command.ts";
+import { typedName } from "./invocation.ts";
 
 export interface LoseClusterOptions {
   readonly mend?: boolean;
@@ -7,6 +8,8 @@ export interface LoseClusterOptions {
 /** `lockstep demo update|scale|lose-cluster`: plays a story on a running `lockstep up`, and shows it. */
 export function registerDemo(registry: Registry): void {
   const { program, io } = registry;
+  // Errors name commands to type: as this one was typed.
+  const here = () => ({ ...io, program: typedName(io.program, process.argv[1], process.cwd()) });
   const demo = program
     .command("demo")
     .description("play a story on a running 'up', in a second terminal, and show every step")
@@ -22,10 +25,10 @@ export function registerDemo(registry: Registry): void {
     .command("lose-cluster")
     .description("cut a cluster off, update the rest within quorum, reconnect it and see it catch up")
     .option("--mend", "only reconnect what a story that was killed left cut off");
-  perform(registry, update, async (_, options) => (await import("./demo-run.ts")).runDemo(io, "update", options));
-  perform(registry, scale, async (_, options) => (await import("./demo-run.ts")).runDemo(io, "scale", options));
+  perform(registry, update, async (_, options) => (await import("./demo-run.ts")).runDemo(here(), "update", options));
+  perform(registry, scale, async (_, options) => (await import("./demo-run.ts")).runDemo(here(), "scale", options));
   perform<LoseClusterOptions>(registry, lose, async (_, options) => {
     const { mendAll, runDemo } = await import("./demo-run.ts");
-    return options.mend ? mendAll(io, options) : runDemo(io, "lose-cluster", options);
+    return options.mend ? mendAll(here(), options) : runDemo(here(), "lose-cluster", options);
   });
 }
