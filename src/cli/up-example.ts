@@ -35,8 +35,9 @@ export function exampleObjects(
 
 /** First what selects and holds, so that the template is dispatched by nobody but Lockstep. */
 export async function applyHold(hub: KubeClient, clusters: readonly string[]): Promise<void> {
-  await hub.apply(POLICIES, propagation(clusters), WRITE);
-  await hub.apply(STATEFULSETS, crossClusterStatefulset(), WRITE);
+  const [policy, hold] = exampleObjects(clusters);
+  await hub.apply(POLICIES, policy, WRITE);
+  await hub.apply(STATEFULSETS, hold, WRITE);
 }
 
 export async function applyTemplate(hub: KubeClient): Promise<void> {
