@@ -69,11 +69,12 @@ export function startUpdates(
       continue;
     }
     const busyElsewhere = limits.busy.size > (limits.busy.has(cluster) ? 1 : 0);
-    if (step.cost > 0 && (blocked || limits.membershipFirst || busyElsewhere)) {
+    const cure = isInsideTurn(turns, cluster, step);
+    if (!cure && step.cost > 0 && (blocked || limits.membershipFirst || busyElsewhere)) {
       reportBehind(turns, cluster, limits, busyElsewhere);
       continue;
     }
-    if (!mayCost(turns, cluster, step)) {
+    if (!cure && !mayCost(turns, cluster, step)) {
       if (step.cost > 0) blocked = true;
       continue;
     }
@@ -210,6 +211,11 @@ function parallelRoom({ draft, tally }: Turns, cluster: ClusterName): number {
   return viewIn(draft, cluster).ready <= room ? Number.POSITIVE_INFINITY : room;
 }
 
+/** [Q15] The turn it holds may take as much down anyway: other content inside it cannot make that worse, only end it. */
+function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: StepSize): boolean {
+  return cost > 0 && draft.entry(cluster).turn === "held" && cost <= tally.pendingIn(cluster);
+}
+
 function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
   if (cost === 0) {
     if (tally.mayRepair(cluster, own)) return true;
@@ -223,8 +229,6 @@ function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: S
     return false;
   }
   const { turn } = draft.entry(cluster);
-  // [Q15] The turn it holds may take as much down anyway: other content inside it cannot make that worse, only end it.
-  if (turn === "held" && cost <= tally.pendingIn(cluster)) return true;
   const { down, unavailable } = viewIn(draft, cluster);
   const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
   if (!tally.keepsMajority(cost, tally.pendingElsewhere(cluster))) {
