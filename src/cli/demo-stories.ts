@@ -3,9 +3,9 @@ import { ConflictError, type KubeObject, type Resource } from "../kube/index.ts"
 import { majorityOf } from "../plan/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { steer } from "./demo-fleet.ts";
-import { keyOf, plural, type Scene } from "./demo-scene.ts";
+import { type Cast, keyOf, plural, type Scene } from "./demo-scene.ts";
 import type { Stage } from "./demo-stage.ts";
-import { CommandError } from "./errors.ts";
+import { CommandError, explain } from "./errors.ts";
 import { type Hub, STATEFULSETS } from "./hub.ts";
 import { EXAMPLE, TEMPLATES } from "./up-example.ts";
 
@@ -47,15 +47,19 @@ export class Repairs {
   /** Each on its own: one that fails keeps no other from being done. Answers with what was and was not put back. */
   async makeGood(): Promise<string[]> {
     const [done, failed]: [string[], string[]] = [[], []];
+    let why = "";
     for (const { what, repair } of this.#open.splice(0).reverse()) {
-      await repair().then(
-        () => done.push(what),
-        (error: unknown) => failed.push(`${what} (${error instanceof Error ? error.message : String(error)})`),
-      );
+      try {
+        await repair();
+        done.push(what);
+      } catch (error) {
+        failed.push(what);
+        why = explain(error);
+      }
     }
     return [
       ...(done.length > 0 ? [`Put back: ${done.join(", ")}.`] : []),
-      ...(failed.length > 0 ? [`Could not be put back: ${failed.join(", ")}.`] : []),
+      ...(failed.length > 0 ? [`Could not be put back: ${failed.join(", ")} (${why}).`] : []),
     ];
   }
 }
@@ -114,7 +118,7 @@ export async function playScale(play: Play): Promise<string[]> {
 
 export async function playLoseCluster(play: Play): Promise<string[]> {
   const { hub, stage, repairs, object } = play;
-  const cluster = expendable(stage.look(), stage.cast.size);
+  const cluster = expendable(stage.cast);
   const inside = new Set([...stage.cast].filter((key) => key.startsWith(`${cluster}/`)));
   const held = [...inside].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
   const uids = uidsOf(stage.look(), inside);
@@ -225,16 +229,18 @@ function isScaled(scene: Scene, count: number): boolean {
 }
 
 /** The cluster with the fewest instances. The others must be able to lose one more and still have a majority. */
-function expendable({ status, instances }: Scene, total: number): string {
-  const counts = (status.clusters ?? [])
-    .map(({ name }) => ({ name, count: [...instances.values()].filter(({ cluster }) => cluster === name).length }))
-    .filter(({ count }) => count > 0);
-  const fewest = Math.min(...counts.map(({ count }) => count));
-  const chosen = counts.findLast(({ count }) => count === fewest);
-  if (chosen && counts.length > 1 && total - fewest - 1 >= majorityOf(total)) return chosen.name;
-  const spread = counts.map(({ name, count }) => `${name} ${count}`).join(", ");
+export function expendable(cast: Cast): string {
+  const counts = new Map<string, number>();
+  for (const key of [...cast].sort()) {
+    const cluster = key.slice(0, key.indexOf("/"));
+    counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
+  }
+  const fewest = Math.min(...counts.values());
+  const chosen = [...counts].findLast(([, count]) => count === fewest)?.[0];
+  if (chosen !== undefined && cast.size - fewest - 1 >= majorityOf(cast.size)) return chosen;
+  const spread = [...counts].map(([name, count]) => `${count} in ${name}`).join(", ");
   throw new CommandError(
-    `with ${spread} no cluster can be lost and the rest be updated within quorum (${majorityOf(total)} of ${total}). ` +
+    `with ${spread} no cluster can be lost and the rest be updated within quorum (${majorityOf(cast.size)} of ${cast.size}). ` +
       "Start 'up' with --clusters 3 or more",
   );
 }

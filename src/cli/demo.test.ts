@@ -4,11 +4,11 @@ import { PodRecorder, World } from "../embedded/testing/world.ts";
 import { isJsonObject, type Transport } from "../runtime/index.ts";
 import { type Cast, changesBetween, type Instance, keyOf, type Scene, Tally } from "./demo-scene.ts";
 import { clipped } from "./demo-stage.ts";
-import { nextImage } from "./demo-stories.ts";
+import { expendable, nextImage } from "./demo-stories.ts";
 import type { Io } from "./io.ts";
 import { runCli } from "./program.ts";
 import { runAlone, type TestIoOptions, testIo } from "./testing/harness.ts";
-import { applyHold, applyTemplate } from "./up-example.ts";
+import { applyHold, applyTemplate, EXAMPLE, STATEFULSETS } from "./up-example.ts";
 // Loaded beforehand: reading it from disk while virtual time passes would make the story depend on the disk.
 import "./demo-run.ts";
 
@@ -59,15 +59,21 @@ class Theatre {
   }
 
   /** Ctrl-C as soon as the story has told this. */
-  async interrupt(args: readonly string[], when: string) {
+  interrupt(args: readonly string[], when: string) {
     const stop = new AbortController();
-    const io = this.io({ interrupted: stop.signal });
+    const interrupt = () => stop.abort(new Error("stopped by SIGINT"));
+    return this.until(args, when, interrupt, { interrupted: stop.signal });
+  }
+
+  /** Something happens as soon as the story has told this. */
+  async until(args: readonly string[], when: string, happens: () => void, options: TestIoOptions = {}) {
+    const io = this.io(options);
     const write = (text: string) => {
       io.out.push(text);
-      if (text.includes(when)) stop.abort(new Error("stopped by SIGINT"));
+      if (text.includes(when)) happens();
     };
     const code = await this.world.clock.run(runCli(["demo", ...args], { ...io, stdout: { ...io.stdout, write } }));
-    return { code, out: io.out.join("") };
+    return { code, out: io.out.join(""), err: io.err.join("") };
   }
 
   /** A field of the example's spec. */
@@ -207,6 +213,18 @@ describe("on a running fleet", () => {
     expect(pods.images()).toEqual(images);
   });
 
+  test("an `up` that ends in mid-story is said so, with what could not be put back", async () => {
+    const { code, out, err } = await theatre.until(["scale"], "web-2 has joined", () =>
+      world.fleet.hub.set({ closed: "connection refused" }),
+    );
+    world.fleet.hub.mend();
+    expect(code).toBe(1);
+    expect(out).toMatch(/Could not be put back: 5 instances \(the API server could not be reached/);
+    expect(err).toContain("does not answer any more. Is 'lockstep up' still running?");
+    await world.ask(world.hub.patch(STATEFULSETS, EXAMPLE, { type: "merge", body: { spec: { replicas: null } } }));
+    await world.until("all is as before", () => world.isSettled("web", 5));
+  });
+
   test("a story in progress keeps another one from beginning", async () => {
     const first = runCli(["demo", "update"], theatre.io());
     await world.until("it is under way", () => world.status("web").phase === "Updating");
@@ -269,7 +287,7 @@ describe("where no story can be played", () => {
     await theatre.deploy();
     const alone = await theatre.play(["lose-cluster"]);
     expect(alone).toMatchObject({ code: 1, out: "" });
-    expect(alone.err).toContain("with member1 5 no cluster can be lost");
+    expect(alone.err).toContain("with 5 in member1 no cluster can be lost");
     expect(alone.err).toContain("--clusters 3");
     await world.stop();
   });
@@ -301,6 +319,13 @@ describe("the figures", () => {
     if (!before || !after) throw new Error("two scenes are there");
     expect(changesBetween(before, after, cast)).toEqual(["c  web-0 is ready again, on web:1 (2 of 2 ready)"]);
     expect(changesBetween(after, after, cast)).toEqual([]);
+  });
+
+  test("the cluster that is lost is the smallest, and the rest keeps its majority with one more down", () => {
+    expect(expendable(new Set(["a/web-0", "a/web-1", "b/web-100", "b/web-101", "c/web-200"]))).toBe("c");
+    expect(() => expendable(new Set(["a/web-0", "a/web-1", "a/web-2", "b/web-100", "b/web-101"]))).toThrow(
+      "with 3 in a, 2 in b no cluster can be lost and the rest be updated within quorum (3 of 5)",
+    );
   });
 
   test("a tag counts up; what has no number gets one", () => {

@@ -58,7 +58,7 @@ describe("lockstep up", () => {
     });
     expect(text).toContain("A hub and 3 member clusters are up");
     expect(text).toContain("web: Settled, 5 of 5 instances ready");
-    expect(text).toContain("lockstep status web -w");
+    expect(text).toMatch(/lockstep demo update .*\n {2}lockstep status web -w/);
     expect(text.endsWith("Stopping.\n")).toBe(true);
   });
 
