@@ -14,7 +14,14 @@ import { clusterProxy } from "../../src/embedded/hub/front-door.ts";
 import { executionNamespace, karmadaDefinitions } from "../../src/embedded/hub/kinds.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { KubeClient } from "../../src/kube/index.ts";
-import { isJsonObject, type JsonObject, seededRandom, silentLog, systemClock } from "../../src/runtime/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  seededRandom,
+  silentLog,
+  systemClock,
+  type Transport,
+} from "../../src/runtime/index.ts";
 
 const WORKS = "work.karmada.io/works";
 const STATEFULSETS = "/apis/apps/v1/namespaces/default/statefulsets";
@@ -66,7 +73,7 @@ export class LeanFleet {
     const random = seededRandom(1);
     const common = { clock: systemClock, random, schemas };
     // A thousand objects write more than a watch may fall behind by default, all of them at the very first deployment.
-    const limits = { historyEvents: 50_000, watchQueueEvents: 200_000 };
+    const limits = { historyEvents: 20_000, watchQueueEvents: 200_000 };
     // Without the accounts of who wrote which field: the server is not what is measured.
     const hub = new ApiServer({ ...common, name: "hub", limits, trackUpdates: false });
     const front = await startSecureFront({ name: "hub", server: hub, clock: systemClock });
@@ -91,7 +98,7 @@ export class LeanFleet {
   runController(): () => Promise<void> {
     const clock = systemClock;
     const random = seededRandom(2);
-    const hub = new KubeClient({ transport: this.hub.transport(), clock, random });
+    const hub = new KubeClient({ transport: unhurried(this.hub.transport()), clock, random });
     const stop = new AbortController();
     const running = runManager(
       {
@@ -270,6 +277,15 @@ export class LeanFleet {
     }, ms);
     this.#timers.add(timer);
   }
+}
+
+/** Without a socket in between nothing would ever wait, and timers, such as the lease's, would not run for seconds. */
+function unhurried(transport: Transport): Transport {
+  const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    request: (request) => pause().then(() => transport.request(request)),
+    stream: (request) => pause().then(() => transport.stream(request)),
+  };
 }
 
 function template(name: string, replicas: number, image: string): JsonObject {
