@@ -41,7 +41,9 @@ export class LeanMember implements GroundMember {
   readonly dice: Dice;
   readonly world: World;
   reachable = true;
+  /** Stays true: what it did then may show long afterwards. */
   dishonest = false;
+  misbehaves = false;
   stalled = false;
   /** What the StatefulSet controller keeps in ControllerRevisions. */
   currentRevision: string | undefined;
@@ -206,12 +208,13 @@ export class LeanMember implements GroundMember {
   misbehave(): boolean {
     if (this.showsPods) return false;
     this.dishonest = true;
+    this.misbehaves = true;
     this.wake();
     return true;
   }
 
   behave(): void {
-    this.dishonest = false;
+    this.misbehaves = false;
     this.wake();
   }
 

@@ -118,10 +118,10 @@ export const contractOperator: Operator = {
     const reading = read(member, workload);
     member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
       if (member.stalled || !member.workload) return;
-      const phase = member.dishonest || !reading.processor ? "Done" : actOn(member, reading, true);
+      const phase = member.misbehaves || !reading.processor ? "Done" : actOn(member, reading, true);
       if (!reading.processor) replaceLost(member, reading);
       const all = [...member.instances.values()];
-      const claims = member.dishonest;
+      const claims = member.misbehaves;
       const ready = claims ? reading.replicas : all.filter(({ up }) => up).length;
       const updated = claims ? reading.replicas : all.filter(({ revision }) => revision === reading.revision).length;
       member.writeStatus({
@@ -151,7 +151,7 @@ export const ignorantOperator: Operator = {
     member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
       if (member.stalled || !member.workload) return;
       const own: Reading = { ...reading, partition: 0, ordinals: undefined };
-      const phase = actOn(member, own, !member.dishonest);
+      const phase = actOn(member, own, !member.misbehaves);
       const all = [...member.instances.values()];
       const ready = all.filter(({ up }) => up).length;
       member.writeStatus({
