@@ -24,11 +24,10 @@ const WHERE = `${EXAMPLE.namespace}/${EXAMPLE.name}`;
 export async function runDemo(io: Io, story: Story, options: GlobalOptions): Promise<number> {
   const kubeconfig = kubeconfigOf(io, options);
   return withHub(io, { ...options, kubeconfig }, async (hub) => {
-    await checkNobodyIsCutOff(io, hub);
+    const clusters = await wholeFleet(io, hub);
     const { object, template, parsed } = await exampleOf(io, hub);
     const status = statusOf(object);
     const stop = io.interrupted();
-    const clusters = (status.clusters ?? []).filter(({ ordinals = [] }) => ordinals.length > 0).map(({ name }) => name);
     const stage = new Stage({ io, hub, kubeconfig, clusters, selector: status.selector ?? "", stop });
     const repairs = new Repairs();
     const maxUnavailable = maxUnavailableOf(parsed, status.desiredReplicas ?? 0);
@@ -80,9 +79,11 @@ function kubeconfigOf(io: Io, options: GlobalOptions): string {
   }
 }
 
-async function checkNobodyIsCutOff(io: Io, hub: Hub): Promise<void> {
-  const away = (await membersOf(hub, io.program)).filter(({ reachable }) => !reachable).map(({ name }) => name);
-  if (away.length === 0) return;
+/** All clusters' names. Throws when one is cut off: a story begins with all of them. */
+async function wholeFleet(io: Io, hub: Hub): Promise<string[]> {
+  const members = await membersOf(hub, io.program);
+  const away = members.filter(({ reachable }) => !reachable).map(({ name }) => name);
+  if (away.length === 0) return members.map(({ name }) => name);
   throw new CommandError(
     `${away.join(", ")} is cut off: a story is in progress in another terminal; wait for its end. If it was killed, ` +
       `reconnect with '${io.program} demo lose-cluster --mend'`,

@@ -104,7 +104,7 @@ function clusterChanges(view: ClusterView, previous: ClusterView | undefined, { 
 }
 
 function whyItsTurn(view: ClusterView, before: Scene, after: Scene, cast: Cast): string {
-  if (view.step === "grow") return "it gets one more instance; joining goes one at a time";
+  if (view.step === "grow" || view.step === "deploy") return "it gets one more instance; joining goes one at a time";
   if (view.step === "shrink") return "its youngest instance leaves; leaving goes one at a time, backwards in the order";
   // As it was when the turn was given: what came up since the last look counts, what goes down follows from it.
   const ready = [...cast].filter((key) => isUpWithinReach(before, key) || isUpWithinReach(after, key)).length;

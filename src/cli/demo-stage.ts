@@ -41,7 +41,7 @@ export interface StageOptions {
   readonly io: Io;
   readonly hub: Hub;
   readonly kubeconfig: string;
-  /** The clusters that hold instances. */
+  /** All of the fleet: any may get an instance. */
   readonly clusters: readonly string[];
   /** Of the instances' pods. */
   readonly selector: string;
@@ -83,12 +83,17 @@ export class Stage {
   /** Waits until everything is seen once: those that are ready then are the cast. */
   async open(): Promise<void> {
     const { io, hub, kubeconfig, clusters, selector, stop } = this.#options;
-    for (const cluster of clusters) {
-      const connection = await io.connect({ kubeconfig, context: cluster });
-      this.#connections.push(connection);
-      const { clock, random } = hub;
-      const client = new KubeClient({ transport: connection.transport, clock, random, userAgent: "lockstep-demo" });
-      const selection = { namespace: EXAMPLE.namespace, labelSelector: selector };
+    const connected = await Promise.all(
+      clusters.map(async (cluster) => {
+        const connection = await io.connect({ kubeconfig, context: cluster });
+        this.#connections.push(connection);
+        return { cluster, transport: connection.transport };
+      }),
+    );
+    const { clock, random } = hub;
+    const selection = { namespace: EXAMPLE.namespace, labelSelector: selector };
+    for (const { cluster, transport } of connected) {
+      const client = new KubeClient({ transport, clock, random, userAgent: "lockstep-demo" });
       this.#pods.set(cluster, this.#follow(client, PODS, selection));
     }
     const all = [this.#objects, this.#ledgers, ...this.#pods.values()];
