@@ -22,6 +22,7 @@ export class People {
   readonly #scheduleChanged: (replicas: ReadonlyMap<string, number>) => void;
   #image = "app:1";
   #approvals = 0;
+  #edits = 0;
   object: KubeObject | undefined;
   isDeleted = false;
   gaveQuorumUp = false;
@@ -155,6 +156,8 @@ export class People {
     const reasons = new Set([reason, ...rows.map((row) => row.reason)]);
     if (phase === "Halted") this.#spec("resumes", { resumedAt: this.#now() });
     if (rejectedRevision !== undefined && !this.#image.startsWith("app:final")) this.edit("app:final");
+    // What was undone stays undone until the template changes.
+    else if (reasons.has("RevisionRejected")) this.edit(`app:final${++this.#edits}`);
     if (reasons.has("AwaitingApproval") && typeof updateRevision === "string") {
       const step = isJsonObject(this.status.step) ? this.status.step : {};
       const wave = typeof step.wave === "number" ? step.wave : 0;

@@ -35,6 +35,8 @@ const TERM = "lockstep.karmada.io/term";
 const SEEN_BY_ALL_MS = 60_000;
 /** A controller may not have heard yet of a cluster that has just turned not Ready. */
 const HEARD_OF_MS = 25_000;
+/** The times in conditions are whole seconds, and so may be a little earlier than the truth. */
+const HEARD_OF_LOSS_MS = 2_000;
 
 interface Turn {
   readonly sinceMs: number;
@@ -60,6 +62,8 @@ export class Properties implements Witness {
   readonly #terms = new Map<string, number>();
   readonly #notReadySinceMs = new Map<string, number>();
   readonly #returned = new Set<string>();
+  /** [S5] While it was lost others went on without it; what it was granted before, it does when it is back. */
+  readonly #wasLost = new Set<string>();
   #firstDeploymentDone = false;
   #lastWriter: string | undefined;
 
@@ -184,6 +188,7 @@ export class Properties implements Witness {
     }
     this.#notReadySinceMs.delete(name);
     if (sinceMs === undefined) return;
+    if (this.#world.nowMs - sinceMs >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS) this.#wasLost.add(name);
     if (this.#world.nowMs - sinceMs < this.#rules.failoverAfterMs + HEARD_OF_MS) return;
     this.#reach.count("a lost cluster returns");
     this.#returned.add(name);
@@ -194,6 +199,8 @@ export class Properties implements Witness {
     const status = isJsonObject(object.status) ? object.status : undefined;
     if (!status) return;
     const { phase, reason, step } = status;
+    // [D6] Until then the instances are joiners, to the controller at least.
+    if (status.currentRevision !== undefined) this.#firstDeploymentDone = true;
     this.#world.note("STATUS", `${phase}`, () => {
       const { cluster, type: kind } = isJsonObject(step) ? step : ({} as JsonObject);
       return `${kind ?? ""} ${cluster ?? ""} ${reason ?? ""} ${JSON.stringify(status.display)} ${status.message ?? ""}`;
@@ -248,7 +255,6 @@ export class Properties implements Witness {
   up(member: TrueMember, { ordinal }: Instance): void {
     this.#world.note(member.name, `instance ${ordinal} is up`);
     if ([...member.instances.values()].every(({ up }) => up)) this.#wholeSinceMs.set(member.name, this.#world.nowMs);
-    if (!this.#firstDeploymentDone) this.#firstDeploymentDone = this.#isDeployed();
   }
 
   goesDown(member: TrueMember, instance: Instance, cause: DownCause): void {
@@ -318,11 +324,11 @@ export class Properties implements Witness {
   #checkMembership(member: TrueMember, instance: Instance, what: "joins" | "leaves"): void {
     const { quorum, isOrdered, tearsDown } = this.#rules;
     if (tearsDown || member.dishonest || (quorum === "None" && !isOrdered)) return;
-    if (!isOrdered && !this.#firstDeploymentDone) return;
+    if ((!isOrdered && !this.#firstDeploymentDone) || this.#wasLost.has(member.name)) return;
     this.#reach.count("one membership change at a time");
     const others: string[] = [];
     for (const other of this.#members.values()) {
-      if (other.dishonest || !other.reachable || this.#isLost(other)) continue;
+      if (other.dishonest || !other.reachable || this.#isLost(other) || this.#wasLost.has(other.name)) continue;
       for (const each of other.instances.values()) {
         if (each === instance) continue;
         const changing = !each.joined || (each.state === "terminating" && each.downBy === "removal");
@@ -354,14 +360,6 @@ export class Properties implements Witness {
     const spec = this.#turns.get(cluster)?.spec;
     const replicas = spec === undefined ? undefined : /"replicas":(\d+)/.exec(spec)?.[1];
     return replicas === undefined ? 0 : Number(replicas);
-  }
-
-  #isDeployed(): boolean {
-    for (const [cluster, replicas] of this.#rules.desired) {
-      const up = [...(this.#members.get(cluster)?.instances.values() ?? [])].filter((each) => each.up).length;
-      if (up < replicas) return false;
-    }
-    return true;
   }
 
   #violated(property: string, message: string): void {

@@ -77,7 +77,7 @@ export class HubImage {
     const definitions = [
       ...customResourceDefinitions(),
       ...KARMADA_KINDS.map(definitionOf),
-      definitionOf(OWN_KIND),
+      ...(extra.length > 0 ? [] : [definitionOf(OWN_KIND)]),
       ...extra,
     ];
     for (const definition of definitions) await write(server, "POST", CRDS_PATH, definition);
