@@ -98,7 +98,7 @@ export class Stage {
     }
     const all = [this.#objects, this.#ledgers, ...this.#pods.values()];
     for (const reflector of all) this.#running.push(reflector.run(this.#done.signal));
-    await Promise.all(all.map(({ cache }) => cache.synced(stop)));
+    for (const { cache } of all) await cache.synced(stop);
     const scene = this.look();
     this.cast = new Set([...scene.instances].filter(([, { ready }]) => ready).map(([key]) => key));
     this.tally = new Tally(this.cast);
