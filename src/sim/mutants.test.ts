@@ -88,18 +88,6 @@ test("a gate that reads what the hub asked for is noticed", { timeout: 10 * MINU
   await noticed(2);
 });
 
-test("terminating pods that count as ready are noticed", { timeout: 10 * MINUTES_MS }, async () => {
-  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
-    observe: (...args) => {
-      const seen = observe(...args);
-      if (seen.kind !== "present") return seen;
-      const instances = seen.instances?.map((each) => ({ ...each, terminating: false }));
-      return { ...seen, counts: { ...seen.counts, terminating: 0 }, ...(instances && { instances }) };
-    },
-  }));
-  await noticed(106);
-});
-
 interface Stored {
   ledger: Ledger;
   term: number;

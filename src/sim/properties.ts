@@ -35,8 +35,8 @@ const TERM = "lockstep.karmada.io/term";
 const SEEN_BY_ALL_MS = 60_000;
 /** A controller may not have heard yet of a cluster that has just turned not Ready. */
 const HEARD_OF_MS = 25_000;
-/** The times in conditions are whole seconds, and so may be a little earlier than the truth. */
-const HEARD_OF_LOSS_MS = 2_000;
+/** A cluster is away as soon as it cannot be read; its Ready condition says so up to this much later. */
+const HEARD_OF_LOSS_MS = 14_000;
 
 interface Turn {
   readonly sinceMs: number;
