@@ -3,13 +3,7 @@
  * carries the grants out, and reports. Whatever it is interrupted in, the next run comes to the same.
  */
 import { setMaxListeners } from "node:events";
-import {
-  type Parsed,
-  type ParsedCrossClusterStatefulset,
-  parseCrossClusterStatefulset,
-  parseRolloutApproval,
-  type RolloutApproval,
-} from "../../api/index.ts";
+import { type Parsed, type ParsedCrossClusterStatefulset, parseCrossClusterStatefulset } from "../../api/index.ts";
 import {
   type Engine,
   type EngineApp,
@@ -41,6 +35,7 @@ import {
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
 import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers, unfinishedRemovals } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
+import { Approvals } from "./approvals.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
@@ -89,6 +84,7 @@ export class StatefulsetController {
   readonly #statefulsets: Reflector<KubeObject>;
   readonly #ledgers: Reflector<KubeObject>;
   readonly #approvals: Reflector<KubeObject>;
+  readonly #approvalBook: Approvals;
   readonly #revisions: Reflector<KubeObject>;
   readonly #ledgerStore: LedgerStore;
   readonly #revisionStore: RevisionStore;
@@ -126,7 +122,7 @@ export class StatefulsetController {
     this.#ledgers = reflect(LEDGERS);
     this.#approvals = reflect(APPROVALS);
     this.#revisions = reflect(REVISIONS, OWN.app);
-    this.#approvals.cache.defineIndex("statefulset", (approval) => approvalTargets(approval));
+    this.#approvalBook = new Approvals(hub, this.#approvals.cache);
     this.#ledgerStore = new LedgerStore(hub, this.#ledgers.cache);
     this.#revisionStore = new RevisionStore(hub, this.#revisions.cache);
     this.#announcements = new Announcements(options.announcer);
@@ -275,7 +271,7 @@ export class StatefulsetController {
       schedule: engine.schedule(app),
       clusters: [...clusters.values()],
       goneSinceMs: this.#gone(session.stored, clusters, nowMs),
-      approvals: this.#approvalsOf(key),
+      approvals: this.#approvalBook.of(key),
       baselines,
       nowMs,
     });
@@ -286,6 +282,8 @@ export class StatefulsetController {
     const finished = await this.#finishDeletion(object, statefulset, app, session, result);
     if (finished) return undefined;
     this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
+    const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];
+    await this.#approvalBook.report(key, result, waves.length, nowMs);
     await this.#tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
@@ -579,13 +577,6 @@ export class StatefulsetController {
   #replicasOf(object: KubeObject): number | undefined {
     const outcome = this.#options.interpreter.interpret("InterpretReplica", { object });
     return outcome.state === "known" ? outcome.value.replicas : undefined;
-  }
-
-  #approvalsOf(key: string): RolloutApproval[] {
-    return this.#approvals.cache.byIndex("statefulset", key).flatMap((object) => {
-      const parsed = parseRolloutApproval(object);
-      return parsed.ok ? [parsed.value] : [];
-    });
   }
 
   #gone(stored: StoredLedger, clusters: ReadonlyMap<string, EngineCluster>, nowMs: number): Record<string, number> {
