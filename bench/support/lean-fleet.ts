@@ -26,7 +26,7 @@ import {
 const WORKS = "work.karmada.io/works";
 const STATEFULSETS = "/apis/apps/v1/namespaces/default/statefulsets";
 const PODS = "/api/v1/namespaces/default/pods";
-export const EPOCH = "crossclusterstatefulset.karmada.io/epoch";
+const EPOCH = "crossclusterstatefulset.karmada.io/epoch";
 const PROCESSOR = "crossclusterstatefulset.karmada.io/processor";
 /** From a member's status to its copy on the Work, as Karmada would bring it; it races with the controller's writes. */
 const REFLECTION_MS = 10;
