@@ -324,11 +324,11 @@ export class Properties implements Witness {
   #checkMembership(member: TrueMember, instance: Instance, what: "joins" | "leaves"): void {
     const { quorum, isOrdered, tearsDown } = this.#rules;
     if (tearsDown || member.dishonest || (quorum === "None" && !isOrdered)) return;
-    if ((!isOrdered && !this.#firstDeploymentDone) || this.#wasLost.has(member.name)) return;
+    if ((!isOrdered && !this.#firstDeploymentDone) || this.#mayHaveBeenLost(member)) return;
     this.#reach.count("one membership change at a time");
     const others: string[] = [];
     for (const other of this.#members.values()) {
-      if (other.dishonest || !other.reachable || this.#isLost(other) || this.#wasLost.has(other.name)) continue;
+      if (other.dishonest || !other.reachable || this.#mayHaveBeenLost(other)) continue;
       for (const each of other.instances.values()) {
         if (each === instance) continue;
         const changing = !each.joined || (each.state === "terminating" && each.downBy === "removal");
@@ -349,6 +349,11 @@ export class Properties implements Witness {
     const others = [...member.instances.values()].filter((each) => each !== instance);
     if (others.some(({ up }) => !up)) return Number.POSITIVE_INFINITY;
     return this.#wholeSinceMs.get(member.name) ?? 0;
+  }
+
+  #mayHaveBeenLost({ name }: TrueMember): boolean {
+    const sinceMs = this.#notReadySinceMs.get(name) ?? this.#world.nowMs;
+    return this.#wasLost.has(name) || this.#world.nowMs - sinceMs >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
   #isLost(member: TrueMember): boolean {
