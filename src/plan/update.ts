@@ -211,9 +211,14 @@ function parallelRoom({ draft, tally }: Turns, cluster: ClusterName): number {
   return viewIn(draft, cluster).ready <= room ? Number.POSITIVE_INFINITY : room;
 }
 
-/** [Q15] The turn it holds may take as much down anyway: other content inside it cannot make that worse, only end it. */
+/**
+ * [Q15] The restarts that its turn is for may take as much down anyway: other content inside it cannot make that worse,
+ * only end it. A turn to create instances is no turn to restart them.
+ */
 function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: StepSize): boolean {
-  return cost > 0 && draft.entry(cluster).turn === "held" && cost <= tally.pendingIn(cluster);
+  const { turn, step } = draft.entry(cluster);
+  const restarts = step?.kind === "update" || step?.kind === "rollback";
+  return cost > 0 && turn === "held" && restarts && cost <= tally.pendingIn(cluster);
 }
 
 function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
