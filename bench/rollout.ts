@@ -42,7 +42,9 @@ async function virtualRollout(clusters: number, maxUnavailable: number): Promise
   const world = new World(1, { members, timings: TIMINGS, trackUpdates: false });
   await world.start();
   try {
-    await world.apply(crossCluster(members, maxUnavailable));
+    await world.apply(crossCluster(maxUnavailable));
+    await world.until("the hold is in place", () => world.status("app").reason === "TemplateMissing");
+    await world.apply(everywhere());
     await world.apply(template(clusters, "app:1"));
     await world.until("it is deployed", () => world.isSettled("app", clusters));
     const own = new OwnTimes(world.fleet, () => world.clock.monotonicMs());
@@ -75,9 +77,12 @@ async function realRollout(clusters: number): Promise<BenchRow> {
     stop.signal,
   );
   try {
-    await apply(hub, crossCluster(members, 1));
-    await apply(hub, template(clusters, "app:1"));
+    await apply(hub, crossCluster(1));
     const phase = () => fleet.hubObject("apps.karmada.io/crossclusterstatefulsets", "default", "app")?.status;
+    const isHeld = () => ((phase() ?? {}) as JsonObject).reason === "TemplateMissing";
+    await until("the hold is in place", isHeld, phase);
+    await apply(hub, everywhere());
+    await apply(hub, template(clusters, "app:1"));
     await until("it is deployed", () => isSettled(phase(), clusters), phase);
     const own = new OwnTimes(fleet, () => performance.now());
     const beganMs = performance.now();
@@ -156,16 +161,29 @@ async function apply(hub: KubeClient, object: KubeObject): Promise<void> {
   await hub.apply(resource(found), object, { fieldManager: "bench", force: true });
 }
 
-function crossCluster(members: readonly string[], maxUnavailable: number): KubeObject {
+function crossCluster(maxUnavailable: number): KubeObject {
   return {
     apiVersion: "apps.karmada.io/v1alpha1",
     kind: "CrossClusterStatefulset",
     metadata: { name: "app", namespace: "default" },
     spec: {
       resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name: "app", namespace: "default" },
-      topology: { clusters: members.map((name) => ({ name, replicas: 1 })) },
       podManagementPolicy: "Parallel",
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable } },
+    },
+  };
+}
+
+/** As many instances as clusters, one in each: more clusters than a topology may list. */
+function everywhere(): KubeObject {
+  const replicaScheduling = { replicaSchedulingType: "Divided", replicaDivisionPreference: "Weighted" };
+  return {
+    apiVersion: "policy.karmada.io/v1alpha1",
+    kind: "PropagationPolicy",
+    metadata: { name: "app", namespace: "default" },
+    spec: {
+      resourceSelectors: [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "app", namespace: "default" }],
+      placement: { replicaScheduling },
     },
   };
 }
