@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -31,21 +34,26 @@ test.each<[number, Tier]>([
 });
 
 test("another process sees the same events for the same seeds", async () => {
-  const { outputFiles } = await build({
-    stdin: { contents: PROGRAM, resolveDir: import.meta.dirname, loader: "ts" },
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-    logLevel: "error",
-  });
-  const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", outputFiles[0]?.text ?? ""], {
-    maxBuffer: 2 ** 24,
-  }).catch((error: Error & { stdout?: string; stderr?: string }) => {
-    throw new Error(`the other process failed: ${error.stderr?.slice(-500)}`);
-  });
+  const folder = await mkdtemp(join(tmpdir(), "lockstep-replay-"));
+  try {
+    const outfile = join(folder, "replay.mjs");
+    await build({
+      stdin: { contents: PROGRAM, resolveDir: import.meta.dirname, loader: "ts" },
+      bundle: true,
+      outfile,
+      format: "esm",
+      platform: "node",
+      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+      logLevel: "error",
+    });
+    const { stdout } = await promisify(execFile)(process.execPath, [outfile]);
+    expect(JSON.parse(stdout)).toEqual(await ownHashes());
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+async function ownHashes(): Promise<string[]> {
   const image = new HubImage();
   const own: string[] = [];
   for (const [seed, tier] of [
@@ -55,5 +63,5 @@ test("another process sees the same events for the same seeds", async () => {
   ] as const) {
     own.push((await runSeed(seed, { image, tier })).hash);
   }
-  expect(JSON.parse(stdout)).toEqual(own);
-});
+  return own;
+}
