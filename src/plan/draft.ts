@@ -1,3 +1,4 @@
+import { clustersNotAhead, haltNotAhead, rolloutNotAhead } from "./clock-skew.ts";
 import type { Evidence, ReasonCode, Waiting } from "./reasons.ts";
 import { clustersByIndex, currentShape, sameShape } from "./topology.ts";
 import type {
@@ -51,7 +52,9 @@ export class Draft {
     this.ledger = {
       ...ledger,
       identity,
-      clusters: { ...ledger.clusters },
+      clusters: clustersNotAhead(ledger.clusters, nowMs),
+      rollout: rolloutNotAhead(ledger.rollout, nowMs),
+      halt: haltNotAhead(ledger.halt, nowMs),
       topologies: { ...ledger.topologies },
       replacements: { ...ledger.replacements },
     };

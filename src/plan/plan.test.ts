@@ -572,3 +572,20 @@ describe("reasons", () => {
     expect([...rules].filter((rule) => !named.has(rule))).toEqual([]);
   });
 });
+
+describe("a clock that was wrong", () => {
+  test("[R6] a time that lies ahead is read as now, so that a gate does not wait for it", () => {
+    const bench = running({ a: 1, b: 1, c: 1 }, { minReadySeconds: 10 });
+    template(bench, "B");
+    const [step] = bench.plan().steps;
+    const cluster = step?.cluster ?? "";
+    bench.deliver();
+    bench.settle();
+    bench.plan();
+    const entry = bench.ledger.clusters[cluster];
+    if (!entry) throw new Error("no step was started");
+    const ahead = { ...entry, openSinceMs: bench.nowMs + 3_600_000 };
+    bench.ledger = { ...bench.ledger, clusters: { ...bench.ledger.clusters, [cluster]: ahead } };
+    expect(bench.plan().requeueAt).toBe(bench.nowMs + 10_000);
+  });
+});

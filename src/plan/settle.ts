@@ -159,7 +159,7 @@ function settleGate(draft: Draft, cluster: ClusterName, present: PresentObservat
     draft.wait(
       "MinReadyHold",
       cluster,
-      `everything is in place and has to stay so until ${heldAtMs - nowMs} ms from now`,
+      `everything is in place and has to stay so until ${new Date(heldAtMs).toISOString()}`,
       "Wait; minReadySeconds is the time asked for.",
       [{ object: cluster, field: "gate", value: "open", sinceMs: openSinceMs }],
     );
@@ -260,7 +260,7 @@ export function reportReach(draft: Draft): void {
       draft.wait(
         "ClusterLost",
         cluster,
-        `away since ${draft.nowMs - sinceMs} ms; the rest goes on, its ${entry.instances.length} instances ${entry.removedByLoss ? "vote no longer" : "still vote"}`,
+        `away since ${new Date(sinceMs).toISOString()}; the rest goes on, its ${entry.instances.length} instances ${entry.removedByLoss ? "vote no longer" : "still vote"}`,
         `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,
         evidence,
       );

@@ -260,8 +260,6 @@ export class Properties implements Witness {
   goesDown(member: TrueMember, instance: Instance, cause: DownCause): void {
     this.#world.note(member.name, `instance ${instance.ordinal} goes down`, () => `(${cause})`);
     if (cause === "accident" || member.dishonest || this.#rules.tearsDown) return;
-    // [D2] Deployed at once: until all are there, they are joiners, and nobody counts on them.
-    if (!this.#rules.isOrdered && !this.#firstDeploymentDone) return;
     this.#checkQuorum(member, instance);
     if (cause === "update") this.#checkBudget(member, instance);
     else this.#checkMembership(member, instance, "leaves");
