@@ -575,7 +575,8 @@ describe("reasons", () => {
 
 describe("a clock that was wrong", () => {
   test("[R6] a time that lies ahead is read as now, so that a gate does not wait for it", () => {
-    const bench = running({ a: 1, b: 1, c: 1 }, { minReadySeconds: 10 });
+    const bench = running({ a: 1, b: 1, c: 1 });
+    bench.intent.minReadySeconds = 10;
     template(bench, "B");
     const [step] = bench.plan().steps;
     const cluster = step?.cluster ?? "";

@@ -62,5 +62,3 @@ export const SITUATIONS = [
   "broken revision",
   "deleted in mid-step",
 ] as const;
-
-export type Situation = (typeof SITUATIONS)[number];

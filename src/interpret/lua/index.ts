@@ -6,6 +6,4 @@
 export type { LuaLimitName } from "./errors.ts";
 export { LuaLimitError, LuaRuntimeError, LuaSyntaxError } from "./errors.ts";
 export type { LuaLimits } from "./limits.ts";
-export { DEFAULT_LUA_LIMITS } from "./limits.ts";
-export type { LuaCallOptions, LuaCompileOptions } from "./script.ts";
 export { LuaScript } from "./script.ts";
