@@ -91,7 +91,7 @@ function template(): KubeObject {
   return {
     apiVersion: TEMPLATES.apiVersion,
     kind: TEMPLATES.kind,
-    metadata: { ...EXAMPLE, labels },
+    metadata: { ...EXAMPLE, labels: { ...labels, "lockstep.karmada.io/managed": "true" } },
     spec: {
       replicas: REPLICAS,
       serviceName: EXAMPLE.name,
