@@ -8,6 +8,7 @@ import {
   type PlanResult,
   type PresentObservation,
 } from "../plan/index.ts";
+import { liveOf } from "./observations.ts";
 
 /** One member that does what it is granted as soon as it is granted. */
 interface Member {
@@ -101,22 +102,14 @@ export class ModelMembers {
 
 /** What a member shows that has done all of its grant. */
 function completed(grant: Grant, before: PresentObservation | undefined): PresentObservation {
-  const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas, onDelete } = grant;
+  const { epoch, revision, partition, replicas, onDelete } = grant;
   const updated = onDelete ? (before?.counts.updated ?? 0) : replicas - partition;
   return {
     kind: "present",
     atMs: 0,
     generation: 1,
     observedGeneration: 1,
-    live: {
-      epoch,
-      revision,
-      processor,
-      partition,
-      topologyVersion,
-      replicas,
-      ...(transferLeaderTo !== undefined && { transferLeaderTo }),
-    },
+    live: liveOf(grant),
     counts: { replicas, ready: replicas, available: replicas, updated, terminating: 0 },
     health: "healthy",
     report: { epoch, revision, phase: "Done", desired: replicas, updated, ready: replicas },

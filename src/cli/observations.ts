@@ -1,5 +1,5 @@
 import type { CrossClusterStatefulsetStatus } from "../api/index.ts";
-import type { ClusterEntry, Ledger, Observation } from "../plan/index.ts";
+import type { ClusterEntry, Grant, Ledger, LiveAnnotations, Observation } from "../plan/index.ts";
 
 type Row = NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number];
 
@@ -23,7 +23,7 @@ function observationOf(entry: ClusterEntry, row: Row | undefined): Observation |
   if (row?.health === "Lost" || (row !== undefined && row.observed === undefined)) {
     return { kind: "unreachable", message: "the controller cannot observe it" };
   }
-  const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = grant;
+  const { epoch, revision, partition, replicas } = grant;
   const seen = row?.observed;
   const ready = seen?.ready ?? replicas;
   const updated = seen?.updated ?? replicas - partition;
@@ -32,18 +32,24 @@ function observationOf(entry: ClusterEntry, row: Row | undefined): Observation |
     atMs: 0,
     generation: 1,
     observedGeneration: 1,
-    live: {
-      epoch,
-      revision,
-      processor,
-      partition,
-      topologyVersion,
-      replicas,
-      ...(transferLeaderTo !== undefined && { transferLeaderTo }),
-    },
+    live: liveOf(grant),
     counts: { replicas: seen?.replicas ?? replicas, ready, available: ready, updated, terminating: 0 },
     health: row?.health === "Unhealthy" ? "unhealthy" : row?.health === "Unknown" ? "unknown" : "healthy",
     report: { epoch, revision, phase: entry.done ? "Done" : "Working", desired: replicas, updated, ready },
     leader: { kind: "unknown" },
+  };
+}
+
+/** What a member's object carries that has been given this grant. */
+export function liveOf(grant: Grant): LiveAnnotations {
+  const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = grant;
+  return {
+    epoch,
+    revision,
+    processor,
+    partition,
+    topologyVersion,
+    replicas,
+    ...(transferLeaderTo !== undefined && { transferLeaderTo }),
   };
 }

@@ -39,10 +39,20 @@ import { Approvals } from "./approvals.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
+import { MissingClusters } from "./missing-clusters.ts";
 import { networkOf } from "./network.ts";
 import { instanceHomes, observe } from "./observe.ts";
 import { fieldErrorsText, invalidStatus, statusOf } from "./report.ts";
-import { APPROVALS, approvalTargets, finalizersOf, LEDGERS, OWN, REVISIONS, STATEFULSETS } from "./resources.ts";
+import {
+  APPROVALS,
+  approvalTargets,
+  LEDGERS,
+  OWN,
+  REVISIONS,
+  STATEFULSETS,
+  withFinalizer,
+  withoutFinalizer,
+} from "./resources.ts";
 import { Reviser } from "./revise.ts";
 import { RevisionStore } from "./revision-store.ts";
 import { sameJson } from "./same-json.ts";
@@ -94,8 +104,7 @@ export class StatefulsetController {
   readonly #parsed = new Map<string, { from: string; parsed: Parsed<ParsedCrossClusterStatefulset> }>();
   readonly #sessions = new Map<string, Session>();
   readonly #tracked = new Map<string, EngineApp>();
-  /** When a cluster that holds grants was first found missing from the fleet. */
-  readonly #goneSinceMs = new Map<string, number>();
+  readonly #missing = new MissingClusters();
   readonly #stop = new AbortController();
   #hubObjects: HubObjects;
   #reviser: Reviser;
@@ -270,7 +279,7 @@ export class StatefulsetController {
       revision,
       schedule: engine.schedule(app),
       clusters: [...clusters.values()],
-      goneSinceMs: this.#gone(session.stored, clusters, nowMs),
+      goneSinceMs: this.#missing.of(session.stored.ledger, clusters, nowMs),
       approvals: this.#approvalBook.of(key),
       baselines,
       nowMs,
@@ -467,10 +476,9 @@ export class StatefulsetController {
 
   /** False: it was added just now, and the event of that write brings us back. */
   async #ensureFinalizer(object: KubeObject): Promise<boolean> {
-    const finalizers = finalizersOf(object);
-    if (finalizers.includes(OWN.finalizer)) return true;
-    const metadata = { ...object.metadata, finalizers: [...finalizers, OWN.finalizer] };
-    this.#statefulsets.cache.wrote(await this.#options.hub.update(STATEFULSETS, { ...object, metadata }));
+    const marked = withFinalizer(object);
+    if (!marked) return true;
+    this.#statefulsets.cache.wrote(await this.#options.hub.update(STATEFULSETS, marked));
     return false;
   }
 
@@ -493,10 +501,8 @@ export class StatefulsetController {
   }
 
   async #removeFinalizer(object: KubeObject): Promise<void> {
-    const finalizers = finalizersOf(object);
-    if (!finalizers.includes(OWN.finalizer)) return;
-    const metadata = { ...object.metadata, finalizers: finalizers.filter((finalizer) => finalizer !== OWN.finalizer) };
-    await this.#options.hub.update(STATEFULSETS, { ...object, metadata });
+    const freed = withoutFinalizer(object);
+    if (freed) await this.#options.hub.update(STATEFULSETS, freed);
   }
 
   #report(
@@ -577,20 +583,6 @@ export class StatefulsetController {
   #replicasOf(object: KubeObject): number | undefined {
     const outcome = this.#options.interpreter.interpret("InterpretReplica", { object });
     return outcome.state === "known" ? outcome.value.replicas : undefined;
-  }
-
-  #gone(stored: StoredLedger, clusters: ReadonlyMap<string, EngineCluster>, nowMs: number): Record<string, number> {
-    const gone: Record<string, number> = {};
-    for (const name of Object.keys(stored.ledger.clusters)) {
-      if (clusters.has(name)) {
-        this.#goneSinceMs.delete(name);
-        continue;
-      }
-      const sinceMs = this.#goneSinceMs.get(name) ?? nowMs;
-      this.#goneSinceMs.set(name, sinceMs);
-      gone[name] = sinceMs;
-    }
-    return gone;
   }
 
   /** An answer that was pending has come: whoever waits for an object of that name looks again. */

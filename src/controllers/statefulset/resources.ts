@@ -46,7 +46,22 @@ export function approvalTargets(approval: KubeObject): string[] {
   return typeof spec.name === "string" ? [`${approval.metadata.namespace}/${spec.name}`] : [];
 }
 
-export function finalizersOf(object: KubeObject): string[] {
+/** The object with our finalizer; undefined when it has it already. */
+export function withFinalizer(object: KubeObject): KubeObject | undefined {
+  const finalizers = finalizersOf(object);
+  if (finalizers.includes(OWN.finalizer)) return undefined;
+  return { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, OWN.finalizer] } };
+}
+
+/** The object without our finalizer; undefined when it has none. */
+export function withoutFinalizer(object: KubeObject): KubeObject | undefined {
+  const finalizers = finalizersOf(object);
+  if (!finalizers.includes(OWN.finalizer)) return undefined;
+  const others = finalizers.filter((finalizer) => finalizer !== OWN.finalizer);
+  return { ...object, metadata: { ...object.metadata, finalizers: others } };
+}
+
+function finalizersOf(object: KubeObject): string[] {
   const { finalizers } = object.metadata;
   return Array.isArray(finalizers) ? finalizers.filter((finalizer) => typeof finalizer === "string") : [];
 }
