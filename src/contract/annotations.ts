@@ -16,7 +16,7 @@ export const ANNOTATIONS = {
   epoch: `${CONTRACT_PREFIX}epoch`,
   /** How many of this cluster's instances, the lowest ordinals first, stay on the old revision. */
   partition: `${CONTRACT_PREFIX}partition`,
-  /** The instance, of another cluster, that should lead before this cluster's leader is restarted. */
+  /** The instance, of another cluster, that should lead before this cluster's leader is restarted; empty: none is asked for. */
   transferLeaderTo: `${CONTRACT_PREFIX}transfer-leader-to`,
   /** `name=address` of the existing members plus the one that joins, comma separated. */
   initialCluster: `${CONTRACT_PREFIX}initial-cluster`,

@@ -349,7 +349,7 @@ describe("overrides", () => {
     ];
     const annotations = annotationsOf(rendered({ policies }).workload);
     expect(annotations).toMatchObject({ mine: "kept", [ANNOTATIONS.processor]: "true", [ANNOTATIONS.epoch]: "7" });
-    expect(annotations).not.toHaveProperty([ANNOTATIONS.transferLeaderTo]);
+    expect(annotations[ANNOTATIONS.transferLeaderTo]).toBe("");
   });
 
   it("cannot make the hub keep the member's own count, or give the object an owner", () => {

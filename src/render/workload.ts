@@ -182,12 +182,13 @@ function contractAnnotations(source: ContractSource): Record<string, string> {
     [ANNOTATIONS.epoch]: String(grant.epoch),
     [ANNOTATIONS.partition]: String(grant.partition),
     [ANNOTATIONS.initialCluster]: initialCluster,
+    // Always there: Karmada never takes an annotation away again, so a request that is over must be overwritten.
+    [ANNOTATIONS.transferLeaderTo]: grant.transferLeaderTo ?? "",
     [ANNOTATIONS.initialClusterState]: grant.initialClusterState,
     [ANNOTATIONS.clusterToken]: app.clusterToken,
     [SEED_ANNOTATIONS.replicas]: JSON.stringify(seedReplicas(topology.clusters, grant.cluster)),
     [SEED_ANNOTATIONS.processer]: processor,
   };
-  if (grant.transferLeaderTo !== undefined) annotations[ANNOTATIONS.transferLeaderTo] = grant.transferLeaderTo;
   if (restart !== undefined) annotations[RESTART_ANNOTATION] = restart;
   return annotations;
 }

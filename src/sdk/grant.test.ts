@@ -63,7 +63,7 @@ describe("a grant", () => {
 
 describe("a report", () => {
   test("is about the grant's epoch and revision, and done when the counts are", () => {
-    expect(report(grant, { desired: 3, updated: 2, ready: 3, leader: "xline-0" })).toEqual({
+    expect(report(grant, { desired: 3, updated: 2, ready: 3, present: 3, leader: "xline-0" })).toEqual({
       epoch: 12,
       revision: "r3",
       phase: "Done",
@@ -72,16 +72,24 @@ describe("a report", () => {
       ready: 3,
       leader: "xline-0",
     });
-    expect(report(grant, { desired: 3, updated: 1, ready: 3 }).phase).toBe("Working");
-    expect(report(grant, { desired: 3, updated: 3, ready: 2 }).phase).toBe("Working");
-    expect(report(grant, { desired: 3, updated: 3, ready: 3, failed: "no disk" })).toMatchObject({
+    expect(report(grant, { desired: 3, updated: 1, ready: 3, present: 3 }).phase).toBe("Working");
+    expect(report(grant, { desired: 3, updated: 3, ready: 2, present: 3 }).phase).toBe("Working");
+    expect(report(grant, { desired: 3, updated: 3, ready: 3, present: 3, failed: "no disk" })).toMatchObject({
       phase: "Failed",
       message: "no disk",
     });
   });
 
+  test("is not done while an instance that leaves is still there", () => {
+    expect(report(grant, { desired: 2, updated: 2, ready: 2, present: 3 }).phase).toBe("Working");
+    expect(report(grant, { desired: 2, updated: 3, ready: 3, present: 3 }).phase).toBe("Working");
+    expect(report(grant, { desired: 2, updated: 2, ready: 2, present: 2 }).phase).toBe("Done");
+  });
+
   test("is what Lockstep reads", () => {
-    const written = report(grant, { desired: 1, updated: 1, ready: 1 });
+    const membership = { members: ["xline-0"], at: "2026-01-02T03:04:05Z" };
+    const written = report(grant, { desired: 1, updated: 1, ready: 1, present: 1, membership });
+    expect(written).toMatchObject({ members: ["xline-0"], membersAt: "2026-01-02T03:04:05Z" });
     expect(parseMemberReport(JSON.parse(JSON.stringify(reportPatch(written).status.crossCluster)))).toEqual(written);
   });
 });

@@ -39,6 +39,7 @@ import { Approvals } from "./approvals.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
+import { membershipOf } from "./membership.ts";
 import { MissingClusters } from "./missing-clusters.ts";
 import { networkOf } from "./network.ts";
 import { instanceHomes, observe } from "./observe.ts";
@@ -285,7 +286,10 @@ export class StatefulsetController {
       nowMs,
     });
     const observations = this.#observe(statefulset, app, intent, session.stored);
-    const result = plan(intent, session.stored.ledger, { clusters: observations }, nowMs);
+    const snapshots = Object.keys(observations).map((cluster) => engine.snapshot(app, cluster));
+    const membership = intent.workload.protocol === "contract" ? membershipOf(snapshots) : undefined;
+    const seen = { clusters: observations, ...(membership && { membership }) };
+    const result = plan(intent, session.stored.ledger, seen, nowMs);
 
     const context = await this.#carryOut(statefulset, app, session, result, clusters, adopting);
     const finished = await this.#finishDeletion(object, statefulset, app, session, result);

@@ -101,7 +101,8 @@ function readLive(object: KubeObject, interpreter: ReadingContext["interpreter"]
   if (partition !== undefined) live.partition = partition;
   if (topologyVersion !== undefined) live.topologyVersion = topologyVersion;
   if (revision !== undefined) live.revision = revision;
-  if (transferLeaderTo !== undefined) live.transferLeaderTo = transferLeaderTo;
+  // Empty: nobody is asked, which is how a request is taken back.
+  if (transferLeaderTo) live.transferLeaderTo = transferLeaderTo;
   if (processor === "true" || processor === "false") live.processor = processor === "true";
   if (replicas.state === "known") live.replicas = replicas.value.replicas;
   return live;
