@@ -1,5 +1,5 @@
 import type { Draft } from "./draft.ts";
-import { instanceKey } from "./identity.ts";
+import { instanceKey, localName } from "./identity.ts";
 import type { ClusterName, TimeMs } from "./types.ts";
 import { viewIn } from "./view.ts";
 
@@ -64,25 +64,42 @@ function transferTarget(draft: Draft, from: ClusterName, revision: string | null
   return fallback;
 }
 
-/**
- * [L6] Before ready instances of the leader's cluster are taken down, the leader is asked to move; the cluster gets the turn for
- * it, on the content it has. Returns true while that is under way; false: it moved, it may not be asked, nobody could take
- * over, or it has been asked for long enough.
- */
-export function movesLeaderFirst(
+/** Whether the leader is, or may be, the `from`-th to the last instance before `below` of its cluster. Not named: any of them. */
+export function mayTakeLeader(
   draft: Draft,
-  cluster: ClusterName,
   leader: Leader,
-  revision: string | null,
-  why: string,
+  cluster: ClusterName,
+  from: number,
+  below: number = draft.entry(cluster).instances.length,
 ): boolean {
+  const { step } = draft.entry(cluster);
+  // Asked to move, and nobody claims it: it may be on its way, and may yet stay.
+  if (leader.kind === "unknown") return step?.kind === "transfer";
+  if (leader.kind !== "known" || leader.cluster !== cluster) return false;
+  const named = leader.instance;
+  if (named === undefined) return true;
+  const entry = draft.entry(cluster);
+  const at = entry.instances.findIndex(
+    ({ ordinal }) =>
+      named === localName(draft.identity, entry, ordinal) ||
+      named === instanceKey(draft.identity, cluster, entry, ordinal),
+  );
+  return at < 0 || (at >= from && at < below);
+}
+
+/**
+ * [L6] Before the leader may be taken down, it is asked to move; its cluster gets the turn for it, on the content it has.
+ * Returns true while that is under way, an election without any leader included; false: it moved, it may not be asked,
+ * nobody could take over, or it has been asked for long enough.
+ */
+export function movesLeaderFirst(draft: Draft, cluster: ClusterName, revision: string | null, why: string): boolean {
   const { update } = draft.intent;
   const timeout = update.type === "RollingUpdate" ? update.leaderTransfer?.timeoutSeconds : undefined;
-  if (timeout === undefined || leader.kind !== "known" || leader.cluster !== cluster) return false;
   const { grant, step } = draft.entry(cluster);
-  const target = transferTarget(draft, cluster, revision);
-  if (!grant || target === undefined) return false;
+  if (timeout === undefined || !grant) return false;
   if (step?.kind !== "transfer") {
+    const target = transferTarget(draft, cluster, revision);
+    if (target === undefined) return false;
     draft.write(
       cluster,
       { ...grant, processor: true, transferLeaderTo: target },
@@ -100,9 +117,9 @@ export function movesLeaderFirst(
   draft.wait(
     "LeaderTransfer",
     cluster,
-    `the leader has been asked to move to ${grant.transferLeaderTo ?? target}`,
+    `the leader has been asked to move to ${grant.transferLeaderTo ?? "another cluster"}`,
     "Wait; after leaderTransfer.timeoutSeconds the cluster is touched all the same.",
-    [{ object: cluster, field: "leader", value: "here", sinceMs: step.sinceMs }],
+    [{ object: cluster, field: "leader", value: "not seen elsewhere", sinceMs: step.sinceMs }],
   );
   return true;
 }

@@ -1,7 +1,7 @@
 import { type Desired, scheduledTotal } from "./desired.ts";
 import type { Draft } from "./draft.ts";
-import { instanceKey, localName, withState } from "./identity.ts";
-import { mayLead, movesLeaderFirst } from "./leader.ts";
+import { withState } from "./identity.ts";
+import { mayLead, mayTakeLeader, movesLeaderFirst } from "./leader.ts";
 import {
   addInstance,
   busyClusters,
@@ -228,32 +228,14 @@ function shrink(
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
-  if (cost > 0 && leaderLeaves(turns, cluster)) {
-    if (movesLeaderFirst(draft, cluster, leader, newest, "the leader's instance is to leave")) {
-      keep.add(cluster);
-      return "started";
-    }
+  const count = atOnce ? surplus : 1;
+  const leaderMayGo = cost > 0 && mayTakeLeader(draft, leader, cluster, entry.instances.indexOf(top) + 1 - count);
+  if (leaderMayGo && movesLeaderFirst(draft, cluster, newest, "the leader's instance is to leave")) {
+    keep.add(cluster);
+    return "started";
   }
-  takeTop(
-    draft,
-    cluster,
-    atOnce ? surplus : 1,
-    `scaled in: ordinal ${top.ordinal} (${tally.ready}/${tally.voters} ready)`,
-  );
+  takeTop(draft, cluster, count, `scaled in: ordinal ${top.ordinal} (${tally.ready}/${tally.voters} ready)`);
   return "started";
-}
-
-/** The leader is the instance that goes, or nobody says which instance it is. */
-function leaderLeaves({ draft, leader }: Turns, cluster: ClusterName): boolean {
-  if (leader.kind !== "known" || leader.cluster !== cluster) return false;
-  const top = topInstance(draft.entry(cluster));
-  if (leader.instance === undefined || top === undefined) return true;
-  const entry = draft.entry(cluster);
-  const named = leader.instance;
-  return (
-    named === localName(draft.identity, entry, top.ordinal) ||
-    named === instanceKey(draft.identity, cluster, entry, top.ordinal)
-  );
 }
 
 /** [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are gone. */

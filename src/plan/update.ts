@@ -1,5 +1,5 @@
 import { budgetEvidence, fitsBudget } from "./budget.ts";
-import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, movesLeaderFirst } from "./leader.ts";
+import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, mayTakeLeader, movesLeaderFirst } from "./leader.ts";
 import { isInterrupted } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
 import type { Part } from "./share.ts";
@@ -62,7 +62,7 @@ export function startUpdates(
       );
       continue;
     }
-    if (!leaderAllows(turns, update, view, cluster, follower)) continue;
+    if (!isAsked(turns, cluster) && !leaderAllows(turns, update, view, cluster, follower)) continue;
     const step = sizeStep(turns, part, way.to, way.back ? Number.POSITIVE_INFINITY : allowance);
     if (step.release === 0) {
       draft.wait("BatchInProgress", cluster, "the current batch is not complete", "Wait for the batch's instances.");
@@ -78,7 +78,8 @@ export function startUpdates(
       if (step.cost > 0) blocked = true;
       continue;
     }
-    if (step.replacesReady && movesLeaderFirst(draft, cluster, turns.leader, way.to, whyNow(turns, part, way.why))) {
+    const leaderMayGo = step.replacesReady && mayTakeLeader(draft, turns.leader, cluster, step.partition, step.below);
+    if (leaderMayGo && movesLeaderFirst(draft, cluster, way.to, whyNow(turns, part, way.why))) {
       keep.add(cluster);
     } else {
       release(turns, part, way, step);
@@ -137,6 +138,11 @@ function leaderAllows(
   return leader.kind === "known" || leaderUnknownForLong(turns, update, view, cluster);
 }
 
+/** [L6] Its leader has been asked to move, and nobody leads for the moment: the request is waited for, not the unknown. */
+function isAsked({ draft, leader }: Turns, cluster: ClusterName): boolean {
+  return leader.kind === "unknown" && draft.entry(cluster).step?.kind === "transfer";
+}
+
 /** [L4] Waiting for a leader to be known ends: an application without one is not helped by waiting. */
 function leaderUnknownForLong(
   { draft }: Turns,
@@ -165,6 +171,8 @@ function leaderUnknownForLong(
 
 interface StepSize {
   readonly partition: number;
+  /** Instances from here up run the revision already. */
+  readonly below: number;
   readonly release: number;
   readonly cost: number;
   /** What it would cost if everything that it replaces were up. */
@@ -199,7 +207,7 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
   const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
   const own = intent.memberConcurrency === "Parallel" ? below - partition : Math.min(1, below - partition);
-  return { partition, release: repeats ? 1 : from - partition, cost, own, replacesReady: targets > 0 };
+  return { partition, below, release: repeats ? 1 : from - partition, cost, own, replacesReady: targets > 0 };
 }
 
 /** [U7] A Parallel member takes all that is released down at once, so it is released as far as the budget reaches. */
