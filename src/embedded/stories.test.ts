@@ -3,8 +3,8 @@ import { SchemaCache } from "../apiserver/index.ts";
 import { SEED_ANNOTATIONS } from "../contract/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../runtime/index.ts";
+import { type Database, type SimulatedApplication, startXline } from "./database/index.ts";
 import { PodRecorder, World } from "./testing/world.ts";
-import { startXline, type Xline, type XlineApplication } from "./xline/index.ts";
 
 /** What the proposal's author wanted to do, from the hub to the pods: its manifest, its kind, an operator per cluster. */
 const schemas = new SchemaCache();
@@ -37,7 +37,7 @@ function xline(image: string): KubeObject {
 class Story {
   readonly world = new World(21, { schemas, members: MEMBERS });
   readonly pods = new PodRecorder(this.world.fleet);
-  #xline: Xline | undefined;
+  #xline: Database<SimulatedApplication> | undefined;
 
   async start(): Promise<void> {
     const { world } = this;
@@ -46,7 +46,7 @@ class Story {
     this.#xline = await world.ask(startXline(parts));
   }
 
-  get application(): XlineApplication {
+  get application(): SimulatedApplication {
     if (!this.#xline) throw new Error("the story has not begun");
     return this.#xline.application("default/xline");
   }
@@ -196,7 +196,7 @@ describe("the proposal's stories, with an operator on the contract in every clus
     await world.clock.advance(1_200_000);
     // Lost for long, but nobody has said that its instance is no member any more.
     expect(Object.keys(pods.images())).toHaveLength(5);
-    application.leave("xline-4");
+    await application.leave("xline-4");
     await world.until("another instance joined", () => application.members.length === 5);
     await world.until("six pods, one of them lost", () => pods.order.length === 6);
     expect(pods.order[5]).toMatch(/^member[12]\/xline-5$/);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { KubeObject } from "../../apiserver/index.ts";
 import { type Clock, isJsonObject, type Log } from "../../runtime/index.ts";
 import type { PodRuntime, PodState } from "../member/runtime.ts";
-import { numberAt, objectsAt, valueAt } from "../values.ts";
+import { numberAt, objectsAt, textAt, valueAt } from "../values.ts";
 import { commandOf, volumesOf } from "./command.ts";
 
 export interface ProcessRuntimeOptions {
@@ -25,6 +25,7 @@ const RESTART_MAX_MS = 30_000;
 const DEFAULT_GRACE_SECONDS = 30;
 const DEFAULT_PROBE_SECONDS = 1;
 const PROBE_TIMEOUT_MS = 1_000;
+const LOOPBACK = "127.0.0.1";
 
 interface Running {
   readonly ended: AbortController;
@@ -120,15 +121,16 @@ export class ProcessRuntime implements PodRuntime {
     return why;
   }
 
-  /** Without a probe a process that runs is ready; a TCP or HTTP probe is tried as a connection to its port. */
+  /** Without a probe a process that runs is ready; a TCP or HTTP probe is tried as a connection to its host and port. */
   async #probe(pod: KubeObject, signal: AbortSignal, report: (ready: boolean) => void): Promise<void> {
     const probe = valueAt(objectsAt(pod, "spec", "containers")[0], "readinessProbe");
     const port = numberAt(probe, "tcpSocket", "port") ?? numberAt(probe, "httpGet", "port");
     if (!isJsonObject(probe) || port === undefined) return report(true);
+    const host = textAt(probe, "tcpSocket", "host") || textAt(probe, "httpGet", "host") || LOOPBACK;
     const everyMs = (numberAt(probe, "periodSeconds") ?? DEFAULT_PROBE_SECONDS) * 1_000;
     let last: boolean | undefined;
     while (!signal.aborted) {
-      const ready = await answers(port);
+      const ready = await answers(host, port);
       if (signal.aborted) return;
       if (ready !== last) report(ready);
       last = ready;
@@ -166,9 +168,9 @@ function asFileName(name: string): string {
   throw new Error(`'${name}' cannot be a file's name; use letters, digits, '-', '_' and '.'`);
 }
 
-function answers(port: number): Promise<boolean> {
+function answers(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port, timeout: PROBE_TIMEOUT_MS });
+    const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
     const settle = (is: boolean) => {
       socket.destroy();
       resolve(is);

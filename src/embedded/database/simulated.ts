@@ -1,19 +1,18 @@
 import type { Clock } from "../../runtime/index.ts";
+import type { Application } from "./application.ts";
 
 /** From the leader's silence to the next election. */
 const ELECTION_MS = 300;
 
-/**
- * The database itself, simulated: its instances talk to each other past every cluster's API server, vote, and have one
- * leader while a majority of the members is up. It is what an operator asks before it reports.
- */
-export class XlineApplication {
+/** A database of which nothing runs: its members vote, and have one leader while a majority of them is up. */
+export class SimulatedApplication implements Application {
   readonly #clock: Clock;
   readonly #members = new Set<string>();
   readonly #up = new Set<string>();
   readonly #listeners: (() => void)[] = [];
   #leader: string | undefined;
   #electing = false;
+  readonly #stopped = new AbortController();
   /** Every leader so far, in order. */
   readonly leaders: string[] = [];
   /** How often fewer than a majority of the members were up once there had been a leader. */
@@ -27,6 +26,10 @@ export class XlineApplication {
     return [...this.#members];
   }
 
+  get membership() {
+    return this.#leader === undefined ? undefined : { members: this.members, atMs: this.#clock.now() };
+  }
+
   /** Undefined: nobody leads at this moment. */
   get leader(): string | undefined {
     return this.#leader;
@@ -36,18 +39,17 @@ export class XlineApplication {
     this.#listeners.push(listener);
   }
 
-  join(instance: string): void {
+  async join(instance: string): Promise<void> {
     if (this.#members.has(instance)) return;
     this.#members.add(instance);
     this.#changed();
   }
 
-  leave(instance: string): void {
+  async leave(instance: string): Promise<void> {
     if (!this.#members.delete(instance)) return;
     this.#changed();
   }
 
-  /** A member's process came up or went down. */
   running(instance: string, isUp: boolean): void {
     if (this.#up.has(instance) === isUp) return;
     if (isUp) this.#up.add(instance);
@@ -55,10 +57,16 @@ export class XlineApplication {
     this.#look();
   }
 
-  /** Whether `to` leads now. Only a member that is up can be handed the leadership. */
-  transfer(to: string): boolean {
+  async admit(instance: string): Promise<boolean> {
+    return this.#members.has(instance);
+  }
+
+  async transfer(to: string): Promise<void> {
     if (this.#leader !== undefined && this.#voting().includes(to)) this.#lead(to);
-    return this.#leader === to;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error("the database is stopped"));
   }
 
   #changed(): void {
@@ -94,7 +102,7 @@ export class XlineApplication {
       const [first] = this.#voting();
       if (this.#leader === undefined && this.#hasQuorum()) this.#lead(first);
     };
-    this.#clock.sleep(ELECTION_MS).then(elected, elected);
+    this.#clock.sleep(ELECTION_MS, this.#stopped.signal).then(elected, () => {});
   }
 
   #lead(instance: string | undefined): void {

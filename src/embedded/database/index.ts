@@ -1,0 +1,97 @@
+/**
+ * Databases that keep a quorum, with an operator on Lockstep's contract in every member of an embedded fleet: XlineCluster, of
+ * which nothing runs, and whatever else brings an Application and a container (src/embedded/process has a real etcd).
+ */
+import { resource } from "../../kube/index.ts";
+import type { Clock, JsonObject, Log, Random } from "../../runtime/index.ts";
+import type { EmbeddedFleet } from "../fleet.ts";
+import type { Application } from "./application.ts";
+import { customizationOf, type DatabaseKind, definitionOf, XLINE } from "./kinds.ts";
+import { DatabaseOperator, type Start } from "./operator.ts";
+import { SimulatedApplication } from "./simulated.ts";
+
+export type { Application } from "./application.ts";
+export { type DatabaseKind, ETCD, XLINE } from "./kinds.ts";
+export type { Start } from "./operator.ts";
+export { SimulatedApplication } from "./simulated.ts";
+
+const DEFINITIONS = resource({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+});
+const CUSTOMIZATIONS = resource({
+  apiVersion: "config.karmada.io/v1alpha1",
+  kind: "ResourceInterpreterCustomization",
+  plural: "resourceinterpretercustomizations",
+  namespaced: false,
+});
+const WRITE = { fieldManager: "lockstep-example", force: true };
+
+export interface DatabaseOptions<App extends Application> {
+  readonly fleet: EmbeddedFleet;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly kind: DatabaseKind;
+  readonly application: () => App;
+  readonly container: (start: Start) => JsonObject;
+}
+
+export interface Database<App extends Application> {
+  /** The database of an object, `namespace/name`. */
+  application(key: string): App;
+  stop(): Promise<void>;
+}
+
+/** How long after a change an operator looks at it. */
+const REACTION_MS = 5;
+
+/** Installs the kind on the hub and in every member, and starts an operator in each. */
+export async function startDatabase<App extends Application>(options: DatabaseOptions<App>): Promise<Database<App>> {
+  const { fleet, clock, random, log, kind, container } = options;
+  const applications = new Map<string, App>();
+  const operators: DatabaseOperator[] = [];
+  const application = (key: string): App => {
+    const known = applications.get(key);
+    if (known) return known;
+    const made = options.application();
+    applications.set(key, made);
+    // Who leads and who is a member is part of what every operator reports.
+    made.onChange(() => {
+      for (const operator of operators) operator.syncAll();
+    });
+    return made;
+  };
+  await fleet.client().apply(DEFINITIONS, definitionOf(kind), WRITE);
+  await fleet.client().apply(CUSTOMIZATIONS, customizationOf(kind), WRITE);
+  for (const name of fleet.memberNames) {
+    await fleet.client(name).apply(DEFINITIONS, definitionOf(kind), WRITE);
+    const { api, gate } = fleet.member(name);
+    const isUp = () => gate.isOpen;
+    const own = { api, clock, random, log: log.with({ cluster: name }), isUp, reactionMs: REACTION_MS };
+    const operator = new DatabaseOperator({ ...own, kind, application, container });
+    operators.push(operator);
+    operator.start();
+  }
+  return {
+    application,
+    async stop() {
+      await Promise.all(operators.map((operator) => operator.stop()));
+      await Promise.all([...applications.values()].map((each) => each.stop()));
+    },
+  };
+}
+
+/** The proposal's XlineCluster: nothing runs, its pods only become ready and go. */
+export function startXline(
+  options: Pick<DatabaseOptions<Application>, "fleet" | "clock" | "random" | "log">,
+): Promise<Database<SimulatedApplication>> {
+  return startDatabase({
+    ...options,
+    kind: XLINE,
+    application: () => new SimulatedApplication(options.clock),
+    container: ({ spec: { image, args } }) => ({ name: "xline", image, args: [...args] }),
+  });
+}

@@ -1,0 +1,313 @@
+import type { KubeObject } from "../../apiserver/index.ts";
+import { WorkQueue, type WorkResult } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { type Grant, readGrant, report } from "../../sdk/index.ts";
+import type { MemberControllerOptions } from "../member/statefulset.ts";
+import {
+  conditionOf,
+  equal,
+  isDeleting,
+  keyOf,
+  numberAt,
+  objectAt,
+  splitKey,
+  textAt,
+  textsAt,
+  timestamp,
+} from "../values.ts";
+import type { Application } from "./application.ts";
+import { type DatabaseKind, groupOf } from "./kinds.ts";
+
+const PODS = "/pods";
+const CLAIMS = "/persistentvolumeclaims";
+/** How soon an instance that runs, but is not admitted yet, is asked about again. */
+const ADMIT_RETRY_MS = 200;
+
+/** What an instance runs; kept with its claim, so that it comes back as it was. */
+export interface InstanceSpec {
+  readonly revision: string;
+  readonly image: string;
+  readonly args: readonly string[];
+}
+
+/** An instance that is about to run. */
+export interface Start {
+  readonly name: string;
+  readonly address: string;
+  readonly spec: InstanceSpec;
+  readonly grant: Grant;
+}
+
+export interface DatabaseOperatorOptions extends MemberControllerOptions {
+  readonly kind: DatabaseKind;
+  /** The database behind an object, which all clusters share. */
+  readonly application: (key: string) => Application;
+  /** The container that runs an instance; its volume is called `data`. */
+  readonly container: (start: Start) => JsonObject;
+}
+
+/** One instance of this cluster, as the grant and the API server have it. */
+interface Instance {
+  readonly name: string;
+  readonly address: string;
+  readonly state: "member" | "joining" | "leaving";
+  readonly pod: KubeObject | undefined;
+  /** What its claim remembers; undefined: it never ran here, or was removed. */
+  readonly remembered: InstanceSpec | undefined;
+}
+
+/**
+ * An operator on Lockstep's contract, in one member: the shortest one that does all of it. It acts on its spec only with the
+ * turn, one instance at a time, and reports on the epoch that it read.
+ */
+export class DatabaseOperator {
+  readonly #options: DatabaseOperatorOptions;
+  readonly #queue: WorkQueue;
+  /** `group/plural`, as the API server's own controllers name it. */
+  readonly #resource: string;
+  /** On pods: whose they are, and of which revision. On claims: what the instance runs. */
+  readonly #marks: { readonly owner: string; readonly revision: string; readonly instance: string };
+  /** Instances that run and take part in every decision. */
+  readonly #admitted = new Set<string>();
+
+  constructor(options: DatabaseOperatorOptions) {
+    const { api, clock, random, log, kind } = options;
+    const group = groupOf(kind);
+    this.#options = options;
+    this.#resource = `${group}/${kind.plural}`;
+    this.#marks = { owner: `${group}/cluster`, revision: `${group}/revision`, instance: `${group}/instance` };
+    this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
+    api.on(this.#resource, ({ key }) => this.#add(keyOf(key.namespace, key.name)));
+    api.on(PODS, ({ type, object }) => this.#podChanged(object, type === "DELETED"));
+  }
+
+  start(): void {
+    for (const pod of this.#options.api.list(PODS)) this.#podChanged(pod, false);
+    this.#queue.start();
+    this.syncAll();
+  }
+
+  syncAll(): void {
+    for (const { metadata } of this.#options.api.list(this.#resource)) {
+      this.#add(keyOf(metadata.namespace ?? "", metadata.name));
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.shutdown();
+  }
+
+  #add(key: string): void {
+    this.#queue.addAfter(key, this.#options.reactionMs);
+  }
+
+  #podChanged(pod: KubeObject, gone: boolean): void {
+    const owner = pod.metadata.labels?.[this.#marks.owner];
+    if (owner === undefined) return;
+    const key = keyOf(pod.metadata.namespace ?? "", owner);
+    const isUp = !gone && isRunning(pod);
+    if (!isUp) this.#admitted.delete(pod.metadata.name);
+    this.#options.application(key).running(pod.metadata.name, isUp);
+    this.#add(key);
+  }
+
+  async #sync(key: string): Promise<WorkResult | undefined> {
+    const { api, isUp } = this.#options;
+    if (!isUp()) return undefined;
+    const { namespace, name } = splitKey(key);
+    const object = api.get(this.#resource, namespace, name);
+    if (!object) return undefined;
+    // The contract, 1: the grant is read once, with the spec that it belongs to.
+    const reading = readGrant(object);
+    if (reading.state !== "granted") {
+      const why = reading.state === "none" ? "not managed by Lockstep; nothing is done" : reading.problems.join("; ");
+      await this.#say(object, { message: why });
+      return undefined;
+    }
+    const application = this.#options.application(key);
+    const isWaiting = await this.#admit(object, application);
+    await this.#act(object, reading.grant, application);
+    await this.#report(object, reading.grant, application);
+    return isWaiting ? { requeueAfterMs: ADMIT_RETRY_MS } : undefined;
+  }
+
+  /** Whether an instance that runs does not take part in every decision yet. */
+  async #admit(object: KubeObject, application: Application): Promise<boolean> {
+    const waiting = this.#podsOf(object).filter((pod) => isRunning(pod) && !this.#admitted.has(pod.metadata.name));
+    for (const { metadata } of waiting) {
+      if (await application.admit(metadata.name)) this.#admitted.add(metadata.name);
+    }
+    return waiting.some(({ metadata }) => !this.#admitted.has(metadata.name));
+  }
+
+  /** At most one thing; what comes of it brings the operator back. */
+  async #act(object: KubeObject, grant: Grant, application: Application): Promise<void> {
+    const instances = this.#instances(object, grant);
+    // The contract, 2: an instance that was lost comes back as it was, whoever has the turn.
+    for (const { name, address, state, pod, remembered } of instances) {
+      if (!pod && remembered && state !== "leaving") {
+        return this.#run(object, { name, address, spec: remembered, grant });
+      }
+    }
+    if (!grant.processor) return;
+
+    const { transferLeaderTo, partition, revision } = grant;
+    if (transferLeaderTo !== undefined && instances.some(({ name }) => name === application.leader)) {
+      await application.transfer(transferLeaderTo);
+    }
+    const leaving = instances.find(({ state, pod, remembered }) => state === "leaving" && (pod ?? remembered));
+    if (leaving) return this.#remove(object, leaving, application);
+    const staying = instances.filter(({ state }) => state !== "leaving");
+    const outdated = staying.filter(({ pod }, at) => pod && at >= partition && this.#revisionOf(pod) !== revision);
+    const unready = staying.find(({ pod }) => pod && !this.#isReady(pod));
+    if (unready) {
+      // One at a time; only a broken one of the old revision does not have to be waited for.
+      const isBroken = unready.pod && !isDeleting(unready.pod) && outdated.includes(unready);
+      return isBroken ? this.#restart(object, unready, grant) : undefined;
+    }
+    const joining = staying.find(({ pod }) => !pod);
+    if (joining) {
+      const { name, address } = joining;
+      await application.join(name, address, grant.initialClusterState === "new");
+      return this.#run(object, { name, address, spec: specOf(object, grant), grant });
+    }
+    const next = outdated.findLast(({ name }) => name !== application.leader) ?? outdated.at(-1);
+    return next && this.#restart(object, next, grant);
+  }
+
+  #instances(object: KubeObject, grant: Grant): Instance[] {
+    const { api } = this.#options;
+    const namespace = object.metadata.namespace ?? "";
+    const own = grant.topology.find(({ cluster }) => cluster === grant.cluster);
+    return (own?.instances ?? []).map((name, at) => ({
+      name,
+      address: own?.addresses[at] ?? "",
+      state: own?.states[at] ?? "member",
+      pod: api.get(PODS, namespace, name),
+      remembered: instanceSpec(
+        api.get(CLAIMS, namespace, claimName(name))?.metadata.annotations?.[this.#marks.instance],
+      ),
+    }));
+  }
+
+  async #run(object: KubeObject, start: Start): Promise<void> {
+    const { api, container, kind } = this.#options;
+    const { name, spec } = start;
+    const { namespace = "", uid = "" } = object.metadata;
+    await this.#remember(object, name, spec);
+    const { apiVersion } = kind;
+    const owner = { apiVersion, kind: kind.kind, name: object.metadata.name, uid, controller: true };
+    await api.create({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name,
+        namespace,
+        labels: { [this.#marks.owner]: object.metadata.name, [this.#marks.revision]: spec.revision },
+        ownerReferences: [owner],
+      },
+      spec: {
+        containers: [container(start)],
+        volumes: [{ name: "data", persistentVolumeClaim: { claimName: claimName(name) } }],
+      },
+    });
+  }
+
+  /** The claim outlives the pod and says what the instance runs; null: it was removed, and only its data is left. */
+  async #remember(object: KubeObject, instance: string, spec: InstanceSpec | null): Promise<void> {
+    const { api } = this.#options;
+    const { namespace = "" } = object.metadata;
+    const found = api.get(CLAIMS, namespace, claimName(instance));
+    const annotations = { ...found?.metadata.annotations, [this.#marks.instance]: JSON.stringify(spec) };
+    if (found) return api.update({ ...found, metadata: { ...found.metadata, annotations } });
+    return api.create({
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: claimName(instance), namespace, annotations },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+  }
+
+  async #restart(object: KubeObject, { name, pod }: Instance, grant: Grant): Promise<void> {
+    if (!pod) return;
+    await this.#remember(object, name, specOf(object, grant));
+    await this.#options.api.delete(pod);
+  }
+
+  async #remove(object: KubeObject, { name, pod }: Instance, application: Application): Promise<void> {
+    await application.leave(name);
+    if (!pod) return this.#remember(object, name, null);
+    if (!isDeleting(pod)) await this.#options.api.delete(pod);
+  }
+
+  #report(object: KubeObject, grant: Grant, application: Application): Promise<void> {
+    const pods = this.#podsOf(object);
+    const ready = pods.filter((pod) => this.#isReady(pod));
+    const { leader, membership } = application;
+    const leaderHere = leader !== undefined && this.#instances(object, grant).some(({ name }) => name === leader);
+    const written = report(grant, {
+      desired: numberAt(object, "spec", "replicas") ?? 0,
+      updated: ready.filter((pod) => this.#revisionOf(pod) === grant.revision).length,
+      ready: ready.length,
+      present: pods.length,
+      ...(leader !== undefined && { leader: leaderHere ? leader : "" }),
+      // One operator tells it: where the leader is.
+      ...(leaderHere &&
+        membership && { membership: { members: [...membership.members], at: timestamp(membership.atMs) } }),
+    });
+    return this.#say(object, {
+      observedGeneration: object.metadata.generation ?? 0,
+      replicas: pods.length,
+      readyReplicas: ready.length,
+      updatedReplicas: written.updated,
+      leader: leader ?? "",
+      crossCluster: { ...written },
+    });
+  }
+
+  async #say(object: KubeObject, status: JsonObject): Promise<void> {
+    if (equal(withoutTime(object.status), withoutTime(status))) return;
+    // With the resourceVersion that was read: a report never lands on an object that it is not about.
+    await this.#options.api.updateStatus({ ...object, status });
+  }
+
+  #podsOf(object: KubeObject): KubeObject[] {
+    const { name, namespace } = object.metadata;
+    return this.#options.api
+      .list(PODS, namespace)
+      .filter(({ metadata }) => metadata.labels?.[this.#marks.owner] === name);
+  }
+
+  #isReady(pod: KubeObject): boolean {
+    return isRunning(pod) && this.#admitted.has(pod.metadata.name);
+  }
+
+  #revisionOf(pod: KubeObject): string {
+    return pod.metadata.labels?.[this.#marks.revision] ?? "";
+  }
+}
+
+function specOf(object: KubeObject, { revision }: Grant): InstanceSpec {
+  return { revision, image: textAt(object, "spec", "image"), args: textsAt(object, "spec", "args") };
+}
+
+function instanceSpec(text: string | undefined): InstanceSpec | undefined {
+  const value: unknown = JSON.parse(text ?? "null");
+  if (!isJsonObject(value)) return undefined;
+  return { revision: textAt(value, "revision"), image: textAt(value, "image"), args: textsAt(value, "args") };
+}
+
+/** A list that is read again and says the same is no news. */
+function withoutTime(status: KubeObject["status"]): JsonObject {
+  const { membersAt: _time, ...told } = objectAt(status, "crossCluster");
+  return { ...objectAt(status), crossCluster: told };
+}
+
+function claimName(instance: string): string {
+  return `data-${instance}`;
+}
+
+/** One that is going away serves nobody. */
+function isRunning(pod: KubeObject): boolean {
+  return !isDeleting(pod) && conditionOf(pod, "Ready")?.status === "True";
+}
