@@ -3,6 +3,7 @@
  * behind them, which the embedded API server uses for every CRD. Imports src/runtime and src/contract.
  */
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
+export { MAX_EVIDENCE, MAX_LISTED_INSTANCES } from "./kinds/ccs-status.ts";
 export type {
   CrossClusterStatefulset,
   CrossClusterStatefulsetSpec,

@@ -162,9 +162,7 @@ describe("what a process loads", () => {
     };
     follow("unused/main.js");
     const loaded = [...reached].flatMap((path) => Object.keys(metafile.outputs[path]?.inputs ?? {}));
-    const foreign = loaded.filter(
-      (path) => !path.startsWith("src/cli/") && !path.startsWith("node_modules/commander/"),
-    );
+    const foreign = loaded.filter((path) => !path.startsWith("src/cli/") && !path.includes("node_modules/commander/"));
     expect(foreign).toEqual([]);
     expect(loaded.filter((path) => path.endsWith("-run.ts"))).toEqual([]);
   });

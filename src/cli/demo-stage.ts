@@ -21,9 +21,9 @@ import {
 import { CommandError } from "./errors.ts";
 import { type Hub, LEDGERS, readLedger, STATEFULSETS } from "./hub.ts";
 import type { Io } from "./io.ts";
-import { print, styleOf } from "./output.ts";
+import { clipped, print, styleOf } from "./output.ts";
 import { statusOf } from "./status-run.ts";
-import { type StatusView, statusTree } from "./status-view.ts";
+import { fittingTree, type StatusView } from "./status-view.ts";
 import { EXAMPLE } from "./up-example.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
@@ -33,6 +33,8 @@ const LOOK_MS = 100;
 const GIVE_UP_MS = 180_000;
 /** `up` answers within milliseconds: after this it has ended. */
 const SILENCE_MS = 5_000;
+/** Of the screen, below the tree: what the story has told last. */
+const STORY_LINES = 10;
 const ALTERNATE_SCREEN = "\u001b[?1049h";
 const NORMAL_SCREEN = "\u001b[?1049l";
 const HOME_AND_CLEAR_DOWN = "\u001b[H\u001b[J";
@@ -180,7 +182,7 @@ export class Stage {
   #draw(view: StatusView): void {
     const { io, hub } = this.#options;
     if (!this.#isOpen || !io.stdout.isTerminal) return;
-    const tree = statusTree(view, styleOf(io), hub.clock.now());
+    const tree = fittingTree(view, styleOf(io), hub.clock.now(), Math.max(1, io.stdout.rows - STORY_LINES));
     const room = Math.max(0, io.stdout.rows - tree.length - 2);
     const told = room === 0 ? [] : this.#lines.slice(-room);
     const lines = [...tree, "", ...told].slice(0, Math.max(1, io.stdout.rows - 1));
@@ -221,18 +223,4 @@ function instanceOf(cluster: string, pod: KubeObject): Instance {
 function listAt(parent: unknown, field: string): JsonObject[] {
   const value = isJsonObject(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/** No wider than the screen: a line that wraps would push the picture up. Colours take no room. */
-export function clipped(line: string, columns: number): string {
-  let [shown, width] = ["", 0];
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
-  for (const part of line.match(/\u001b\[[0-9;]*m|[^\u001b]/gu) ?? []) {
-    if (part.startsWith("\u001b")) shown += part;
-    else if (width < columns) {
-      shown += part;
-      width++;
-    }
-  }
-  return shown;
 }

@@ -71,3 +71,17 @@ export function age(since: string | undefined, nowMs: number): string {
   const ms = Date.parse(since ?? "");
   return Number.isFinite(ms) ? duration(nowMs - ms) : "<unknown>";
 }
+
+/** No wider than the screen: a line that wraps would push the picture up. Colours take no room. */
+export function clipped(line: string, columns: number): string {
+  let [shown, width] = ["", 0];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
+  for (const part of line.match(/\u001b\[[0-9;]*m|[^\u001b]/gu) ?? []) {
+    if (part.startsWith("\u001b")) shown += part;
+    else if (width < columns) {
+      shown += part;
+      width++;
+    }
+  }
+  return shown;
+}

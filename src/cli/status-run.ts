@@ -19,9 +19,9 @@ import {
   withHub,
 } from "./hub.ts";
 import type { Io } from "./io.ts";
-import { formatOf, print, printData, styleOf, table } from "./output.ts";
+import { clipped, formatOf, print, printData, styleOf, table } from "./output.ts";
 import type { StatusOptions } from "./status.ts";
-import { LIST_HEADS, listRow, type StatusView, statusTree, WIDE_HEADS } from "./status-view.ts";
+import { fittingTree, LIST_HEADS, listRow, type StatusView, statusTree, WIDE_HEADS } from "./status-view.ts";
 
 /** The screen is drawn at most so often, whatever the hub sends. */
 const REDRAW_MS = 100;
@@ -51,7 +51,8 @@ export async function runStatus(
     else if (format === "name") print(io, kubectlName(object));
     else {
       const view = { object, status: statusOf(object), ledger: await findLedger(hub, object.metadata) };
-      print(io, statusTree(view, styleOf(io), hub.clock.now()).join("\n"));
+      const options = { wide: format === "wide" };
+      print(io, statusTree(view, styleOf(io), hub.clock.now(), options).join("\n"));
     }
     return undefined;
   });
@@ -103,6 +104,7 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
   const objects = follow(STATEFULSETS);
   const ledgers = follow(LEDGERS);
   const screen = io.stdout.isTerminal && !json;
+  const style = styleOf(io);
   let shown = "";
   let due = true;
   const show = () => {
@@ -114,10 +116,18 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
     }
     const ledger = readLedger(ledgers.cache.get({ namespace, name }));
     const view: StatusView = { object, status: statusOf(object), ledger };
-    const text = json ? JSON.stringify(object) : statusTree(view, styleOf(io), clock.now()).join("\n");
+    const text = json ? JSON.stringify(object) : statusTree(view, style, clock.now()).join("\n");
     if (text === shown) return;
     shown = text;
-    if (screen) io.stdout.write(`${HOME_AND_CLEAR_DOWN}${fitting(text, io)}\n`);
+    // A longer or wider picture would scroll, and the next one would not cover it.
+    const { rows, columns } = io.stdout;
+    const lines = () => fittingTree(view, style, clock.now(), Math.max(1, rows - 1));
+    if (screen)
+      io.stdout.write(
+        `${HOME_AND_CLEAR_DOWN}${lines()
+          .map((line) => clipped(line, columns))
+          .join("\n")}\n`,
+      );
     else print(io, json ? text : `${text}\n\n`);
   };
   const changed = () => {
@@ -145,13 +155,6 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
   }
   if (stop.signal.reason instanceof CommandError) throw stop.signal.reason;
   return undefined;
-}
-
-/** No more than the screen holds: a longer picture would scroll, and the next one would not cover it. */
-function fitting(text: string, { stdout }: Io): string {
-  const lines = text.split("\n");
-  const room = Math.max(1, stdout.rows - 1);
-  return lines.length <= room ? text : [...lines.slice(0, room - 1), "..."].join("\n");
 }
 
 export function statusOf(object: KubeObject): CrossClusterStatefulsetStatus {

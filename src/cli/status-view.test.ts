@@ -8,7 +8,7 @@ import { forecast } from "./forecast.ts";
 import { observationsOf } from "./observations.ts";
 import { styleOf } from "./output.ts";
 import { type AnyReason, GUIDES } from "./reasons.ts";
-import { statusTree } from "./status-view.ts";
+import { fittingTree, statusTree } from "./status-view.ts";
 import { exampleObjects, InstantClock, testIo } from "./testing/harness.ts";
 import { type WhyFacts, whyOf } from "./why-view.ts";
 
@@ -42,6 +42,10 @@ const status: CrossClusterStatefulsetStatus = {
   clusters: [
     {
       name: "member1",
+      instances: [
+        { name: "xline-0", ready: true, updated: true },
+        { name: "xline-1", ready: true, updated: true },
+      ],
       granted: { revision: "A", replicas: 2, epoch: 4 },
       observed: { ready: 2, updated: 2, epoch: 4 },
       health: "Healthy",
@@ -54,7 +58,7 @@ const status: CrossClusterStatefulsetStatus = {
     {
       name: "member2",
       granted: { revision: "A", replicas: 2, epoch: 4 },
-      observed: { ready: 2, updated: 2, epoch: 4 },
+      observed: { revision: "A", ready: 2, updated: 2, epoch: 4 },
       health: "Healthy",
       phase: "Settled",
       reason: "BudgetExhausted",
@@ -63,12 +67,14 @@ const status: CrossClusterStatefulsetStatus = {
     },
     {
       name: "member3",
+      instances: [{ name: "xline-200", ready: false, updated: false, terminating: true }],
       granted: { revision: "B", replicas: 1, epoch: 3 },
-      observed: { ready: 0, updated: 1, epoch: 3 },
+      observed: { revision: "B", ready: 0, updated: 1, epoch: 3 },
       health: "Unhealthy",
       phase: "Updating",
       reason: "WaitingForReady",
       message: "0 of 1 instances are ready.",
+      evidence: [{ object: "default/web in member3", field: "status.readyReplicas", value: "0" }],
       since,
     },
   ],
@@ -79,7 +85,7 @@ const object: KubeObject = { ...example!, metadata: { ...example!.metadata, gene
 function whyFacts(edit: Partial<WhyFacts> = {}): WhyFacts {
   const parsed = parseCrossClusterStatefulset(object);
   const spec = parsed.ok ? parsed.value.spec : undefined;
-  return { program: "lockstep", object, spec, status, ledger: midRollout(), clusters: new Map(), ...edit };
+  return { program: "lockstep", object, spec, status, ledger: midRollout(), ...edit };
 }
 
 test("status draws clusters, instances, roles, revisions, gates and reasons as one tree", () => {
@@ -89,19 +95,17 @@ test("status draws clusters, instances, roles, revisions, gates and reasons as o
     default/web  StatefulSet  Updating
       4/5 ready, 0/5 updated, leader xline-0 in member1
       revision A -> B
-    ├─ member1  Settled  2/2 ready  A  gate open  leader
-    │  ├─ xline-0  A  leader
-    │  └─ xline-1  A
+    ├─ member1  Settled   2/2 ready  A  gate open  leader
     │  LeaderLast (60s): it holds the leader; member2 goes first.
-    ├─ member2  Settled  2/2 ready  A  gate open
-    │  ├─ xline-100  A
-    │  └─ xline-101  A
+    │  ├─ xline-0  ready        A  leader
+    │  └─ xline-1  ready        A
+    ├─ member2  Settled   2/2 ready  A  gate open
     │  BudgetExhausted (60s): 1 instance is unavailable; maxUnavailable is 1.
+    │  ├─ xline-100  ready        A
+    │  └─ xline-101  ready        A
     └─ member3  Updating  0/1 ready  B  gate closed, its turn
-       └─ xline-200  A -> B
        WaitingForReady (60s): 0 of 1 instances are ready.
-
-    WaitingForReady: 0 of 1 instances are ready.
+       └─ xline-200  terminating  A
     "
   `);
 });
@@ -126,20 +130,9 @@ test("why names the step's wait, what proves it, and where to look", () => {
       "cluster": "member3",
       "evidence": [
         {
-          "field": "status.clusters[member3].observed.ready",
-          "object": "CrossClusterStatefulset default/web",
-          "since": "2025-01-01T11:59:00Z",
-          "value": "0 of 1 granted",
-        },
-        {
-          "field": "status.clusters[member3].observed.updated",
-          "object": "CrossClusterStatefulset default/web",
-          "value": "1 of 1",
-        },
-        {
-          "field": "status.clusters[member3].health",
-          "object": "CrossClusterStatefulset default/web",
-          "value": "Unhealthy",
+          "field": "status.readyReplicas",
+          "object": "default/web in member3",
+          "value": "0",
         },
       ],
       "needsPerson": false,
@@ -153,6 +146,7 @@ test("why names the step's wait, what proves it, and where to look", () => {
         "kubectl --context member3 -n default describe statefulset xline",
       ],
       "sentence": "default/web waits in member3: 0 of 1 instances are ready.",
+      "since": "2025-01-01T11:59:00Z",
     }
   `);
 });
@@ -177,10 +171,59 @@ test("a halt comes first, with what caused it", () => {
     sinceMs: NOW_MS,
     resume: null,
   } as const;
-  const why = whyOf(whyFacts({ ledger: { ...ledger, halt } }));
-  expect(why).toMatchObject({ reason: "ProgressDeadlineExceeded", cluster: "member3" });
-  expect(why.evidence[0]).toMatchObject({ object: "CrossClusterLedger default/web", field: "spec.state.halt" });
+  const halted = { ...ledger, halt };
+  const evidence = [{ object: "member3", field: "last progress", value: "long ago", since }];
+  const [first, second] = status.clusters ?? [];
+  const row = { name: "member3", reason: halt.code, message: halt.message, evidence };
+  const why = whyOf(whyFacts({ ledger: halted, status: { ...status, clusters: [first!, second!, row] } }));
+  expect(why).toMatchObject({ reason: halt.code, cluster: "member3", evidence });
   expect(why.remedy).toContain("lockstep undo web -n default");
+  // A status that was written before the halt does not hide it.
+  expect(whyOf(whyFacts({ ledger: halted }))).toMatchObject({ reason: halt.code, since: "2025-01-01T12:00:00Z" });
+});
+
+test("status shows what is known of each instance, and unknown where nobody has said", () => {
+  const row = (edit: object) => ({ ...status, clusters: [{ ...status.clusters![2]!, ...edit }] });
+  const line = (edit: object) => {
+    const lines = statusTree({ object, status: row(edit), ledger: midRollout() }, plain, NOW_MS);
+    return lines.find((each) => each.includes("xline-200"))?.replace(/^.*xline-200 +/, "");
+  };
+  const one = (edit: object) => line({ instances: [{ name: "xline-200", ...edit }] });
+  expect(one({ ready: true, updated: true })).toBe("ready        B");
+  expect(one({ ready: true, updated: false })).toBe("ready        A");
+  expect(one({ ready: false, updated: true })).toBe("not ready    B");
+  expect(one({ ready: false, state: "Joining" })).toBe("not ready    joining");
+  expect(one({ ready: true, updated: false, state: "Leaving" })).toBe("ready        A  leaving");
+  // Nobody lists the instances of this kind: the counts speak of all, of none, or not of this one.
+  const counted = (ready: number, updated: number) =>
+    line({
+      instances: undefined,
+      granted: { revision: "B", replicas: 2 },
+      observed: { revision: "B", ready, updated },
+    });
+  expect(counted(2, 2)).toBe("ready        B");
+  expect(counted(0, 0)).toBe("not ready    A");
+  expect(counted(1, 1)).toBe("unknown      revision unknown");
+  expect(line({ instances: undefined, health: "Lost", observed: undefined })).toBe("unknown      revision unknown");
+});
+
+test("a tree that is too long for the screen leaves out what is at rest first", () => {
+  const instances = Array.from({ length: 20 }, (_, at) => ({ name: `xline-${at}`, ready: at > 0, updated: true }));
+  const settled = { granted: { revision: "A", replicas: 20 }, phase: "Settled", instances };
+  const clusters = [
+    { name: "a", ...settled },
+    { name: "b", ...settled, phase: "Updating" },
+    { name: "c", ...settled },
+  ];
+  const view = { object, status: { ...status, reason: undefined, clusters } as typeof status, ledger: undefined };
+  const tree = (room: number) => fittingTree(view, plain, NOW_MS, room);
+  const all = tree(100);
+  expect(all.filter((line) => /─ xline-/.test(line))).toHaveLength(36);
+  expect(all.join("\n")).toContain("and 8 more, 8 of them ready; -o wide shows all");
+  expect(tree(20).filter((line) => /─ xline-/.test(line))).toHaveLength(12);
+  expect(tree(18).at(-1)).toBe("└─ and 2 more, settled");
+  expect(tree(5)).toHaveLength(5);
+  expect(tree(5).at(-1)).toBe("...");
 });
 
 test.each(Object.keys(GUIDES) as AnyReason[])("%s has evidence and something to paste", (reason) => {

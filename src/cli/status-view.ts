@@ -7,6 +7,8 @@ import { age, duration, type Style } from "./output.ts";
 
 export type Row = NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number];
 
+type InstanceRow = NonNullable<Row["instances"]>[number];
+
 export interface StatusView {
   readonly object: KubeObject;
   readonly status: CrossClusterStatefulsetStatus;
@@ -16,7 +18,18 @@ export interface StatusView {
 /** Instances of one cluster beyond this are summed up: a screen has so many lines. */
 const MAX_INSTANCES = 12;
 
-export function statusTree({ object, status, ledger }: StatusView, style: Style, nowMs: number): string[] {
+/** How much is drawn: every instance, those of clusters at work only, or clusters at work only. */
+type Detail = "instances" | "busy-instances" | "busy-clusters";
+const DETAILS: readonly Detail[] = ["instances", "busy-instances", "busy-clusters"];
+
+interface TreeOptions {
+  readonly detail?: Detail;
+  /** Every instance, however many. */
+  readonly wide?: boolean;
+}
+
+export function statusTree(view: StatusView, style: Style, nowMs: number, options: TreeOptions = {}): string[] {
+  const { object, status, ledger } = view;
   const { metadata } = object;
   const spec = isJsonObject(object.spec) ? object.spec : {};
   const selector = isJsonObject(spec.resourceSelector) ? spec.resourceSelector : {};
@@ -29,15 +42,29 @@ export function statusTree({ object, status, ledger }: StatusView, style: Style,
     lines.push(style.busy("  the controller has not seen the latest spec yet; is 'lockstep controller' running?"));
   }
   const rows = status.clusters ?? [];
-  rows.forEach((row, index) => {
-    const last = index === rows.length - 1;
-    lines.push(...clusterLines(row, ledger, status, style, nowMs, last));
+  const drawn = options.detail === "busy-clusters" ? rows.filter(isBusy) : rows;
+  const hidden = rows.length - drawn.length;
+  const tree = new Tree(view, style, nowMs, options);
+  drawn.forEach((row, index) => {
+    lines.push(...tree.clusterLines(row, hidden === 0 && index === drawn.length - 1));
   });
+  if (hidden > 0) lines.push(`└─ and ${hidden} more, settled`);
   if (rows.length === 0) lines.push("  no cluster holds or should hold instances yet");
-  if (status.reason !== undefined) {
+  const shownAbove = drawn.some(({ reason, message }) => reason === status.reason && message === status.message);
+  if (status.reason !== undefined && !shownAbove) {
     lines.push("", `${style.busy(status.reason)}: ${status.message ?? ""}`);
   }
   return lines;
+}
+
+/** The tree in so many lines: what is at rest is left out first. */
+export function fittingTree(view: StatusView, style: Style, nowMs: number, room: number): string[] {
+  let lines: string[] = [];
+  for (const detail of DETAILS) {
+    lines = statusTree(view, style, nowMs, { detail });
+    if (lines.length <= room) return lines;
+  }
+  return [...lines.slice(0, Math.max(0, room - 1)), "..."];
 }
 
 function countsLine(status: CrossClusterStatefulsetStatus): string {
@@ -56,41 +83,134 @@ function revisionLine(status: CrossClusterStatefulsetStatus, ledger: Ledger | un
   return `revision ${going}${rejected === undefined ? "" : ` (rejected: ${rejected})`}`;
 }
 
-function clusterLines(
-  row: Row,
-  ledger: Ledger | undefined,
-  status: CrossClusterStatefulsetStatus,
-  style: Style,
-  nowMs: number,
-  last: boolean,
-): string[] {
-  const entry = ledger?.clusters[row.name];
-  const head = [
-    `${last ? "└─" : "├─"} ${style.bold(row.name)}`,
-    paintPhase(row.phase, style),
-    readyOf(row),
-    row.granted?.revision ?? "",
-    gateOf(row, entry, style),
-    ...(row.leader ? [style.good("leader")] : []),
-  ];
-  const lines = [head.filter((part) => part !== "").join("  ")];
-  const stem = last ? "   " : "│  ";
-  const instances = entry?.instances ?? [];
-  const shown = instances.slice(0, MAX_INSTANCES);
-  const hidden = instances.length - shown.length;
-  shown.forEach(({ ordinal, state }, index) => {
-    const final = index === shown.length - 1 && hidden === 0;
-    const name = ledger?.identity && entry ? localName(ledger.identity, entry, ordinal) : String(ordinal);
-    const parts = [name, ...(state === "member" ? [] : [style.busy(state)]), revisionOfInstance(index, row, entry)];
-    if (status.leader?.instance === name && status.leader.cluster === row.name) parts.push(style.good("leader"));
-    lines.push(`${stem}${final ? "└─" : "├─"} ${parts.filter((part) => part !== "").join("  ")}`);
-  });
-  if (hidden > 0) lines.push(`${stem}└─ and ${hidden} more`);
-  if (row.reason !== undefined) {
-    const since = row.since === undefined ? "" : style.dim(` (${age(row.since, nowMs)})`);
-    lines.push(`${stem}${style.busy(row.reason)}${since}: ${row.message ?? ""}`);
+function isBusy({ phase, reason }: Row): boolean {
+  return phase !== "Settled" || reason !== undefined;
+}
+
+/** The branches of one picture, in columns that are as wide as its widest cluster needs. */
+class Tree {
+  readonly #view: StatusView;
+  readonly #style: Style;
+  readonly #nowMs: number;
+  readonly #options: TreeOptions;
+  readonly #widths: { readonly name: number; readonly phase: number; readonly ready: number };
+
+  constructor(view: StatusView, style: Style, nowMs: number, options: TreeOptions) {
+    const rows = view.status.clusters ?? [];
+    const widest = (of: (row: Row) => string) => Math.max(0, ...rows.map((row) => of(row).length));
+    this.#view = view;
+    this.#style = style;
+    this.#nowMs = nowMs;
+    this.#options = options;
+    this.#widths = {
+      name: widest(({ name }) => name),
+      phase: widest(({ phase }) => phase ?? UNSEEN),
+      ready: widest(readyOf),
+    };
   }
-  return lines;
+
+  clusterLines(row: Row, last: boolean): string[] {
+    const style = this.#style;
+    const entry = this.#view.ledger?.clusters[row.name];
+    const { name, phase, ready } = this.#widths;
+    const head = [
+      `${last ? "└─" : "├─"} ${style.bold(row.name.padEnd(name))}`,
+      paintPhase(row.phase, style, phase),
+      readyOf(row).padEnd(ready),
+      row.granted?.revision ?? "",
+      gateOf(row, entry, style),
+      ...(row.leader ? [style.good("leader")] : []),
+    ];
+    const lines = [head.filter((part) => part !== "").join("  ")];
+    const stem = last ? "   " : "│  ";
+    if (row.reason !== undefined) {
+      const since = row.since === undefined ? "" : style.dim(` (${age(row.since, this.#nowMs)})`);
+      lines.push(`${stem}${style.busy(row.reason)}${since}: ${row.message ?? ""}`);
+    }
+    if (this.#options.detail === "busy-instances" && !isBusy(row)) return lines;
+    const branches = this.#instanceLines(row, entry);
+    return [...lines, ...branches.map((text, at) => `${stem}${at === branches.length - 1 ? "└─" : "├─"} ${text}`)];
+  }
+
+  #instanceLines(row: Row, entry: ClusterEntry | undefined): string[] {
+    const style = this.#style;
+    const { status, ledger } = this.#view;
+    const all = instancesOf(row, entry, ledger);
+    const shown = this.#options.wide ? all : all.slice(0, MAX_INSTANCES);
+    const width = Math.max(0, ...shown.map(({ name }) => name.length));
+    const lines = shown.map((instance, index) => {
+      const { name, state } = instance;
+      const leads = status.leader?.instance === name && status.leader.cluster === row.name;
+      const parts = [
+        name.padEnd(width),
+        readinessOf(instance, row, style),
+        revisionOf(instance, index, row, entry),
+        ...(state === undefined ? [] : [style.busy(state.toLowerCase())]),
+        ...(leads ? [style.good("leader")] : []),
+      ];
+      return parts.filter((part) => part !== "").join("  ");
+    });
+    const hidden = all.slice(shown.length);
+    return hidden.length === 0 ? lines : [...lines, `and ${hidden.length} more${summaryOf(hidden)}; -o wide shows all`];
+  }
+}
+
+/** As the controller last saw them; without its word, as the ledger knows them. */
+function instancesOf(row: Row, entry: ClusterEntry | undefined, ledger: Ledger | undefined): readonly InstanceRow[] {
+  if (row.instances) return row.instances;
+  const identity = ledger?.identity;
+  if (!identity || !entry) return [];
+  return entry.instances.map(({ ordinal, state }) => ({
+    name: localName(identity, entry, ordinal),
+    ...(state !== "member" && { state }),
+  }));
+}
+
+function summaryOf(instances: readonly InstanceRow[]): string {
+  const known = instances.filter(({ ready }) => ready !== undefined);
+  return known.length < instances.length ? "" : `, ${known.filter(({ ready }) => ready).length} of them ready`;
+}
+
+const READINESS_CHARS = "terminating".length;
+
+/** Where nobody listed the instances, the counts still tell when they speak of all or of none. */
+function readinessOf({ ready, terminating }: InstanceRow, { observed, granted, health }: Row, style: Style): string {
+  const pad = (text: string) => text.padEnd(READINESS_CHARS);
+  if (terminating) return style.busy(pad("terminating"));
+  const count = health === "Lost" ? undefined : observed?.ready;
+  const known = ready ?? (count === 0 ? false : count !== undefined && count === granted?.replicas ? true : undefined);
+  if (known === undefined) return style.dim(pad("unknown"));
+  return known ? style.good(pad("ready")) : style.bad(pad("not ready"));
+}
+
+/** What it runs. Where nobody listed the instances: by the counts, where they speak of all or of none. */
+function revisionOf(
+  { updated, ready }: InstanceRow,
+  index: number,
+  { granted, observed, health }: Row,
+  entry: ClusterEntry | undefined,
+): string {
+  const to = observed?.revision ?? granted?.revision;
+  if (to === undefined || (updated === undefined && ready === false && observed?.updated !== 0)) return "";
+  if (health === "Lost") return "revision unknown";
+  const base = entry?.baseRevision ?? undefined;
+  const isNew = updated ?? byCounts(index, granted, observed, entry);
+  if (isNew === undefined) return "revision unknown";
+  if (isNew) return to;
+  // On the way back the old revision is the wanted one, and what is left is whatever was tried.
+  return base === undefined || base === to ? `not ${to}` : base;
+}
+
+function byCounts(
+  index: number,
+  granted: Row["granted"],
+  observed: Row["observed"],
+  entry: ClusterEntry | undefined,
+): boolean | undefined {
+  const { partition = 0, replicas = 0 } = granted ?? {};
+  if (entry?.done) return index >= partition;
+  if (observed?.updated === 0) return false;
+  return observed?.updated !== undefined && observed.updated >= replicas ? true : undefined;
 }
 
 function readyOf({ observed, granted, health }: Row): string {
@@ -107,28 +227,19 @@ function gateOf(row: Row, entry: ClusterEntry | undefined, style: Style): string
   return style.busy(row.health === "Lost" ? "gate unknown" : "gate closed") + turn;
 }
 
-/** Below the cluster's partition the old revision runs; in mid-step nobody has said yet how far each instance is. */
-function revisionOfInstance(index: number, row: Row, entry: ClusterEntry | undefined): string {
-  const to = row.granted?.revision;
-  const base = entry?.baseRevision ?? undefined;
-  if (to === undefined) return "";
-  if (index < (row.granted?.partition ?? 0)) return base ?? "";
-  if (entry?.done || base === undefined || base === to) return to;
-  return `${base} -> ${to}`;
-}
+const UNSEEN = "not seen yet";
 
-function paintPhase(phase: string | undefined, style: Style): string {
+function paintPhase(phase: string | undefined, style: Style, width = 0): string {
+  const text = (phase ?? UNSEEN).padEnd(width);
   switch (phase) {
-    case undefined:
-      return style.busy("not seen yet");
     case "Settled":
-      return style.good(phase);
+      return style.good(text);
     case "Invalid":
     case "Halted":
     case "Lost":
-      return style.bad(phase);
+      return style.bad(text);
     default:
-      return style.busy(phase);
+      return style.busy(text);
   }
 }
 

@@ -1,7 +1,6 @@
 import { parseCrossClusterStatefulset } from "../api/index.ts";
-import { type KubeObject, StatusError } from "../kube/index.ts";
 import type { GlobalOptions, OutputOption } from "./command.ts";
-import { CLUSTERS, findLedger, getStatefulset, type Hub, withHub } from "./hub.ts";
+import { findLedger, getStatefulset, withHub } from "./hub.ts";
 import type { Io } from "./io.ts";
 import { age, formatOf, print, printData, styleOf } from "./output.ts";
 import { statusOf } from "./status-run.ts";
@@ -11,7 +10,7 @@ export async function runWhy(io: Io, given: string, options: OutputOption & Glob
   const format = formatOf(options.output, ["json", "yaml"]);
   return withHub(io, options, async (hub) => {
     const object = await getStatefulset(hub, given);
-    const [ledger, clusters] = await Promise.all([findLedger(hub, object.metadata), clustersByName(hub)]);
+    const ledger = await findLedger(hub, object.metadata);
     const parsed = parseCrossClusterStatefulset(object);
     const why = whyOf({
       program: io.program,
@@ -19,7 +18,6 @@ export async function runWhy(io: Io, given: string, options: OutputOption & Glob
       spec: parsed.ok ? parsed.value.spec : undefined,
       status: statusOf(object),
       ledger,
-      clusters,
     });
     if (format === "text") print(io, lines(io, why, hub.clock.now()).join("\n"));
     else printData(io, format, why);
@@ -27,24 +25,14 @@ export async function runWhy(io: Io, given: string, options: OutputOption & Glob
   });
 }
 
-/** Best effort: who may not read Clusters gets the rest of the evidence. */
-async function clustersByName({ client, request }: Hub): Promise<Map<string, KubeObject>> {
-  try {
-    const { items } = await client.listAll(CLUSTERS, request);
-    return new Map(items.map((cluster) => [cluster.metadata.name, cluster]));
-  } catch (error) {
-    if (error instanceof StatusError) return new Map();
-    throw error;
-  }
-}
-
 function lines(io: Io, why: Why, nowMs: number): string[] {
   const style = styleOf(io);
   const result = [why.reason === undefined ? why.sentence : `${style.bold(why.reason)}  ${why.sentence}`];
+  if (why.since !== undefined) result.push(style.dim(`For ${age(why.since, nowMs)}, since ${why.since}.`));
   if (why.evidence.length > 0) {
     result.push("", style.bold("Evidence"));
     for (const { object, field, value, since } of why.evidence) {
-      const known = since === undefined ? "" : style.dim(`  (for ${age(since, nowMs)}, since ${since})`);
+      const known = since === undefined ? "" : style.dim(`  since ${since} (${age(since, nowMs)})`);
       result.push(`  ${object}  ${field} = ${value}${known}`);
     }
   }

@@ -18,7 +18,7 @@ describe("a deployed application", () => {
     expect(tree.out).toMatch(/default\/web {2}StatefulSet {2}Settled\n {2}5\/5 ready, 5\/5 updated/);
     expect(tree.out).toMatch(/├─ member1 {2}Settled {2}2\/2 ready {2}web-\w+ {2}gate open\n│ {2}├─ web-0 /);
     expect(tree.out).toMatch(
-      /└─ member3 {2}Settled {2}1\/1 ready {2}web-\w+ {2}gate open\n {3}└─ web-200 {2}web-\w+\n$/,
+      /└─ member3 {2}Settled {2}1\/1 ready {2}web-\w+ {2}gate open\n {3}└─ web-200 {2}ready {8}web-\w+\n$/,
     );
   });
 
@@ -131,7 +131,7 @@ describe("an update", () => {
     expect(status.out).toMatch(/member3 {2}Updating .*gate closed, its turn/);
     const why = await cli.run(["why", "web"]);
     expect(why.out).toMatch(/^(WaitingFor\w+|Unhealthy) {2}default\/web waits in member3: /);
-    expect(why.out).toContain("\nEvidence\n  CrossClusterStatefulset default/web  status.clusters[member3].");
+    expect(why.out).toContain("\nEvidence\n  default/web in member3  status.");
     expect(why.out).toMatch(/Read more: docs\/runbook\.md, \w+/);
 
     expect((await cli.run(["pause", "web"])).out).toContain("is paused: the step in progress is finished");
@@ -374,7 +374,7 @@ describe("a lost cluster", () => {
     expect((await cli.run(["confirm-lost", "membr3", "web"])).err).toContain("did you mean 'member3'?");
     expect((await cli.run(["confirm-lost", "member3"])).err).toContain("say --yes if that is meant");
     const why = await cli.run(["why", "web"]);
-    expect(why.out).toContain("Cluster member3  status.conditions[Ready] = ");
+    expect(why.out).toContain("cluster member3  Ready = NotReady  since 20");
     expect(why.out).toContain("lockstep confirm-lost member3 web -n default");
     expect((await cli.run(["confirm-lost", "member3"], { answer: "yes" })).out).toBe(
       "CrossClusterStatefulset default/web: member3 is confirmed lost\n",

@@ -72,7 +72,14 @@ function failureOf(draft: Draft, cluster: ClusterName): Failure | undefined {
   return {
     code: "ProgressDeadlineExceeded",
     message,
-    evidence: [{ object: cluster, field: "last progress", value: `${step.progressMs}`, sinceMs: step.progressMs }],
+    evidence: [
+      {
+        object: cluster,
+        field: "last progress",
+        value: new Date(step.progressMs).toISOString(),
+        sinceMs: step.progressMs,
+      },
+    ],
   };
 }
 

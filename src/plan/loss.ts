@@ -137,6 +137,7 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
         cluster,
         `${wanted} instances should be replaced, and no Ready cluster of the schedule can take them`,
         "Add a cluster to the topology, or bring one back.",
+        [{ object: `cluster ${cluster}`, field: "instances to replace", value: `${wanted}` }],
       );
     }
   }

@@ -51,7 +51,9 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
     return false;
   }
   if (fact?.state === "Ready" && fact.cordoned) {
-    draft.wait("ClusterCordoned", cluster, fact.cordoned, "Remove the taint, or schedule the instances elsewhere.");
+    draft.wait("ClusterCordoned", cluster, fact.cordoned, "Remove the taint, or schedule the instances elsewhere.", [
+      { object: `cluster ${cluster}`, field: "spec.taints", value: fact.cordoned },
+    ]);
     return false;
   }
   if (entry.epoch === 0 && entry.instances.length === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
@@ -60,6 +62,7 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
       cluster,
       "it runs the application already and is taken over before anything else",
       "Wait for its snapshot.",
+      [{ object: cluster, field: "instances", value: `${draft.intent.baselines[cluster]?.replicas ?? "unknown"}` }],
     );
     return false;
   }
@@ -90,6 +93,7 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
       cluster,
       `it holds ${entry.instances.length} instances, all that its block of ${identity.blockSize} has room for`,
       "Schedule further instances on other clusters; blockSize cannot be changed for a running application.",
+      [{ object: cluster, field: "instances", value: `${entry.instances.length} of ${identity.blockSize}` }],
     );
     return undefined;
   }

@@ -31,6 +31,7 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
         cluster,
         `revision ${to} is not granted: the operator would act on it at once`,
         "Use RollingUpdate, or an operator on the contract.",
+        [{ object: "CrossClusterStatefulset", field: "spec.updateStrategy.type", value: "OnDelete" }],
       );
       continue;
     }

@@ -42,7 +42,9 @@ export function plan(intent: Intent, ledger: Ledger, observations: Observations,
     if (draft.changes === before) break;
   }
   for (const { severity, code, field, message, remedy } of preflight(intent, ledger)) {
-    if (severity === "error") draft.wait(code, undefined, `spec.${field}: ${message}`, remedy);
+    if (severity !== "error") continue;
+    const evidence = [{ object: "CrossClusterStatefulset", field: `spec.${field}`, value: "cannot be met" }];
+    draft.wait(code, undefined, `spec.${field}: ${message}`, remedy, evidence);
   }
   pruneTopologies(draft);
   const grants: Grant[] = [];

@@ -132,10 +132,14 @@ function heldBy(
         undefined,
         "no maintenance window is open; steps under way finish",
         "Wait, or widen maintenanceWindows.",
-        [{ object: "maintenanceWindows", field: "opens", value: `${update.window.changesAtMs ?? "never"}` }],
+        [{ object: "maintenanceWindows", field: "opens", value: timeOrNever(update.window.changesAtMs) }],
       );
     }
     return "WindowClosed";
   }
   return null;
+}
+
+function timeOrNever(atMs: number | undefined): string {
+  return atMs === undefined ? "never" : new Date(atMs).toISOString();
 }

@@ -212,6 +212,7 @@ function shrink(
       cluster,
       `ordinal ${top.ordinal} leaves when those that replace it are there`,
       "Wait for the additions.",
+      [{ object: "all clusters", field: "instances to add first", value: `${facts.additions}` }],
     );
     return "nothing";
   }
@@ -283,6 +284,7 @@ function updatesFirst(draft: Draft, facts: Facts, rollout: RolloutView | null, c
     cluster,
     `it is updated to ${rollout.rollout.to} before it grows`,
     "Wait for its update.",
+    [{ object: cluster, field: "revision", value: `${draft.entry(cluster).grant?.revision ?? "none"}` }],
   );
   return true;
 }

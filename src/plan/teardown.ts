@@ -19,6 +19,7 @@ export function release(draft: Draft): boolean {
         cluster,
         "its dispatch objects are released on the hub; the engine lets go of them when the cluster is back",
         "Bring the cluster back, or remove it from the fleet.",
+        [{ object: `cluster ${cluster}`, field: "Ready", value: draft.intent.fleet[cluster]?.state ?? "Unknown" }],
       );
     }
   }

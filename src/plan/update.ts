@@ -308,6 +308,7 @@ function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimi
       cluster,
       `a membership change is under way in ${where}`,
       "Wait for it to finish.",
+      [{ object: where, field: "turn", value: "held" }],
     );
   } else if (limits.membershipFirst) {
     draft.wait(
@@ -335,5 +336,6 @@ function reportKept({ draft }: Turns, { cluster, share }: Part, to: string): voi
     whole
       ? "Lower the partition to go on."
       : "Lower the partition below this cluster's first instance, or use a member that has a partition.",
+    [{ object: cluster, field: "instances kept by the partition", value: `${share}` }],
   );
 }

@@ -89,7 +89,7 @@ function soak(
     draft.wait(
       "Soaking",
       undefined,
-      `wave ${wave + 1} soaks for another ${endsAtMs - draft.nowMs} ms`,
+      `wave ${wave + 1} soaks until ${new Date(endsAtMs).toISOString()}`,
       "Wait, or shorten soakSeconds.",
       [{ object: `wave ${wave + 1}`, field: "healthy", value: "yes", sinceMs }],
     );

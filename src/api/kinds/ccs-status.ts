@@ -46,9 +46,45 @@ const observed = object("What the cluster shows.", {
   epoch: bigCount("The last write it has acted on, if it reports that."),
 });
 
+/** Proofs of one reason. The planner gives at most half as many; more would be a story, not evidence. */
+export const MAX_EVIDENCE = 8;
+/** Instances over all clusters that are listed one by one: about 60 KB. A larger application shows counts only. */
+export const MAX_LISTED_INSTANCES = 1000;
+
+const evidence = (description: string) =>
+  optional(
+    list(
+      description,
+      object("One observed value.", {
+        object: text("What was looked at.", { maxLength: MESSAGE_CHARS }),
+        field: text("Which of its fields.", { maxLength: MESSAGE_CHARS }),
+        value: text("What it said.", { maxLength: MESSAGE_CHARS }),
+        since: optional(time("Since when, where that is known.")),
+      }),
+      { maxItems: MAX_EVIDENCE },
+    ),
+  );
+
+const instance = object("One instance.", {
+  name: text("Its name inside the cluster.", { minLength: 1, maxLength: NAME_CHARS }),
+  state: word(
+    "Joining or Leaving while membership changes; Unlisted: it is there and was not granted. Absent: a member.",
+  ),
+  ready: optional(flag("Whether it is ready and not going away. Absent: not known.")),
+  updated: optional(flag("Whether it runs observed.revision. Absent: not known.")),
+  terminating: optional(flag("Whether it is going away. Absent: it is not, or that is not known.")),
+});
+
 const cluster = object("One cluster.", {
   name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS }),
   ordinals: optional(list("The ordinals it holds.", integer("An ordinal.", { minimum: 0 }), { maxItems: 10_000 })),
+  instances: optional(
+    list(
+      "Each instance as last seen. Absent when the application has more than 1000 of them: then only counts are kept.",
+      instance,
+      { maxItems: MAX_LISTED_INSTANCES },
+    ),
+  ),
   granted: optional(granted),
   observed: optional(observed),
   health: word("Healthy, Unhealthy, Unknown or Lost. Unknown is never taken for healthy."),
@@ -56,6 +92,7 @@ const cluster = object("One cluster.", {
   phase: word("What is happening here, for example Updating."),
   reason: word("Why it is not further, in one word, for example WaitingForReady."),
   message: sentence("Why it is not further, and the remedy."),
+  evidence: evidence("What the reason rests on."),
   since: optional(time("When phase or reason last changed.")),
 });
 
@@ -93,6 +130,7 @@ export const crossClusterStatefulsetStatus = object("What is so, as last seen.",
   phase: word("In one word: Deploying, Updating, Scaling, Paused, Degraded, Idle and so on."),
   reason: word("Why it is not further, in one word."),
   message: sentence("Why it is not further, and the remedy."),
+  evidence: evidence("What the reason rests on."),
   display: optional(
     object("Figures as kubectl get shows them.", {
       ready: word("Ready of desired instances, for example 3/5."),

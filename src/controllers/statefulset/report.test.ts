@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import type { PresentObservation } from "../../plan/index.ts";
 import { Bench } from "../../plan/testing/bench.ts";
 import { testIntent } from "../../plan/testing/intent.ts";
 import type { JsonObject } from "../../runtime/index.ts";
+import { instanceRows } from "./instance-rows.ts";
 import { fieldErrorsText, invalidStatus, type ReportFacts, sentence, statusOf } from "./report.ts";
 import { statefulset } from "./testing/objects.ts";
 
@@ -71,6 +73,76 @@ describe("the status of an application at rest", () => {
     const first = row(status, "member1");
     expect(first).toMatchObject({ phase: "Settled", health: "Healthy", granted: { revision: "A", replicas: 1 } });
     expect(first?.observed?.epoch).toBe(first?.granted?.epoch);
+  });
+});
+
+describe("the instances of a cluster", () => {
+  const identity = settled().ledger.identity;
+  if (!identity) throw new Error("an application at rest has an identity");
+  const seen = (name: string, more: object = {}) => ({ name, ready: true, updated: true, terminating: false, ...more });
+
+  function rows(instances: PresentObservation["instances"], edit: Partial<PresentObservation> = {}) {
+    const bench = settled();
+    const entry = bench.ledger.clusters.member2;
+    const observation = bench.observations().clusters.member2;
+    if (!entry || observation?.kind !== "present" || !identity) throw new Error("member2 is there");
+    return instanceRows(identity, entry, { ...observation, ...(instances && { instances }), ...edit });
+  }
+
+  it("are listed as they were seen", () => {
+    expect(rows([seen("xline-100", { updated: false })])).toEqual([{ name: "xline-100", ready: true, updated: false }]);
+    expect(rows([seen("xline-100", { terminating: true })])).toEqual([
+      { name: "xline-100", ready: false, updated: true, terminating: true },
+    ]);
+  });
+
+  it("are not ready when all were listed and one is not there, and unknown when nobody listed them", () => {
+    expect(rows([])).toEqual([{ name: "xline-100", ready: false }]);
+    expect(rows(undefined)).toEqual([{ name: "xline-100" }]);
+  });
+
+  it("have no revision until the controller there has seen the spec", () => {
+    expect(rows([seen("xline-100")], { generation: 7, observedGeneration: 6 })).toEqual([
+      { name: "xline-100", ready: true },
+    ]);
+  });
+
+  it("that nobody granted are told apart", () => {
+    expect(rows([seen("xline-100"), seen("xline-105")]).at(-1)).toMatchObject({ name: "xline-105", state: "Unlisted" });
+  });
+
+  it("are counted only, when there are more than a status can hold", () => {
+    const sizes = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`member${at + 1}`, 100]));
+    const many = new Bench(testIntent(sizes, { podManagementPolicy: "Parallel" }));
+    many.run();
+    expect(row(report(many), "member1")?.instances).toBeUndefined();
+    expect(row(report(settled()), "member1")?.instances).toHaveLength(1);
+  });
+});
+
+describe("the evidence of a reason", () => {
+  it("is the planner's, beside the reason of the cluster and of the whole", () => {
+    const bench = settled();
+    bench.unreachable.add("member2");
+    bench.intent.fleet.member2 = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.wait(60);
+    const status = report(bench);
+    const evidence = [
+      { object: "cluster member2", field: "Ready", value: "NotReady", since: "2025-01-01T00:00:00Z" },
+      { object: "member2", field: "snapshot", value: "no answer" },
+    ];
+    expect(status).toMatchObject({ reason: "ClusterNotReady", evidence });
+    expect(row(status, "member2")).toMatchObject({ reason: "ClusterNotReady", evidence });
+    expect(row(status, "member1")?.evidence).toBeUndefined();
+  });
+
+  it("of an older reason is not kept beside a newer one", () => {
+    const bench = settled();
+    bench.unreachable.add("member2");
+    bench.intent.fleet.member2 = { state: "NotReady", sinceMs: bench.nowMs };
+    const before = report(bench);
+    expect(before.evidence).toBeDefined();
+    expect(invalidStatus(7, before, "InvalidSpec", "it is wrong", START_MS).evidence).toBeUndefined();
   });
 });
 

@@ -1,7 +1,14 @@
-import type { CrossClusterStatefulsetStatus, FieldError, ParsedCrossClusterStatefulset } from "../../api/index.ts";
+import {
+  type CrossClusterStatefulsetStatus,
+  type FieldError,
+  MAX_EVIDENCE,
+  MAX_LISTED_INSTANCES,
+  type ParsedCrossClusterStatefulset,
+} from "../../api/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind, Waiting } from "../../plan/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { NEEDS_A_PERSON } from "./attention.ts";
+import { instanceRows } from "./instance-rows.ts";
 import type { StoredRevision } from "./revision-store.ts";
 
 type Status = CrossClusterStatefulsetStatus;
@@ -56,7 +63,7 @@ export function statusOf(facts: ReportFacts): Status {
     ...(figures.rejectedRevision !== null && { rejectedRevision: figures.rejectedRevision }),
     ...(facts.selector !== undefined && { selector: facts.selector }),
     phase: phaseOf(facts, step, settled),
-    ...(first && { reason: first.code, message: sentence(first) }),
+    ...(first && { reason: first.code, message: sentence(first), ...evidenceOf(first) }),
     display: {
       ready: `${figures.ready}/${figures.desired}`,
       updated: `${figures.updated}/${figures.desired}`,
@@ -84,8 +91,10 @@ export function invalidStatus(
     condition("Progressing", "False", reason, message),
     condition("Degraded", "True", reason, message),
   ];
+  // The reason before, and what it rested on, are no longer what stops it.
+  const { evidence: _, ...kept } = before ?? {};
   return {
-    ...before,
+    ...kept,
     observedGeneration: generation,
     phase: "Invalid",
     reason,
@@ -100,7 +109,9 @@ export function fieldErrorsText(errors: readonly FieldError[]): string {
 
 function clusterRows({ plan, observations, failures, before, nowMs }: ReportFacts): ClusterRow[] {
   const rowsBefore = new Map((before?.clusters ?? []).map((row) => [row.name, row]));
+  const { identity } = plan.ledger;
   const entries = Object.entries(plan.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
+  const listed = sum(entries, ([, { instances }]) => instances.length) <= MAX_LISTED_INSTANCES;
   return entries.map(([name, entry]) => {
     const waiting = firstReason(plan.waiting.filter(({ cluster }) => cluster === name));
     const failure = failures.find(({ cluster }) => cluster === name);
@@ -112,11 +123,13 @@ function clusterRows({ plan, observations, failures, before, nowMs }: ReportFact
     return {
       name,
       ordinals: entry.instances.map(({ ordinal }) => ordinal),
+      ...(identity && listed && { instances: instanceRows(identity, entry, observations[name]) }),
       ...(entry.grant && { granted: grantedOf(entry) }),
       ...observedOf(observations[name], entry, plan.figures.leader === name),
       phase,
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
+      ...(!failure && waiting && evidenceOf(waiting)),
       since: unchanged ? previous.since : time(nowMs),
     };
   });
@@ -281,6 +294,19 @@ function firstReason(waiting: readonly Waiting[]): Waiting | undefined {
 export function sentence({ message, remedy }: Waiting): string {
   const end = /[.!?]$/.test(message) ? "" : ".";
   return cut(remedy === "" ? message : `${message}${end} ${remedy}`);
+}
+
+/** What the planner says the reason rests on, word for word. */
+function evidenceOf({ evidence }: Waiting): Pick<Status, "evidence"> {
+  if (evidence.length === 0) return {};
+  return {
+    evidence: evidence.slice(0, MAX_EVIDENCE).map(({ object, field, value, sinceMs }) => ({
+      object: cut(object),
+      field: cut(field),
+      value: cut(value),
+      ...(sinceMs !== undefined && { since: time(sinceMs) }),
+    })),
+  };
 }
 
 function cut(text: string): string {
