@@ -2,14 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { exampleObjects } from "./up-example.ts";
+import { etcdExample, exampleObjects, STATEFULSET_EXAMPLE, XLINE_EXAMPLE } from "./up-example.ts";
 
-const FOLDER = new URL("../../examples/statefulset", import.meta.url).pathname;
+const EXAMPLES = [STATEFULSET_EXAMPLE, XLINE_EXAMPLE, etcdExample("127.77.{ordinal}.1")];
 
-test("examples/statefulset has the objects that `up` applies, in the same order", () => {
-  const files = readdirSync(FOLDER)
+test.each(EXAMPLES)("examples/$name has the objects that `up` applies, in the same order", (example) => {
+  const folder = new URL(`../../examples/${example.name}`, import.meta.url).pathname;
+  const files = readdirSync(folder)
     .filter((name) => name.endsWith(".yaml"))
     .sort();
-  const objects = files.map((name) => parse(readFileSync(join(FOLDER, name), "utf8")));
-  expect(objects).toEqual(exampleObjects(["member1", "member2", "member3"]));
+  const objects = files.map((name) => parse(readFileSync(join(folder, name), "utf8")));
+  expect(objects).toEqual(exampleObjects(example, ["member1", "member2", "member3"]));
 });

@@ -9,7 +9,7 @@ import { type Hub, STATEFULSETS, withHub } from "./hub.ts";
 import type { Io } from "./io.ts";
 import { print } from "./output.ts";
 import { statusOf } from "./status-run.ts";
-import { EXAMPLE, TEMPLATES } from "./up-example.ts";
+import { EXAMPLES, type Example } from "./up-example.ts";
 
 const STORIES = { update: playUpdate, scale: playScale, "lose-cluster": playLoseCluster };
 export type Story = keyof typeof STORIES;
@@ -19,25 +19,24 @@ const UP_KUBECONFIG = ".lockstep/kubeconfig";
 /** What shells show for a program that Ctrl-C ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 const BROKEN_PROMISE_EXIT_CODE = 1;
-const WHERE = `${EXAMPLE.namespace}/${EXAMPLE.name}`;
 
 export async function runDemo(io: Io, story: Story, options: GlobalOptions): Promise<number> {
   const kubeconfig = kubeconfigOf(io, options);
   return withHub(io, { ...options, kubeconfig }, async (hub) => {
     const clusters = await wholeFleet(io, hub);
-    const { object, template, parsed } = await exampleOf(io, hub);
+    const { example, object, template, parsed } = await exampleOf(io, hub);
     const status = statusOf(object);
     const stop = io.interrupted();
-    const stage = new Stage({ io, hub, kubeconfig, clusters, selector: status.selector ?? "", stop });
+    const stage = new Stage({ io, hub, kubeconfig, clusters, example, stop });
     const repairs = new Repairs();
     const maxUnavailable = maxUnavailableOf(parsed, status.desiredReplicas ?? 0);
-    const play: Play = { hub, stage, repairs, object, template, maxUnavailable };
+    const play: Play = { example, hub, stage, repairs, object, template, maxUnavailable };
     let summary: string[] = [];
     try {
       await stage.open();
       summary = await STORIES[story](play);
     } catch (error) {
-      if (error instanceof ConflictError) throw busy(io, "somebody changed it at the same moment");
+      if (error instanceof ConflictError) throw busy(io, example, "somebody changed it at the same moment");
       if (!stop.aborted) throw error;
     } finally {
       await stage.close();
@@ -90,40 +89,51 @@ async function wholeFleet(io: Io, hub: Hub): Promise<string[]> {
   );
 }
 
-interface Example {
+interface Found {
+  readonly example: Example;
   readonly object: KubeObject;
   readonly template: KubeObject;
   readonly parsed: ParsedCrossClusterStatefulset;
 }
 
-async function exampleOf(io: Io, hub: Hub): Promise<Example> {
-  const [object, template] = await Promise.all([
-    hub.client.find(STATEFULSETS, EXAMPLE, hub.request),
-    hub.client.find(TEMPLATES, EXAMPLE, hub.request),
-  ]);
-  if (!object || !template) {
-    const missing = object ? TEMPLATES.kind : STATEFULSETS.kind;
-    throw new CommandError(
-      `the example is not on this fleet: ${missing} ${WHERE} does not exist. Start '${io.program} up' without ` +
-        "--example none, or apply examples/statefulset with kubectl",
-    );
+/** The example that `up` was started with: the first whose object is there. */
+async function exampleOf(io: Io, hub: Hub): Promise<Found> {
+  for (const example of EXAMPLES) {
+    const object = await hub.client.find(STATEFULSETS, example.at, hub.request);
+    if (!object) continue;
+    const where = whereOf(example);
+    const template = await hub.client.find(example.templates, example.at, hub.request);
+    if (!template) {
+      throw new CommandError(
+        `${example.templates.kind} ${where} does not exist. Apply it again, or start '${io.program} up' anew`,
+      );
+    }
+    const parsed = parseCrossClusterStatefulset(object);
+    if (!parsed.ok) {
+      throw new CommandError(
+        `CrossClusterStatefulset ${where} is not valid; '${io.program} why ${example.at.name}' says more`,
+      );
+    }
+    const { phase = "not seen yet", observedGeneration, reason } = statusOf(object);
+    if (phase !== "Settled" || observedGeneration !== object.metadata.generation) {
+      throw busy(io, example, `it is ${phase}${reason === undefined ? "" : ` (${reason})`}`);
+    }
+    return { example, object, template, parsed: parsed.value };
   }
-  const parsed = parseCrossClusterStatefulset(object);
-  if (!parsed.ok)
-    throw new CommandError(
-      `CrossClusterStatefulset ${WHERE} is not valid; '${io.program} why ${EXAMPLE.name}' says more`,
-    );
-  const { phase = "not seen yet", observedGeneration, reason } = statusOf(object);
-  if (phase !== "Settled" || observedGeneration !== object.metadata.generation) {
-    throw busy(io, `it is ${phase}${reason === undefined ? "" : ` (${reason})`}`);
-  }
-  return { object, template, parsed: parsed.value };
+  throw new CommandError(
+    `no example is on this fleet: none of CrossClusterStatefulset ${EXAMPLES.map(whereOf).join(", ")} exists. Start ` +
+      `'${io.program} up' without --example none, or apply examples/statefulset with kubectl`,
+  );
 }
 
-function busy(io: Io, what: string): CommandError {
+function whereOf({ at }: Example): string {
+  return `${at.namespace}/${at.name}`;
+}
+
+function busy(io: Io, example: Example, what: string): CommandError {
   return new CommandError(
-    `CrossClusterStatefulset ${WHERE} is in the middle of something: ${what}, perhaps by a story in another terminal. ` +
-      `Wait until it is Settled: '${io.program} status ${EXAMPLE.name} -w'`,
+    `CrossClusterStatefulset ${whereOf(example)} is in the middle of something: ${what}, perhaps by a story in another terminal. ` +
+      `Wait until it is Settled: '${io.program} status ${example.at.name} -w'`,
   );
 }
 

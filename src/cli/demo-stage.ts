@@ -24,7 +24,7 @@ import type { Io } from "./io.ts";
 import { clipped, print, styleOf } from "./output.ts";
 import { statusOf } from "./status-run.ts";
 import { fittingTree, type StatusView } from "./status-view.ts";
-import { EXAMPLE } from "./up-example.ts";
+import type { Example } from "./up-example.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
 /** A pod takes longer than a second to be replaced: nothing is missed between two looks. */
@@ -45,8 +45,7 @@ export interface StageOptions {
   readonly kubeconfig: string;
   /** All of the fleet: any may get an instance. */
   readonly clusters: readonly string[];
-  /** Of the instances' pods. */
-  readonly selector: string;
+  readonly example: Example;
   /** Ends it: Ctrl-C. */
   readonly stop: AbortSignal;
 }
@@ -76,15 +75,16 @@ export class Stage {
     const { client, clock } = options.hub;
     this.#startedMs = clock.monotonicMs();
     this.#lastHeardMs = this.#startedMs;
-    const own = { namespace: EXAMPLE.namespace, fieldSelector: `metadata.name=${EXAMPLE.name}` };
-    const isExample = ({ metadata }: KubeObject) => metadata.name === EXAMPLE.name;
+    const { namespace, name } = options.example.at;
+    const own = { namespace, fieldSelector: `metadata.name=${name}` };
+    const isExample = ({ metadata }: KubeObject) => metadata.name === name;
     this.#objects = this.#follow(client, STATEFULSETS, own, isExample);
     this.#ledgers = this.#follow(client, LEDGERS, own, isExample);
   }
 
   /** Waits until everything is seen once: those that are ready then are the cast. */
   async open(): Promise<void> {
-    const { io, hub, kubeconfig, clusters, selector, stop } = this.#options;
+    const { io, hub, kubeconfig, clusters, example, stop } = this.#options;
     const connected = await Promise.all(
       clusters.map(async (cluster) => {
         const connection = await io.connect({ kubeconfig, context: cluster });
@@ -93,7 +93,7 @@ export class Stage {
       }),
     );
     const { clock, random } = hub;
-    const selection = { namespace: EXAMPLE.namespace, labelSelector: selector };
+    const selection = { namespace: example.at.namespace, labelSelector: example.podSelector };
     for (const { cluster, transport } of connected) {
       const client = new KubeClient({ transport, clock, random, userAgent: "lockstep-demo" });
       this.#pods.set(cluster, this.#follow(client, PODS, selection));
@@ -136,13 +136,13 @@ export class Stage {
 
   /** Looks again and again, telling what changes, until it is so. */
   async until(what: string, isSo: (scene: Scene) => boolean): Promise<void> {
-    const { hub, io, stop } = this.#options;
+    const { hub, io, example, stop } = this.#options;
     const endMs = hub.clock.monotonicMs() + GIVE_UP_MS;
     while (!isSo(this.look())) {
       this.#checkAlive();
       if (hub.clock.monotonicMs() > endMs) {
         throw new CommandError(
-          `after ${GIVE_UP_MS / 1000} s still not: ${what}. Ask '${io.program} why ${EXAMPLE.name}' what it waits for`,
+          `after ${GIVE_UP_MS / 1000} s still not: ${what}. Ask '${io.program} why ${example.at.name}' what it waits for`,
         );
       }
       await hub.clock.sleep(LOOK_MS, stop);
@@ -150,10 +150,11 @@ export class Stage {
   }
 
   look(): Scene {
-    const object = this.#objects.cache.get(EXAMPLE);
-    if (!object) throw new CommandError(`CrossClusterStatefulset ${EXAMPLE.namespace}/${EXAMPLE.name} was deleted`);
+    const { at } = this.#options.example;
+    const object = this.#objects.cache.get(at);
+    if (!object) throw new CommandError(`CrossClusterStatefulset ${at.namespace}/${at.name} was deleted`);
     const status = statusOf(object);
-    const ledger = readLedger(this.#ledgers.cache.get(EXAMPLE));
+    const ledger = readLedger(this.#ledgers.cache.get(at));
     const clusters = clustersOf(ledger, status);
     const isCurrent = status.observedGeneration === object.metadata.generation;
     const scene: Scene = { status, isCurrent, clusters, instances: this.#instances(), cut: this.cut };

@@ -7,9 +7,10 @@ import { type Cast, keyOf, plural, type Scene } from "./demo-scene.ts";
 import type { Stage } from "./demo-stage.ts";
 import { CommandError, explain } from "./errors.ts";
 import { type Hub, STATEFULSETS } from "./hub.ts";
-import { EXAMPLE, TEMPLATES } from "./up-example.ts";
+import type { Example } from "./up-example.ts";
 
 export interface Play {
+  readonly example: Example;
   readonly hub: Hub;
   readonly stage: Stage;
   readonly repairs: Repairs;
@@ -167,19 +168,39 @@ export async function playLoseCluster(play: Play): Promise<string[]> {
 
 const TEMPLATE_OWED = "the template's image";
 
-async function changeImage({ hub, repairs, template }: Play): Promise<string> {
-  const spec = isJsonObject(template.spec) ? template.spec : {};
-  const pod = isJsonObject(spec.template) && isJsonObject(spec.template.spec) ? spec.template.spec : {};
-  const containers = Array.isArray(pod.containers) ? pod.containers.filter(isJsonObject) : [];
-  const [first, ...others] = containers;
-  if (!first) throw new CommandError(`StatefulSet ${EXAMPLE.namespace}/${EXAMPLE.name} has no container to update`);
-  const image = nextImage(String(first.image));
-  const write = async (of: readonly JsonObject[], seen?: KubeObject) => {
-    await patch(hub, TEMPLATES, { template: { spec: { containers: [...of] } } }, seen);
+async function changeImage(play: Play): Promise<string> {
+  const { example, repairs, template } = play;
+  const before = imageOf(template);
+  if (before === undefined) {
+    throw new CommandError(`${template.kind} ${example.at.namespace}/${example.at.name} names no image to update`);
+  }
+  const image = nextImage(before);
+  const write = async (to: string, seen?: KubeObject) => {
+    await patch(play, example.templates, withImage(template, to), seen);
   };
-  const update = () => write([{ ...first, image }, ...others], template);
-  await repairs.change(TEMPLATE_OWED, update, () => write(containers));
+  await repairs.change(
+    TEMPLATE_OWED,
+    () => write(image, template),
+    () => write(before),
+  );
   return image;
+}
+
+/** A custom kind says it at the top of its spec, a StatefulSet in its first container. */
+function imageOf({ spec }: KubeObject): string | undefined {
+  const image = isJsonObject(spec) ? (spec.image ?? containersOf(spec)[0]?.image) : undefined;
+  return typeof image === "string" ? image : undefined;
+}
+
+function withImage({ spec }: KubeObject, image: string): JsonObject {
+  if (!isJsonObject(spec) || spec.image !== undefined) return { image };
+  const [first, ...others] = containersOf(spec);
+  return { template: { spec: { containers: [{ ...first, image }, ...others] } } };
+}
+
+function containersOf(spec: JsonObject): JsonObject[] {
+  const pod = isJsonObject(spec.template) && isJsonObject(spec.template.spec) ? spec.template.spec : {};
+  return Array.isArray(pod.containers) ? pod.containers.filter(isJsonObject) : [];
 }
 
 /** The last number of the tag goes up by one, so that the story can be played again and again. */
@@ -189,14 +210,14 @@ export function nextImage(image: string): string {
 }
 
 /** With `seen`: only if nobody changed the object since. */
-async function patch(hub: Hub, of: Resource, spec: JsonObject, seen?: KubeObject): Promise<KubeObject> {
+async function patch({ hub, example }: Play, of: Resource, spec: JsonObject, seen?: KubeObject): Promise<KubeObject> {
   const resourceVersion = seen?.metadata.resourceVersion;
   const body: JsonObject = resourceVersion === undefined ? { spec } : { metadata: { resourceVersion }, spec };
-  return hub.client.patch(of, EXAMPLE, { type: "merge", body }, { ...hub.request, ...WRITE });
+  return hub.client.patch(of, example.at, { type: "merge", body }, { ...hub.request, ...WRITE });
 }
 
-async function patchExample({ hub, stage }: Play, spec: JsonObject, seen?: KubeObject): Promise<void> {
-  stage.wrote(await patch(hub, STATEFULSETS, spec, seen));
+async function patchExample(play: Play, spec: JsonObject, seen?: KubeObject): Promise<void> {
+  play.stage.wrote(await patch(play, STATEFULSETS, spec, seen));
 }
 
 /** Everybody, but for the cluster that is away, has completed a revision that is not the one of the beginning. */

@@ -8,7 +8,7 @@ import type { Io } from "./io.ts";
 import { clipped } from "./output.ts";
 import { runCli } from "./program.ts";
 import { runAlone, type TestIoOptions, testIo } from "./testing/harness.ts";
-import { applyHold, applyTemplate, EXAMPLE, STATEFULSETS } from "./up-example.ts";
+import { applyHold, applyTemplate, STATEFULSET_EXAMPLE, STATEFULSETS } from "./up-example.ts";
 // Loaded beforehand: reading it from disk while virtual time passes would make the story depend on the disk.
 import "./demo-run.ts";
 
@@ -26,9 +26,9 @@ class Theatre {
   async deploy(): Promise<void> {
     const { world } = this;
     if (!world.fleet.hubObject("/namespaces", "", "karmada-system")) await world.start();
-    await world.ask(applyHold(world.hub, world.fleet.memberNames));
+    await world.ask(applyHold(world.hub, STATEFULSET_EXAMPLE, world.fleet.memberNames));
     await world.until("the template is held", () => world.status("web").observedGeneration !== undefined);
-    await world.ask(applyTemplate(world.hub));
+    await world.ask(applyTemplate(world.hub, STATEFULSET_EXAMPLE));
     await world.until("the example is deployed", () => world.isSettled("web", 5));
     this.pods.expect(5);
   }
@@ -221,7 +221,9 @@ describe("on a running fleet", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/Could not be put back: 5 instances \(the API server could not be reached/);
     expect(err).toContain("does not answer any more. Is 'lockstep up' still running?");
-    await world.ask(world.hub.patch(STATEFULSETS, EXAMPLE, { type: "merge", body: { spec: { replicas: null } } }));
+    await world.ask(
+      world.hub.patch(STATEFULSETS, STATEFULSET_EXAMPLE.at, { type: "merge", body: { spec: { replicas: null } } }),
+    );
     await world.until("all is as before", () => world.isSettled("web", 5));
   });
 
@@ -282,7 +284,7 @@ describe("where no story can be played", () => {
     });
     expect(foreign.err).toMatch(/is not a fleet of 'lockstep up' \(404.*never on a real hub/);
     expect((await theatre.play(["update"])).err).toMatch(
-      /the example is not on this fleet: CrossClusterStatefulset default\/web does not exist.*examples\/statefulset/,
+      /no example is on this fleet: .*default\/web, .*examples\/statefulset/,
     );
     await theatre.deploy();
     const alone = await theatre.play(["lose-cluster"]);

@@ -1,9 +1,6 @@
-/** The example of `lockstep up`: one StatefulSet of five instances over all clusters. */
-import { type KubeClient, type KubeObject, resource } from "../kube/index.ts";
-import { isJsonObject } from "../runtime/index.ts";
-
-export const EXAMPLE = { namespace: "default", name: "web" };
-const REPLICAS = 5;
+/** The examples of `lockstep up`: five instances of one application over all clusters. examples/ has the same as files. */
+import { type KubeClient, type KubeObject, type Resource, resource } from "../kube/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 
 export const STATEFULSETS = resource({
   apiVersion: "apps.karmada.io/v1alpha1",
@@ -17,32 +14,106 @@ const POLICIES = resource({
   plural: "propagationpolicies",
   namespaced: true,
 });
-export const TEMPLATES = resource({
-  apiVersion: "apps/v1",
-  kind: "StatefulSet",
-  plural: "statefulsets",
-  namespaced: true,
-});
-
+const REPLICAS = 5;
 const WRITE = { fieldManager: "lockstep-up", force: true };
 
-/** Everything that is applied, in this order; examples/statefulset has the same as files. */
+export interface Example {
+  readonly name: "statefulset" | "xline" | "etcd";
+  /** The name of all of its objects. */
+  readonly at: { readonly namespace: string; readonly name: string };
+  readonly templates: Resource;
+  /** Of the instances' pods. */
+  readonly podSelector: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** What the CrossClusterStatefulset says beyond what it selects. */
+  readonly rules: JsonObject;
+  readonly templateSpec: JsonObject;
+}
+
+const WEB = { app: "web" };
+
+export const STATEFULSET_EXAMPLE: Example = {
+  name: "statefulset",
+  at: { namespace: "default", name: "web" },
+  templates: resource({ apiVersion: "apps/v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true }),
+  podSelector: "app=web",
+  labels: WEB,
+  rules: { updateStrategy: { type: "RollingUpdate" } },
+  templateSpec: {
+    replicas: REPLICAS,
+    serviceName: "web",
+    selector: { matchLabels: WEB },
+    template: {
+      metadata: { labels: WEB },
+      spec: { containers: [{ name: "web", image: "example.com/web:1.0" }] },
+    },
+    volumeClaimTemplates: [
+      {
+        metadata: { name: "data" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+      },
+    ],
+  },
+};
+
+/** An operator on the contract: it reports what it did, and can hand the leadership over. */
+const CONTRACT_RULES: JsonObject = {
+  completion: { protocol: "Contract" },
+  updateStrategy: { type: "RollingUpdate", rollingUpdate: { leaderTransfer: { timeoutSeconds: 60 } } },
+};
+
+export const XLINE_EXAMPLE: Example = {
+  name: "xline",
+  at: { namespace: "default", name: "xline" },
+  templates: resource({
+    apiVersion: "apps.my.io/v1alpha1",
+    kind: "XlineCluster",
+    plural: "xlineclusters",
+    namespaced: true,
+  }),
+  podSelector: "apps.my.io/cluster=xline",
+  rules: CONTRACT_RULES,
+  templateSpec: { replicas: REPLICAS, image: "example.com/xline:1.0" },
+};
+
+/** `addresses`: where the instances listen, with {ordinal} in it. */
+export function etcdExample(addresses: string): Example {
+  return {
+    name: "etcd",
+    at: { namespace: "default", name: "etcd" },
+    templates: resource({
+      apiVersion: "example.io/v1alpha1",
+      kind: "EtcdCluster",
+      plural: "etcdclusters",
+      namespaced: true,
+    }),
+    podSelector: "example.io/cluster=etcd",
+    rules: { ...CONTRACT_RULES, identity: { addressTemplate: addresses } },
+    templateSpec: { replicas: REPLICAS, image: "example.com/etcd:1.0", args: ["--snapshot-count=10000"] },
+  };
+}
+
+/** All of them, as they are looked for on a fleet. */
+export const EXAMPLES: readonly Example[] = [STATEFULSET_EXAMPLE, XLINE_EXAMPLE, etcdExample("")];
+
+/** Everything that is applied, in this order. */
 export function exampleObjects(
+  example: Example,
   clusters: readonly string[],
 ): [policy: KubeObject, hold: KubeObject, template: KubeObject] {
-  return [propagation(clusters), crossClusterStatefulset(), template()];
+  return [propagation(example, clusters), crossClusterStatefulset(example), template(example)];
 }
 
 /** First what selects and holds, so that the template is dispatched by nobody but Lockstep. */
-export async function applyHold(hub: KubeClient, clusters: readonly string[]): Promise<void> {
-  const [policy, hold] = exampleObjects(clusters);
+export async function applyHold(hub: KubeClient, example: Example, clusters: readonly string[]): Promise<void> {
+  const [policy, hold] = exampleObjects(example, clusters);
   await hub.apply(POLICIES, policy, WRITE);
   await hub.apply(STATEFULSETS, hold, WRITE);
 }
 
-export async function applyTemplate(hub: KubeClient): Promise<void> {
-  if (await hub.find(TEMPLATES, EXAMPLE)) return;
-  await hub.apply(TEMPLATES, template(), WRITE);
+export async function applyTemplate(hub: KubeClient, example: Example): Promise<void> {
+  if (await hub.find(example.templates, example.at)) return;
+  await hub.apply(example.templates, template(example), WRITE);
 }
 
 /** The controller has answered: whatever it waits for, the hold is in place. */
@@ -50,20 +121,21 @@ export function isHeld(object: KubeObject | undefined): boolean {
   return isJsonObject(object?.status) && object.status.observedGeneration === object.metadata.generation;
 }
 
-function crossClusterStatefulset(): KubeObject {
+function selected({ templates, at }: Example): JsonObject {
+  return { apiVersion: templates.apiVersion, kind: templates.kind, ...at };
+}
+
+function crossClusterStatefulset(example: Example): KubeObject {
   return {
     apiVersion: STATEFULSETS.apiVersion,
     kind: STATEFULSETS.kind,
-    metadata: EXAMPLE,
-    spec: {
-      resourceSelector: { apiVersion: TEMPLATES.apiVersion, kind: TEMPLATES.kind, ...EXAMPLE },
-      updateStrategy: { type: "RollingUpdate" },
-    },
+    metadata: { ...example.at },
+    spec: { resourceSelector: selected(example), ...example.rules },
   };
 }
 
 /** The first clusters weigh twice as much as the last one: five instances over three clusters are 2 + 2 + 1. */
-function propagation(clusters: readonly string[]): KubeObject {
+function propagation(example: Example, clusters: readonly string[]): KubeObject {
   const staticWeightList = clusters.map((cluster, index) => ({
     targetCluster: { clusterNames: [cluster] },
     weight: index < clusters.length - 1 ? 2 : 1,
@@ -71,9 +143,9 @@ function propagation(clusters: readonly string[]): KubeObject {
   return {
     apiVersion: POLICIES.apiVersion,
     kind: POLICIES.kind,
-    metadata: EXAMPLE,
+    metadata: { ...example.at },
     spec: {
-      resourceSelectors: [{ apiVersion: TEMPLATES.apiVersion, kind: TEMPLATES.kind, ...EXAMPLE }],
+      resourceSelectors: [selected(example)],
       placement: {
         clusterAffinity: { clusterNames: [...clusters] },
         replicaScheduling: {
@@ -86,23 +158,11 @@ function propagation(clusters: readonly string[]): KubeObject {
   };
 }
 
-function template(): KubeObject {
-  const labels = { app: EXAMPLE.name };
+function template({ templates, at, labels, templateSpec }: Example): KubeObject {
   return {
-    apiVersion: TEMPLATES.apiVersion,
-    kind: TEMPLATES.kind,
-    metadata: { ...EXAMPLE, labels: { ...labels, "lockstep.karmada.io/managed": "true" } },
-    spec: {
-      replicas: REPLICAS,
-      serviceName: EXAMPLE.name,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "example.com/web:1.0" }] } },
-      volumeClaimTemplates: [
-        {
-          metadata: { name: "data" },
-          spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
-        },
-      ],
-    },
+    apiVersion: templates.apiVersion,
+    kind: templates.kind,
+    metadata: { ...at, labels: { ...labels, "lockstep.karmada.io/managed": "true" } },
+    spec: templateSpec,
   };
 }

@@ -8,9 +8,10 @@ import { Reflector } from "../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../runtime/index.ts";
 import { isLogLevel, jsonLog } from "./log.ts";
 import type { UpArguments } from "./up.ts";
-import { applyHold, applyTemplate, EXAMPLE, isHeld, STATEFULSETS } from "./up-example.ts";
+import { applyHold, applyTemplate, type Example, isHeld, STATEFULSETS } from "./up-example.ts";
 import { isReady, Progress, progressLines, type Screen } from "./up-progress.ts";
 import { DataFolder } from "./up-state.ts";
+import { workloadOf } from "./up-workload.ts";
 
 export interface UpPlace {
   /** Where .lockstep/ is made. */
@@ -46,10 +47,10 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   const { folder, program, screen, stop } = place;
   const members = memberNames(options.clusters);
   const log = logFor(options.logLevel);
-  if (options.example !== "statefulset" && options.example !== "none") {
-    throw new UpOptionError(`--example '${options.example}' is not known; use statefulset or none`);
-  }
-  const data = options.dataDir === undefined ? undefined : new DataFolder(options.dataDir);
+  const { dataDir } = options;
+  const workload = await workloadOf(options.example, { log, dataDir, env: process.env });
+  const { example } = workload;
+  const data = dataDir === undefined ? undefined : new DataFolder(dataDir);
   const say = (text: string) => screen.write(`${text}\n`);
 
   const startedMs = clock.monotonicMs();
@@ -60,9 +61,11 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
     log,
     members,
     storage,
+    ...workload.fleet,
     ...(place.timings && { timings: place.timings }),
   });
   await fleet.start();
+  const inMembers = await workload.start?.(fleet);
   const fronts = await openFronts(fleet, log);
   const kubeconfig = join(folder, ".lockstep", "kubeconfig");
   await writeKubeconfig(kubeconfig, await Promise.all(fronts.map((front) => front.context())), "hub");
@@ -79,8 +82,8 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   say(`A hub and ${clusters} are up (${took} s), with Lockstep's controller on them.`);
 
   try {
-    if (options.example === "statefulset") await deployExample(fleet, members, screen, life.signal);
-    if (!life.signal.aborted) say(hints(relative(folder, kubeconfig), program, options.example !== "none"));
+    if (example) await deployExample(fleet, example, members, screen, life.signal);
+    if (!life.signal.aborted) say(hints(relative(folder, kubeconfig), program, example, workload.hint));
     await aborted(life.signal);
     say("Stopping.");
   } catch (error) {
@@ -89,8 +92,10 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
     life.abort(new Error("lockstep up ends"));
     stop.removeEventListener("abort", end);
     await running;
+    await inMembers?.stop();
     await fleet.stop();
     await data?.save(fleet.snapshot());
+    workload.cleanUp?.();
     await Promise.all(fronts.map((front) => front.close()));
   }
   if (life.signal.reason instanceof UpFailedError) throw life.signal.reason;
@@ -99,6 +104,7 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
 
 async function deployExample(
   fleet: EmbeddedFleet,
+  example: Example,
   members: readonly string[],
   screen: Screen,
   stop: AbortSignal,
@@ -110,11 +116,11 @@ async function deployExample(
   stop.addEventListener("abort", end, { once: true });
   const running = reflector.run(done.signal);
   const progress = new Progress(screen);
-  const object = () => reflector.cache.get(EXAMPLE);
+  const object = () => reflector.cache.get(example.at);
   try {
-    await applyHold(hub, members);
+    await applyHold(hub, example, members);
     while (!isHeld(object())) await clock.sleep(REDRAW_MS, done.signal);
-    await applyTemplate(hub);
+    await applyTemplate(hub, example);
     while (!isReady(object())) {
       progress.show(progressLines(object()));
       await clock.sleep(REDRAW_MS, done.signal);
@@ -159,15 +165,15 @@ async function saveNowAndThen(fleet: EmbeddedFleet, data: DataFolder, stop: Abor
   }
 }
 
-function hints(kubeconfig: string, program: string, hasExample: boolean): string {
+function hints(kubeconfig: string, program: string, example: Example | undefined, hint: string | undefined): string {
   const lines = [
     "",
     `Kubeconfig: ${kubeconfig} (contexts hub, member1 ...). In another terminal:`,
     "",
     `  export KUBECONFIG=$PWD/${kubeconfig}`,
   ];
-  if (hasExample) {
-    const { name } = EXAMPLE;
+  if (example) {
+    const { name } = example.at;
     const things = [
       ["demo update", "change the image and see the order: cluster after cluster, never two instances down"],
       [`status ${name} -w`, "watch clusters, instances and gates live"],
@@ -176,6 +182,7 @@ function hints(kubeconfig: string, program: string, hasExample: boolean): string
     const width = Math.max(...things.map(([command]) => command.length));
     lines.push(...things.map(([command, what]) => `  ${program} ${command.padEnd(width)}   ${what}`));
   }
+  if (hint !== undefined) lines.push("", hint);
   return [...lines, "", "Ctrl-C stops everything."].join("\n");
 }
 

@@ -62,6 +62,12 @@ describe("lockstep up", () => {
     expect(text.endsWith("Stopping.\n")).toBe(true);
   });
 
+  it("brings a database with an operator of its own up, in every cluster", async () => {
+    const text = await up({ example: "xline" });
+    expect(text).toContain("xline: Settled, 5 of 5 instances ready");
+    expect(text).toContain("lockstep status xline -w");
+  });
+
   it("goes on from its data folder, with the same pods", async () => {
     const dataDir = join(folder, "data");
     const uids = () =>
@@ -76,7 +82,9 @@ describe("lockstep up", () => {
 
   it("names the option and the remedy when one cannot be used", async () => {
     await expect(up({ clusters: "51" })).rejects.toThrow("--clusters '51' must be a whole number from 1 to 50");
-    await expect(up({ example: "oracle" })).rejects.toThrow("--example 'oracle' is not known; use statefulset or none");
+    await expect(up({ example: "oracle" })).rejects.toThrow(
+      "--example 'oracle' is not known; use statefulset, xline, etcd or none",
+    );
     await expect(up({ logLevel: "loud" })).rejects.toThrow("--log-level 'loud' is not known");
   });
 

@@ -15,12 +15,12 @@ export function registerUp(program: Command): void {
     .command("up")
     .description("a whole fleet on this machine: hub, member clusters, controller and an example, until Ctrl-C")
     .option("--clusters <n>", "member clusters, 1 to 50", "3")
-    .option("--example <name>", "what is deployed at the start: statefulset or none", "statefulset")
+    .option("--example <name>", "what is deployed at the start: statefulset, xline, etcd or none", "statefulset")
     .option("--data-dir <dir>", "keep all objects in this folder, and go on from there the next time")
     .option("--log-level <level>", "show the controller's log on standard error: debug, info, warn or error")
     .addHelpText(
       "after",
-      `\nExamples:\n  ${name} up\n  ${name} up --clusters 5 --example none\n  ${name} up --data-dir .lockstep/data`,
+      `\nExamples:\n  ${name} up\n  ${name} up --clusters 5 --example xline\n  ${name} up --data-dir .lockstep/data`,
     )
     .action(async (options: UpArguments) => {
       const { runUp } = await import("./up-run.ts");

@@ -11,7 +11,7 @@ import { DatabaseOperator, type Start } from "./operator.ts";
 import { SimulatedApplication } from "./simulated.ts";
 
 export type { Application } from "./application.ts";
-export { type DatabaseKind, ETCD, XLINE } from "./kinds.ts";
+export { type DatabaseKind, ETCD } from "./kinds.ts";
 export type { Start } from "./operator.ts";
 export { SimulatedApplication } from "./simulated.ts";
 
