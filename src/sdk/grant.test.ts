@@ -80,6 +80,13 @@ describe("a report", () => {
     });
   });
 
+  test("leaves nothing of the one before it", () => {
+    const patch = reportPatch(report(grant, { desired: 1, updated: 1, ready: 1, present: 1 }));
+    expect(patch.status.crossCluster).toMatchObject({ leader: null, members: null, membersAt: null, message: null });
+    const told = report(grant, { desired: 1, updated: 1, ready: 1, present: 1, leader: "xline-0", message: "well" });
+    expect(reportPatch(told).status.crossCluster).toMatchObject({ leader: "xline-0", message: "well" });
+  });
+
   test("is not done while an instance that leaves is still there", () => {
     expect(report(grant, { desired: 2, updated: 2, ready: 2, present: 3 }).phase).toBe("Working");
     expect(report(grant, { desired: 2, updated: 3, ready: 3, present: 3 }).phase).toBe("Working");
@@ -90,6 +97,7 @@ describe("a report", () => {
     const membership = { members: ["xline-0"], at: "2026-01-02T03:04:05Z" };
     const written = report(grant, { desired: 1, updated: 1, ready: 1, present: 1, membership });
     expect(written).toMatchObject({ members: ["xline-0"], membersAt: "2026-01-02T03:04:05Z" });
-    expect(parseMemberReport(JSON.parse(JSON.stringify(reportPatch(written).status.crossCluster)))).toEqual(written);
+    const told = { ...written };
+    expect(parseMemberReport(JSON.parse(JSON.stringify(told)))).toEqual(written);
   });
 });

@@ -41,7 +41,12 @@ export function report(grant: Grant, done: Done): MemberReport {
   };
 }
 
+/** What a report leaves out must not stay there from the report before: null takes a field away in a merge patch. */
+const NOT_TOLD = { leader: null, members: null, membersAt: null, message: null };
+
+type Patched<Report> = { [Field in keyof Report]: Report[Field] | null };
+
 /** A merge patch for the status subresource: the whole report in one write, as the contract asks. */
-export function reportPatch(written: MemberReport): { status: { crossCluster: MemberReport } } {
-  return { status: { crossCluster: written } };
+export function reportPatch(written: MemberReport): { status: { crossCluster: Patched<MemberReport> } } {
+  return { status: { crossCluster: { ...NOT_TOLD, ...written } } };
 }

@@ -52,6 +52,25 @@ export class Api {
     return (await this.request("GET", path)).status === 200;
   }
 
+  /** Every resource that discovery names, as `group/version/plural`: what a client that starts now would find. */
+  async discovered(): Promise<Set<string>> {
+    const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    const response = await request(`${this.server}/apis`, { dispatcher: this.#agent, headers: { accept } });
+    interface Discovery {
+      items: {
+        metadata: { name: string };
+        versions: { version: string; freshness: string; resources?: { resource: string }[] }[];
+      }[];
+    }
+    const { items } = (await response.body.json()) as Discovery;
+    const names = items.flatMap(({ metadata, versions }) =>
+      versions.flatMap(({ version, resources = [] }) =>
+        resources.map(({ resource }) => `${metadata.name}/${version}/${resource}`),
+      ),
+    );
+    return new Set(names);
+  }
+
   /** The events of one watch, the present state first; ends when the server ends it. */
   async *watch(path: string, signal?: AbortSignal): AsyncGenerator<WatchEvent> {
     const response = await request(`${this.server}${path}${path.includes("?") ? "&" : "?"}watch=true`, {

@@ -9,7 +9,7 @@ import { type CertifiedKey, createCertificateAuthority } from "../../../src/apis
 import { type KubeconfigContext, writeKubeconfig } from "../../../src/apiserver/front/kubeconfig.ts";
 import { systemClock } from "../../../src/runtime/index.ts";
 import { ensurePrograms, moduleSource } from "../../tools/programs.ts";
-import { Api, objectsOf } from "./api.ts";
+import { Api, type KubeObject, objectsOf } from "./api.ts";
 import type { KubeletSettings } from "./kubelet.ts";
 import { freePorts, Processes, stopRecorded } from "./processes.ts";
 
@@ -249,7 +249,8 @@ class Boot {
     for (const object of objectsOf(join(manifests, "namespace.yaml"))) await hub.api.apply(object);
     const crds = join(this.source, "charts", "karmada", "_crds", "bases");
     const files = readdirSync(crds, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml"));
-    await Promise.all(files.flatMap((file) => objectsOf(join(crds, file)).map((object) => hub.api.apply(object))));
+    const definitions = files.flatMap((file) => objectsOf(join(crds, file)));
+    await Promise.all(definitions.map((object) => hub.api.apply(object)));
 
     this.processes.start("karmada-webhook", this.programs["karmada-webhook"], [
       `--kubeconfig=${hub.kubeconfig}`,
@@ -281,6 +282,14 @@ class Boot {
       () => hub.api.ok("/apis/cluster.karmada.io/v1alpha1/clusters"),
       READY_TIMEOUT_MS,
     );
+
+    // A CRD is discovered some time after it was accepted, and Karmada's controllers end where a kind is missing.
+    const wanted = definitions.flatMap(servedResources);
+    const isDiscovered = async () => {
+      const found = await hub.api.discovered();
+      return wanted.every((name) => found.has(name));
+    };
+    await this.processes.ready("hub-apiserver", isDiscovered, READY_TIMEOUT_MS);
 
     this.processes.start("karmada-controller-manager", this.programs["karmada-controller-manager"], [
       `--kubeconfig=${hub.kubeconfig}`,
@@ -363,4 +372,14 @@ class Boot {
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   }
+}
+
+/** What a CustomResourceDefinition makes the API server serve, as `group/version/plural`. */
+function servedResources({ spec }: KubeObject): string[] {
+  const { group, names, versions } = spec as {
+    group: string;
+    names: { plural: string };
+    versions: { name: string; served: boolean }[];
+  };
+  return versions.filter(({ served }) => served).map(({ name }) => `${group}/${name}/${names.plural}`);
 }
