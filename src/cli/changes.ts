@@ -21,6 +21,7 @@ import type { Io } from "./io.ts";
 import { nearest } from "./nearest.ts";
 import { print } from "./output.ts";
 import type { ScaleOptions } from "./scale.ts";
+import { findTemplate } from "./sources.ts";
 import type { UndoOptions } from "./undo.ts";
 
 const FIELD_MANAGER = "lockstep-cli";
@@ -157,6 +158,12 @@ export function scale(io: Io, given: string, options: ScaleOptions & GlobalOptio
         );
       }
       if (replicas === 0) await confirm(io, options.yes, `${describe(object)} would be scaled to 0 instances.`);
+      const template = spec.topology || spec.replicas !== undefined ? undefined : await countedTemplate(hub, object);
+      if (template) {
+        await patchReplicas(hub, template, replicas);
+        const { kind, metadata } = template;
+        return `${kind} ${metadata.namespace}/${metadata.name} is scaled to ${replicas}; the engine's scheduler says where, and one membership change at a time follows`;
+      }
       await patchSpec(hub, object, { replicas });
       return `${describe(object)} is scaled to ${replicas}, one membership change at a time`;
     }
@@ -190,6 +197,27 @@ export function scale(io: Io, given: string, options: ScaleOptions & GlobalOptio
     const list = after.map(({ name, replicas }) => `${name}=${replicas}`).join(" ");
     return `${describe(object)} is scaled to ${total} (${list}), one membership change at a time`;
   });
+}
+
+/**
+ * The template, where it counts its instances in spec.replicas. Where the engine schedules, the template is what its
+ * scheduler reads: scaling it also reaches clusters that hold nothing yet, which no proportion of today's schedule does.
+ */
+async function countedTemplate(hub: Hub, object: KubeObject): Promise<KubeObject | undefined> {
+  const template = await findTemplate(hub, readStatefulset(object), []);
+  return isJsonObject(template.spec) && typeof template.spec.replicas === "number" ? template : undefined;
+}
+
+async function patchReplicas(hub: Hub, template: KubeObject, replicas: number): Promise<void> {
+  const { apiVersion, kind, metadata } = template;
+  const { name, namespace, resourceVersion } = metadata;
+  const of = await hub.client.discovery.resource(apiVersion, kind, hub.request);
+  const body: JsonObject = {
+    ...(resourceVersion !== undefined && { metadata: { resourceVersion } }),
+    spec: { replicas },
+  };
+  const options = { ...hub.request, fieldManager: FIELD_MANAGER };
+  await hub.client.patch(of, { name, ...(namespace !== undefined && { namespace }) }, { type: "merge", body }, options);
 }
 
 export function confirmLost(

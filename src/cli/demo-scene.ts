@@ -1,6 +1,7 @@
 /** What a story sees at one moment, and what has changed since the moment before, in words. Pure. */
 import type { CrossClusterStatefulsetStatus } from "../api/index.ts";
 import { type Ledger, majorityOf, type StepKind } from "../plan/index.ts";
+import { natural } from "./natural.ts";
 
 export interface Instance {
   readonly cluster: string;
@@ -124,7 +125,7 @@ function orderOf(view: ClusterView, previous: ClusterView | undefined, { cluster
 }
 
 function instanceChanges(before: Scene, after: Scene, cast: Cast): { ups: string[]; downs: string[] } {
-  const keys = [...new Set([...before.instances.keys(), ...after.instances.keys()])].sort();
+  const keys = [...new Set([...before.instances.keys(), ...after.instances.keys()])].sort(natural);
   const where = after.cut === undefined ? "" : " within reach";
   let ready = readyWithinReach(before, cast);
   const [ups, downs]: [string[], string[]] = [[], []];

@@ -7,6 +7,7 @@ import { type Cast, keyOf, plural, type Scene } from "./demo-scene.ts";
 import type { Stage } from "./demo-stage.ts";
 import { CommandError, explain } from "./errors.ts";
 import { type Hub, STATEFULSETS } from "./hub.ts";
+import { natural } from "./natural.ts";
 import type { Example } from "./up-example.ts";
 
 export interface Play {
@@ -84,19 +85,19 @@ export async function playUpdate(play: Play): Promise<string[]> {
 }
 
 export async function playScale(play: Play): Promise<string[]> {
-  const { stage, repairs, object } = play;
+  const { stage, repairs } = play;
   const before = stage.cast.size;
   const names = [...stage.cast].map((key) => key.slice(key.indexOf("/") + 1)).join(" ");
   const uids = uidsOf(stage.look(), stage.cast);
   const grown = before + GROW_BY;
-  const original = isJsonObject(object.spec) ? (object.spec.replicas ?? null) : null;
-  const shrink = () => patchExample(play, { replicas: original });
+  const { scaleTo, original } = scaling(play);
+  const shrink = () => scaleTo(original);
   stage.say(`there are ${names}; ${grown} instances are wanted now`);
   const owed = `${before} instances`;
-  await repairs.change(owed, () => patchExample(play, { replicas: grown }, object), shrink);
+  await repairs.change(owed, () => scaleTo(grown, true), shrink);
   await stage.until(`${grown} instances are ready`, (scene) => isScaled(scene, grown));
   const kept = uidsOf(stage.look(), stage.cast) === uids;
-  const joined = [...stage.look().instances.keys()].filter((key) => !stage.cast.has(key)).sort();
+  const joined = [...stage.look().instances.keys()].filter((key) => !stage.cast.has(key)).sort(natural);
   stage.say(
     kept
       ? `nobody was renumbered or restarted: ${names} are the same as before, and ${joined.join(", ")} are new`
@@ -220,6 +221,28 @@ async function patchExample(play: Play, spec: JsonObject, seen?: KubeObject): Pr
   play.stage.wrote(await patch(play, STATEFULSETS, spec, seen));
 }
 
+/** As `lockstep scale` does it: the template, which the scheduler reads, unless the example has a number of its own. */
+function scaling(play: Play): {
+  original: number;
+  scaleTo: (replicas: number, ifUnchanged?: boolean) => Promise<void>;
+} {
+  const { example, object, template } = play;
+  const own = isJsonObject(object.spec) ? object.spec.replicas : undefined;
+  if (typeof own === "number") {
+    return {
+      original: own,
+      scaleTo: (replicas, strict) => patchExample(play, { replicas }, strict ? object : undefined),
+    };
+  }
+  const count = isJsonObject(template.spec) ? template.spec.replicas : undefined;
+  return {
+    original: typeof count === "number" ? count : 1,
+    async scaleTo(replicas, strict) {
+      await patch(play, example.templates, { replicas }, strict ? template : undefined);
+    },
+  };
+}
+
 /** Everybody, but for the cluster that is away, has completed a revision that is not the one of the beginning. */
 function isUpdated(scene: Scene, { object }: Play, except?: string): boolean {
   const { status, instances, cut } = scene;
@@ -252,7 +275,7 @@ function isScaled(scene: Scene, count: number): boolean {
 /** The cluster with the fewest instances. The others must be able to lose one more and still have a majority. */
 export function expendable(cast: Cast): string {
   const counts = new Map<string, number>();
-  for (const key of [...cast].sort()) {
+  for (const key of [...cast].sort(natural)) {
     const cluster = key.slice(0, key.indexOf("/"));
     counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
   }

@@ -8,7 +8,7 @@ import type { Io } from "./io.ts";
 import { clipped } from "./output.ts";
 import { runCli } from "./program.ts";
 import { runAlone, type TestIoOptions, testIo } from "./testing/harness.ts";
-import { applyHold, applyTemplate, STATEFULSET_EXAMPLE, STATEFULSETS } from "./up-example.ts";
+import { applyHold, applyTemplate, STATEFULSET_EXAMPLE } from "./up-example.ts";
 // Loaded beforehand: reading it from disk while virtual time passes would make the story depend on the disk.
 import "./demo-run.ts";
 
@@ -221,9 +221,8 @@ describe("on a running fleet", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/Could not be put back: 5 instances \(the API server could not be reached/);
     expect(err).toContain("does not answer any more. Is 'lockstep up' still running?");
-    await world.ask(
-      world.hub.patch(STATEFULSETS, STATEFULSET_EXAMPLE.at, { type: "merge", body: { spec: { replicas: null } } }),
-    );
+    const { templates, at } = STATEFULSET_EXAMPLE;
+    await world.ask(world.hub.patch(templates, at, { type: "merge", body: { spec: { replicas: 5 } } }));
     await world.until("all is as before", () => world.isSettled("web", 5));
   });
 
@@ -260,6 +259,38 @@ describe("on a running fleet", () => {
     expect(world.fleet.state("member2").reachable).toBe(true);
     expect((await theatre.play(["lose-cluster", "--mend"])).out).toBe("no cluster is cut off\n");
     await world.until("it is at rest", () => world.isSettled("web", 5));
+  });
+});
+
+describe("with more clusters than instances", () => {
+  const theatre = new Theatre(
+    3,
+    Array.from({ length: 12 }, (_, at) => `member${at + 1}`),
+  );
+  const { world } = theatre;
+  const used = () => {
+    const { clusters } = world.status("web");
+    return (Array.isArray(clusters) ? clusters.filter(isJsonObject) : []).map(({ name }) => name);
+  };
+  beforeAll(() => theatre.deploy());
+  afterAll(() => world.stop());
+
+  test("instances are in the first of them, as people count", () => {
+    expect(used()).toEqual(["member1", "member2", "member3", "member4", "member5"]);
+  });
+
+  test("growing reaches clusters that had none, as the policy says", async () => {
+    const io = theatre.io();
+    const code = await world.clock.run(runCli(["scale", "web", "--replicas", "7"], io));
+    expect({ code, out: io.out.join("") }).toEqual({
+      code: 0,
+      out: "StatefulSet default/web is scaled to 7; the engine's scheduler says where, and one membership change at a time follows\n",
+    });
+    await world.until("it has seven", () => world.isSettled("web", 7));
+    expect(used()).toEqual(["member1", "member2", "member3", "member4", "member5", "member6", "member7"]);
+    const { code: played, out } = await theatre.play(["scale"]);
+    expect(played).toBe(0);
+    expect(out).toContain("and member8/web-700, member9/web-800 are new");
   });
 });
 

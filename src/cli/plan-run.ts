@@ -107,9 +107,8 @@ function forecastOf(subject: Subject): Forecast {
 
 /** What each cluster holds now against what it would hold in the end. */
 async function diffsOf(subject: Subject, made: Forecast): Promise<ClusterDiff[]> {
-  const clusters = [
-    ...new Set([...Object.keys(subject.ledger.clusters), ...made.grants.map(({ cluster }) => cluster)]),
-  ];
+  const places = Object.entries(subject.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
+  const clusters = [...new Set([...places.map(([name]) => name), ...made.grants.map(({ cluster }) => cluster)])];
   const diffs: ClusterDiff[] = [];
   for (const cluster of clusters) {
     const now = subject.ledger.clusters[cluster]?.grant;

@@ -39,6 +39,16 @@ describe("schedule", () => {
     expect(of(0)).toEqual({});
   });
 
+  it("counts clusters as people do: the second before the tenth", () => {
+    const twelve = views(Array.from({ length: 12 }, (_, at) => cluster(`member${12 - at}`)));
+    const placement = weighted(Object.fromEntries(twelve.map(({ object }) => [object.metadata.name, 1])));
+    const result = schedule({ placement, clusters: twelve, replicas: 3, previous: [] });
+    expect(shares(result)).toEqual({ member1: 1, member2: 1, member3: 1 });
+    const all = schedule({ placement, clusters: twelve, replicas: 12, previous: [] });
+    expect(Object.keys(shares(all)).slice(0, 3)).toEqual(["member1", "member2", "member3"]);
+    expect(Object.keys(shares(all)).at(-1)).toBe("member12");
+  });
+
   it("gives every cluster all of them when they are duplicated", () => {
     expect(shares(schedule({ placement: {}, clusters: THREE, replicas: 2, previous: [] }))).toEqual({
       a: 2,

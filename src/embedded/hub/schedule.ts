@@ -27,6 +27,9 @@ export interface ScheduleInput {
   readonly previous: readonly Target[];
 }
 
+/** As people count: member2 before member10. Whoever has instances first has the lowest ordinals. */
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
 export function schedule(input: ScheduleInput): Schedule {
   const { placement, clusters, replicas, previous } = input;
   const had = new Map(previous.map(({ name, replicas: count }) => [name, count]));
@@ -34,7 +37,7 @@ export function schedule(input: ScheduleInput): Schedule {
     .filter(
       ({ object }) => isWanted(placement, object) && (had.has(object.metadata.name) || isTolerated(placement, object)),
     )
-    .sort((left, right) => (left.object.metadata.name < right.object.metadata.name ? -1 : 1));
+    .sort((left, right) => byName(left.object.metadata.name, right.object.metadata.name));
   if (eligible.length === 0) {
     return {
       kind: "unschedulable",
