@@ -16,6 +16,7 @@ import {
   type StepKind,
   type Waiting,
 } from "../plan/index.ts";
+import { touchedBy } from "./forecast-instances.ts";
 import { ModelMembers } from "./forecast-members.ts";
 
 export interface Approval {
@@ -43,6 +44,8 @@ export type ForecastEvent =
       readonly cluster: string;
       readonly step: StepKind;
       readonly why: string;
+      /** Those that it touches, in the order in which it does. */
+      readonly instances: readonly string[];
       readonly from: GrantSummary | null;
       readonly to: GrantSummary;
       readonly figures: Pick<Figures, "ready" | "voters" | "majority" | "unavailable" | "pending" | "maxUnavailable">;
@@ -132,6 +135,7 @@ export function forecast(input: ForecastInput): Forecast {
         cluster,
         step: kind,
         why,
+        instances: touchedBy(kind, cluster, before, ledger),
         from: from && summary(from),
         to: summary(grant),
         figures: result.figures,

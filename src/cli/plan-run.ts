@@ -7,9 +7,9 @@ import type { Io } from "./io.ts";
 import { nearest } from "./nearest.ts";
 import { formatOf, print, printData, styleOf } from "./output.ts";
 import type { PlanOptions } from "./plan.ts";
-import { type ClusterDiff, planLines } from "./plan-view.ts";
+import { type Adoption, type ClusterDiff, planLines } from "./plan-view.ts";
 import type { RenderOptions } from "./render.ts";
-import { hideSecrets, manifestDiff, renderGrant } from "./rendering.ts";
+import { hideSecrets, manifestDiff, objectDiff, renderGrant } from "./rendering.ts";
 import { type Subject, withSubject } from "./subject.ts";
 
 /** The exit code for "it would be blocked"; 1 stays for errors. */
@@ -20,10 +20,20 @@ export async function runPlan(io: Io, name: string | undefined, options: PlanOpt
   return withSubject(io, name, options, async (subject) => {
     const made = forecastOf(subject);
     const diffs = options.diff === false ? [] : await diffsOf(subject, made);
+    const adoptions = adoptionsOf(subject);
     const { name: own, namespace } = subject.statefulset.metadata;
     const from = subject.ledger.currentRevision;
     if (format === "text") {
-      const view = { name: `${namespace}/${own}`, forecast: made, from, diffs, notes: subject.notes };
+      const { statefulset, notes } = subject;
+      const view = {
+        name: `${namespace}/${own}`,
+        spec: statefulset.spec,
+        forecast: made,
+        from,
+        adoptions,
+        diffs,
+        notes,
+      };
       print(io, planLines(view, styleOf(io)).join("\n"));
     } else {
       const { problems, events, blockedBy, remains, figures, writes, knownMs, stepsOfUnknownTime } = made;
@@ -41,6 +51,7 @@ export async function runPlan(io: Io, name: string | undefined, options: PlanOpt
         writes,
         knownMs,
         stepsOfUnknownTime,
+        adoptions,
         diffs,
         notes: subject.notes,
       });
@@ -105,12 +116,28 @@ function forecastOf(subject: Subject): Forecast {
   });
 }
 
+/** What each cluster runs already, against what is asked for. */
+function adoptionsOf({ baselines, contents, revision: wanted }: Subject): Adoption[] {
+  const objects = (revision: string) => {
+    const content = contents.get(revision);
+    return content ? [content.template, ...content.dependencies] : [];
+  };
+  return Object.entries(baselines).map(([cluster, { revision, replicas }]) => ({
+    cluster,
+    revision,
+    replicas,
+    objects: objectDiff(objects(revision), objects(wanted)),
+  }));
+}
+
 /** What each cluster holds now against what it would hold in the end. */
 async function diffsOf(subject: Subject, made: Forecast): Promise<ClusterDiff[]> {
   const places = Object.entries(subject.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
   const clusters = [...new Set([...places.map(([name]) => name), ...made.grants.map(({ cluster }) => cluster)])];
   const diffs: ClusterDiff[] = [];
   for (const cluster of clusters) {
+    // What it runs is compared with the template instead.
+    if (Object.hasOwn(subject.baselines, cluster)) continue;
     const now = subject.ledger.clusters[cluster]?.grant;
     const then = made.grants.find((grant) => grant.cluster === cluster);
     const before = now ? ((await renderGrant(subject, subject.ledger, now)) ?? []) : [];

@@ -1,4 +1,5 @@
 /** A forecast as lines. Pure. */
+import type { CrossClusterStatefulsetSpec } from "../api/index.ts";
 import { type Forecast, type ForecastEvent, isBlocked } from "./forecast.ts";
 import { duration, type Style } from "./output.ts";
 import type { ObjectDiff } from "./rendering.ts";
@@ -8,15 +9,29 @@ export interface ClusterDiff {
   readonly objects: readonly ObjectDiff[];
 }
 
+/** One cluster that would be taken over as it runs. */
+export interface Adoption {
+  readonly cluster: string;
+  readonly revision: string;
+  readonly replicas: number;
+  /** From what runs to what is asked for; empty: they are the same. */
+  readonly objects: readonly ObjectDiff[];
+}
+
 export interface PlanView {
   readonly name: string;
+  readonly spec: CrossClusterStatefulsetSpec;
   readonly forecast: Forecast;
   readonly from: string | null;
+  readonly adoptions: readonly Adoption[];
   readonly diffs: readonly ClusterDiff[];
   readonly notes: readonly string[];
 }
 
-export function planLines({ name, forecast, from, diffs, notes }: PlanView, style: Style): string[] {
+type Step = Extract<ForecastEvent, { kind: "step" }>;
+
+export function planLines(view: PlanView, style: Style): string[] {
+  const { name, forecast, from, adoptions, diffs, notes } = view;
   const { problems, events, blockedBy, remains, figures, writes } = forecast;
   const to = figures.targetRevision ?? "none";
   const lines = [
@@ -27,46 +42,94 @@ export function planLines({ name, forecast, from, diffs, notes }: PlanView, styl
     const paint = severity === "error" ? style.bad : style.busy;
     lines.push(`${paint(severity)}: spec.${field}: ${message}. ${remedy}`);
   }
-  const steps = events.filter(({ kind }) => kind === "step").length;
+  lines.push(...adoptionLines(adoptions, to, style));
+  const steps = events.filter((event) => event.kind === "step");
   lines.push("");
   if (events.length === 0 && blockedBy.length === 0) lines.push("Nothing would move.");
-  for (const event of events) lines.push(...eventLines(event, style));
-  if (steps > 0) lines.push("", `${steps} steps, ${writes} writes. Time: ${timeOf(forecast)}.`);
+  for (const event of events) lines.push(...eventLines(event, from, to, style));
+  if (steps.length > 0) {
+    const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
+    lines.push("", `${count}, ${writes} writes. Time: ${timeOf(forecast)}.`);
+  }
   for (const { cluster, message } of remains)
     lines.push(`Stays as it is: ${cluster === undefined ? "" : `${cluster}: `}${message}`);
-  for (const { cluster, objects } of diffs) {
-    lines.push("", style.bold(`${cluster}: now -> then`));
-    for (const { object, change, lines: changed } of objects) {
-      lines.push(
-        change === "changed"
-          ? `  ${object}`
-          : `  ${object}: ${change === "new" ? style.good("new") : style.bad("removed")}`,
-      );
-      for (const line of changed) lines.push(`    ${paintDiff(line, style)}`);
-    }
+  for (const { clusters, objects } of alike(diffs)) {
+    lines.push("", style.bold(`${clusters.join(", ")}: now -> then`), ...diffLines(objects, style));
   }
   lines.push("");
-  if (!isBlocked(forecast)) {
-    lines.push(style.good("It would come to its end, if every cluster does what it is given."));
+  if (isBlocked(forecast)) {
+    lines.push(style.bad("It would be blocked:"));
+    for (const { code, cluster, message, remedy } of blockedBy) {
+      lines.push(`  ${style.bold(code)}${cluster === undefined ? "" : ` ${cluster}`}: ${message}. ${remedy}`.trimEnd());
+    }
+    if (blockedBy.length === 0) lines.push("  the settings named above as errors can never be met");
     return lines;
   }
-  lines.push(style.bad("It would be blocked:"));
-  for (const { code, cluster, message, remedy } of blockedBy) {
-    lines.push(`  ${style.bold(code)}${cluster === undefined ? "" : ` ${cluster}`}: ${message}. ${remedy}`.trimEnd());
-  }
-  if (blockedBy.length === 0) lines.push("  the settings named above as errors can never be met");
+  lines.push(style.good("It would come to its end, if every cluster does what it is given."));
+  const stops = stopsOf(view, steps);
+  if (stops.length > 0) lines.push("It would stop by itself, and say why, when", ...stops.map((line) => `  - ${line}`));
   return lines;
 }
 
-function eventLines(event: ForecastEvent, style: Style): string[] {
+function adoptionLines(adoptions: readonly Adoption[], to: string, style: Style): string[] {
+  if (adoptions.length === 0) return [];
+  const width = Math.max(...adoptions.map(({ cluster }) => cluster.length));
+  const lines = ["", "Runs already, and would be taken over as it is; nothing moves:"];
+  for (const { cluster, revision, replicas, objects } of adoptions) {
+    const same = revision === to ? style.good("as the template says") : style.busy("differs from the template");
+    const count = replicas === 1 ? "1 instance" : `${replicas} instances`;
+    lines.push(`  ${style.bold(cluster.padEnd(width))}  ${count}  ${revision}  ${same}`);
+    if (objects.length === 0 && revision !== to) lines.push("    in what the API servers fill in by themselves");
+  }
+  for (const { clusters, objects } of alike(adoptions)) {
+    lines.push("", style.bold(`${clusters.join(", ")}: runs -> template`), ...diffLines(objects, style));
+  }
+  return lines;
+}
+
+/** Clusters with the same difference are told of once. */
+function alike(
+  diffs: readonly ClusterDiff[],
+): { readonly clusters: readonly string[]; readonly objects: readonly ObjectDiff[] }[] {
+  const groups = new Map<string, { clusters: string[]; objects: readonly ObjectDiff[] }>();
+  for (const { cluster, objects } of diffs) {
+    if (objects.length === 0) continue;
+    const key = JSON.stringify(objects);
+    const group = groups.get(key);
+    if (group) group.clusters.push(cluster);
+    else groups.set(key, { clusters: [cluster], objects });
+  }
+  return [...groups.values()];
+}
+
+function diffLines(objects: readonly ObjectDiff[], style: Style): string[] {
+  return objects.flatMap(({ object, change, lines }) => [
+    change === "changed"
+      ? `  ${object}`
+      : `  ${object}: ${change === "new" ? style.good("new") : style.bad("removed")}`,
+    ...lines.map((line) => `    ${paintDiff(line, style)}`),
+  ]);
+}
+
+/** The planner's reason ends with figures, which have a line of their own here. */
+const FIGURES = / \([^()]*\bready\b[^()]*\)$/;
+
+function eventLines(event: ForecastEvent, from: string | null, to: string, style: Style): string[] {
   switch (event.kind) {
     case "step": {
-      const { number, cluster, step, why, from, to, figures, expectedMs } = event;
+      const { number, cluster, step, why, instances, figures, expectedMs } = event;
       const took = expectedMs === null ? "time unknown" : `about ${duration(expectedMs)}`;
       const { ready, voters, majority, unavailable, pending, maxUnavailable } = figures;
+      const parts = [
+        `${String(number).padStart(3)}. ${style.bold(cluster)}`,
+        step,
+        instances.join(" "),
+        grantText(event, from, to),
+        style.dim(took),
+      ];
       return [
-        `${String(number).padStart(3)}. ${style.bold(cluster)}  ${step}  ${grantText(from, to)}  ${style.dim(took)}`,
-        `     why: ${why}`,
+        parts.filter((part) => part !== "").join("  "),
+        `     why: ${why.replace(FIGURES, "")}`,
         `     quorum: ${ready} of ${voters} ready, ${majority} needed; budget: ${unavailable} unavailable + ${pending} that may go down, of ${maxUnavailable}`,
       ];
     }
@@ -81,16 +144,15 @@ function eventLines(event: ForecastEvent, style: Style): string[] {
   }
 }
 
-type Step = Extract<ForecastEvent, { kind: "step" }>;
-
-function grantText(from: Step["from"], to: Step["to"]): string {
+/** What the head does not say already. */
+function grantText({ from, to }: Step, current: string | null, target: string): string {
   const parts: string[] = [];
-  if (from === null || from.revision !== to.revision)
-    parts.push(from === null ? to.revision : `${from.revision} -> ${to.revision}`);
-  if (from === null) parts.push(`${to.replicas} instance${to.replicas === 1 ? "" : "s"}`);
-  else if (from.replicas !== to.replicas) parts.push(`${from.replicas} -> ${to.replicas} instances`);
+  if (from !== null && from.revision !== to.revision && (from.revision !== current || to.revision !== target))
+    parts.push(`${from.revision} -> ${to.revision}`);
+  if (from === null && to.revision !== target) parts.push(to.revision);
+  if (from !== null && from.replicas !== to.replicas) parts.push(`${from.replicas} -> ${to.replicas} instances`);
   if (to.partition > 0) parts.push(`the first ${to.partition} stay old`);
-  return parts.length === 0 ? "unchanged content" : parts.join(", ");
+  return parts.join(", ");
 }
 
 function timeOf({ knownMs, stepsOfUnknownTime, events }: Forecast): string {
@@ -101,6 +163,35 @@ function timeOf({ knownMs, stepsOfUnknownTime, events }: Forecast): string {
     ...(persons > 0 ? [`${persons} waits for a person`] : []),
   ];
   return parts.join(", ") || "none";
+}
+
+/** What the settings make of trouble on the way. Only what may happen to these steps. */
+function stopsOf({ spec, forecast, from }: PlanView, steps: readonly Step[]): string[] {
+  if (steps.length === 0) return [];
+  const { maxUnavailable, voters, majority, desired } = forecast.figures;
+  const { progressDeadlineSeconds, onFailure, maintenanceWindows } = spec.updateStrategy.rollingUpdate;
+  const replaces = steps.some(({ step }) => step === "update" || step === "rollback");
+  const lines: string[] = [];
+  if (replaces) {
+    const count = maxUnavailable === 1 ? "another instance is" : `${maxUnavailable} other instances are`;
+    if (maxUnavailable < desired)
+      lines.push(`${count} not ready (maxUnavailable ${maxUnavailable}): it waits for them`);
+    if (spec.quorum === "Majority" && voters > 2) {
+      lines.push(`fewer than ${majority + 1} of ${voters} are ready (majority ${majority}): it takes nothing down`);
+    }
+    const back = `it goes back${from === null ? "" : ` to ${from}`}`;
+    const then = onFailure === "Rollback" ? back : "it stands still until somebody undoes or resumes";
+    const patience = duration(progressDeadlineSeconds * 1000);
+    lines.push(`a step makes no progress for ${patience}: ${then} (onFailure ${onFailure})`);
+  } else if (steps.some(({ step }) => step === "deploy" || step === "grow")) {
+    lines.push("an instance that joins does not become ready: no other begins before it is");
+  }
+  if ((maintenanceWindows?.length ?? 0) > 0) lines.push("the maintenance window closes: steps under way finish");
+  const { policy, afterSeconds } = spec.failover;
+  lines.push(
+    `a cluster goes away: it waits ${duration(afterSeconds * 1000)}, then goes on without it (failover ${policy})`,
+  );
+  return lines;
 }
 
 function paintDiff(line: string, style: Style): string {

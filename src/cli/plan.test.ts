@@ -17,40 +17,33 @@ describe("plan of files", () => {
       default/web  revision web-2b6pjb9s4k, 5 instances
       note: offline: every cluster of spec.topology is taken for Ready, and nothing for deployed yet
 
-        1. member1  deploy  web-2b6pjb9s4k, 1 instance  time unknown
-           why: the next instance in the global order: ordinal 0 (0/0 ready)
+        1. member1  deploy  web-0  time unknown
+           why: the next instance in the global order: ordinal 0
            quorum: 0 of 1 ready, 1 needed; budget: 0 unavailable + 0 that may go down, of 1
-        2. member1  deploy  1 -> 2 instances  time unknown
-           why: the next instance in the global order: ordinal 1 (1/1 ready)
+        2. member1  deploy  web-1  1 -> 2 instances  time unknown
+           why: the next instance in the global order: ordinal 1
            quorum: 1 of 2 ready, 2 needed; budget: 0 unavailable + 1 that may go down, of 1
-        3. member2  deploy  web-2b6pjb9s4k, 1 instance  time unknown
-           why: the next instance in the global order: ordinal 100 (2/2 ready)
+        3. member2  deploy  web-100  time unknown
+           why: the next instance in the global order: ordinal 100
            quorum: 2 of 3 ready, 2 needed; budget: 0 unavailable + 0 that may go down, of 1
-        4. member2  deploy  1 -> 2 instances  time unknown
-           why: the next instance in the global order: ordinal 101 (3/3 ready)
+        4. member2  deploy  web-101  1 -> 2 instances  time unknown
+           why: the next instance in the global order: ordinal 101
            quorum: 3 of 4 ready, 3 needed; budget: 0 unavailable + 1 that may go down, of 1
-        5. member3  deploy  web-2b6pjb9s4k, 1 instance  time unknown
-           why: the next instance in the global order: ordinal 200 (4/4 ready)
+        5. member3  deploy  web-200  time unknown
+           why: the next instance in the global order: ordinal 200
            quorum: 4 of 5 ready, 3 needed; budget: 0 unavailable + 0 that may go down, of 1
 
       5 steps, 14 writes. Time: 5 steps unknown (no history).
 
-      member1: now -> then
-        v1/ConfigMap default/web-topology: new
-        v1/Service default/web: new
-        apps/v1/StatefulSet default/web: new
-
-      member2: now -> then
-        v1/ConfigMap default/web-topology: new
-        v1/Service default/web: new
-        apps/v1/StatefulSet default/web: new
-
-      member3: now -> then
+      member1, member2, member3: now -> then
         v1/ConfigMap default/web-topology: new
         v1/Service default/web: new
         apps/v1/StatefulSet default/web: new
 
       It would come to its end, if every cluster does what it is given.
+      It would stop by itself, and say why, when
+        - an instance that joins does not become ready: no other begins before it is
+        - a cluster goes away: it waits 5m, then goes on without it (failover Wait)
       "
     `);
   });

@@ -4,7 +4,8 @@ import { type Grant, initialCluster, type Ledger, topologyView } from "../plan/i
 import { type MemberManifest, renderMember } from "../render/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { CommandError } from "./errors.ts";
-import { replicaSource, type Subject } from "./subject.ts";
+import { replicaSource } from "./packing.ts";
+import type { Subject } from "./subject.ts";
 
 /** Both spellings of the contract's keys: what a grant says is told step by step, and is noise in a difference. */
 const CONTRACT_KEY = /^(crossclusterstatefulset|corssclusterstatefulset)\.karmada\.io\//;
@@ -37,6 +38,8 @@ export async function renderGrant(
   return result.manifests;
 }
 
+type Keyed = Pick<MemberManifest, "key" | "object">;
+
 export interface ObjectDiff {
   /** `apiVersion/kind namespace/name`. */
   readonly object: string;
@@ -46,7 +49,7 @@ export interface ObjectDiff {
 }
 
 /** What changes in one cluster's objects; keys by which a grant is told are left out, and Secrets' values hidden. */
-export function manifestDiff(before: readonly MemberManifest[], after: readonly MemberManifest[]): ObjectDiff[] {
+export function manifestDiff(before: readonly Keyed[], after: readonly Keyed[]): ObjectDiff[] {
   const old = new Map(before.map(({ key, object }) => [key, object]));
   const now = new Map(after.map(({ key, object }) => [key, object]));
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((key): ObjectDiff[] => {
@@ -56,6 +59,16 @@ export function manifestDiff(before: readonly MemberManifest[], after: readonly 
     const lines = yamlDiff(readable(hideSecrets(left)), readable(hideSecrets(right, left)));
     return lines.length === 0 ? [] : [{ object: key, change: "changed", lines }];
   });
+}
+
+/** The same for objects as they are kept in a revision. */
+export function objectDiff(before: readonly JsonObject[], after: readonly JsonObject[]): ObjectDiff[] {
+  const manifest = (object: JsonObject): Keyed => {
+    const { namespace, name } = isJsonObject(object.metadata) ? object.metadata : {};
+    const where = namespace === undefined ? "" : `${String(namespace)}/`;
+    return { key: `${String(object.apiVersion)}/${String(object.kind)} ${where}${String(name)}`, object };
+  };
+  return manifestDiff(before.map(manifest), after.map(manifest));
 }
 
 /** Without the keys by which a grant is told. */

@@ -4,15 +4,10 @@ import { intentOf } from "../controllers/index.ts";
 import type { EngineCluster, EngineSchedule } from "../engine/index.ts";
 import { httpWebhookTransports, Interpreter } from "../interpret/index.ts";
 import type { KubeObject } from "../kube/index.ts";
-import { emptyLedger, type Intent, type Ledger, type Observation } from "../plan/index.ts";
-import {
-  NEUTRAL_REPLICAS,
-  nameRevision,
-  type ReplicaSource,
-  type RevisionContent,
-  snapshotRevision,
-} from "../render/index.ts";
-import { type JsonObject, silentLog } from "../runtime/index.ts";
+import { type Baseline, emptyLedger, type Intent, type Ledger, type Observation } from "../plan/index.ts";
+import { NEUTRAL_REPLICAS, nameRevision, type RevisionContent, snapshotRevision } from "../render/index.ts";
+import { silentLog } from "../runtime/index.ts";
+import { adoptedFrom } from "./adoption.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Approval } from "./forecast.ts";
@@ -20,6 +15,7 @@ import { APPROVALS, findLedger, type Hub, withHub } from "./hub.ts";
 import { engineFacts } from "./hub-facts.ts";
 import type { Io } from "./io.ts";
 import { observationsOf } from "./observations.ts";
+import { packed, replicaSource } from "./packing.ts";
 import { listRevisions, wholeContent } from "./revisions.ts";
 import {
   asApplied,
@@ -44,6 +40,8 @@ export interface Subject {
   readonly clusters: ReadonlyMap<string, EngineCluster>;
   readonly ledger: Ledger;
   readonly observations: Readonly<Record<string, Observation>>;
+  /** Clusters that the engine dispatches to already, and what they run: they would be adopted. */
+  readonly baselines: Readonly<Record<string, Baseline>>;
   /** By id; the wanted one and those that clusters run. */
   readonly contents: ReadonlyMap<string, RevisionContent>;
   readonly revision: string;
@@ -108,11 +106,12 @@ async function load(
     files.filter(({ kind }) => POLICY_KINDS.has(kind)),
   );
   const dependencies = await dependenciesOf(interpreter, hub, template, owner.namespace, files, notes);
+  const taken = await packed(interpreter, template);
   const content = snapshotRevision({
-    template,
+    template: taken,
     dependencies,
     policies,
-    replicas: await neutralReplicas(interpreter, template),
+    replicas: await replicaSource(interpreter, taken, NEUTRAL_REPLICAS),
     ...(statefulset.spec.restartedAt !== undefined && { restart: statefulset.spec.restartedAt }),
   });
   const contents = await keptContents(hub, owner, notes);
@@ -123,12 +122,10 @@ async function load(
   }
 
   const ledger = (hub && (await findLedger(hub, owner))) ?? emptyLedger();
-  const adopted = facts.renderedIn.filter((cluster) => !ledger.clusters[cluster]?.grant);
-  if (adopted.length > 0) {
-    notes.push(
-      `${adopted.join(", ")}: the engine dispatches it there already, so it would be adopted as it runs and nothing would move; the steps below are those of a new deployment`,
-    );
-  }
+  const running = facts.renderedIn.filter((cluster) => !ledger.clusters[cluster]?.grant);
+  const { baselines, observations } = hub
+    ? await adoptedFrom(hub, running, ref, statefulset, interpreter, contents, notes)
+    : { baselines: {}, observations: {} };
   const approvals = hub ? await approvalsOf(hub, owner) : [];
   const replicas = await interpreter.interpretNow("InterpretReplica", { object: template });
   const intentAt = (nowMs: number, assumed: readonly Approval[]): Intent => {
@@ -141,7 +138,7 @@ async function load(
       clusters: facts.clusters,
       goneSinceMs: goneFrom(ledger, facts.clusters, nowMs),
       approvals,
-      baselines: {},
+      baselines,
       nowMs,
     });
     const { requests } = intent;
@@ -152,7 +149,8 @@ async function load(
     interpreter,
     clusters: new Map(facts.clusters.map((cluster) => [cluster.name, cluster])),
     ledger,
-    observations: observationsOf(ledger, statefulset.status),
+    observations: { ...observationsOf(ledger, statefulset.status), ...observations },
+    baselines,
     contents,
     revision,
     nowMs: clock.now(),
@@ -169,23 +167,6 @@ async function teach(interpreter: Interpreter, hub: Hub | undefined, files: read
   interpreter.setCustomizations(customizations);
   const webhooks = (await Promise.all(WEBHOOKS.map(onHub))).flat();
   interpreter.setWebhooks(overlay(webhooks, inFiles(WEBHOOKS)));
-}
-
-/** As the controller takes a revision: the count is taken out of the template by whoever knows where it is. */
-async function neutralReplicas(interpreter: Interpreter, template: KubeObject): Promise<ReplicaSource> {
-  return replicaSource(interpreter, template, NEUTRAL_REPLICAS);
-}
-
-export async function replicaSource(
-  interpreter: Interpreter,
-  template: JsonObject | KubeObject,
-  replicas: number,
-): Promise<ReplicaSource> {
-  const apiVersion = String(template.apiVersion);
-  if (apiVersion === "apps/v1" || apiVersion === "batch/v1") return { kind: "native" };
-  const revised = await interpreter.interpretNow("ReviseReplica", { object: template, replicas });
-  const taught = revised.state === "known" && revised.layer !== "native";
-  return taught ? { kind: "revised", object: revised.value } : { kind: "native" };
 }
 
 async function keptContents(

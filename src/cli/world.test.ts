@@ -2,6 +2,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { CROSS_CLUSTER_STATEFULSETS } from "../embedded/testing/world.ts";
+import type { KubeObject } from "../kube/index.ts";
+import type { JsonObject } from "../runtime/index.ts";
 import { CliWorld, exampleObjects, exampleTemplate } from "./testing/harness.ts";
 
 describe("a deployed application", () => {
@@ -67,7 +69,7 @@ describe("a deployed application", () => {
     const order = [...out.matchAll(/^ +\d+\. (\S+) {2}update/gm)].map(([, cluster]) => cluster);
     expect(order).toEqual(["member3", "member2", "member1"]);
     expect(out).toMatch(/quorum: 5 of 5 ready, 3 needed; budget: 0 unavailable \+ 1 that may go down, of 1/);
-    expect(out).toMatch(/member1: now -> then\n {2}apps\/v1\/StatefulSet default\/web\n/);
+    expect(out).toMatch(/member1, member2, member3: now -> then\n {2}apps\/v1\/StatefulSet default\/web\n/);
     expect(out).toMatch(/- {2,}- image: nginx:1\.27\n +\+ {2,}- image: nginx:1\.28/);
     expect(out).not.toContain("karmada.io/epoch");
     const json = await cli.run(["plan", "-f", "web.yaml", "-o", "json"], { files });
@@ -273,12 +275,22 @@ describe("install --apply", () => {
 });
 
 describe("an application that Karmada dispatches already", () => {
-  test("is said to be adopted, not deployed", async () => {
-    const cli = new CliWorld(9);
-    const { world } = cli;
+  const cli = new CliWorld(9);
+  const { world } = cli;
+  const template = (image: string): KubeObject => {
+    const { spec, ...rest } = exampleTemplate(image);
+    return { ...rest, spec: { ...(spec as object), replicas: 3 } };
+  };
+  const planned = (edit: JsonObject, ...others: KubeObject[]) => {
+    const [statefulset] = exampleObjects("", { topology: undefined, ...edit });
+    const text = [statefulset, ...others].map((object) => stringify(object)).join("---\n");
+    return cli.run(["plan", "-f", "web.yaml"], { files: { "web.yaml": text } });
+  };
+  const adopted = { identity: { mode: "PerCluster" } };
+
+  beforeAll(async () => {
     await world.clock.run(world.fleet.start());
-    const template = exampleTemplate("nginx:1.27");
-    await world.apply({ ...template, spec: { ...(template.spec as object), replicas: 3 } });
+    await world.apply(template("nginx:1.27"));
     await world.apply({
       apiVersion: "policy.karmada.io/v1alpha1",
       kind: "PropagationPolicy",
@@ -292,9 +304,45 @@ describe("an application that Karmada dispatches already", () => {
       },
     });
     await world.clock.advance(10_000);
-    const [statefulset] = exampleObjects("", { topology: undefined, identity: { mode: "PerCluster" } });
-    const { out } = await cli.run(["plan", "-f", "web.yaml"], { files: { "web.yaml": stringify(statefulset) } });
-    expect(out).toContain("note: member1, member2: the engine dispatches it there already, so it would be adopted");
+  });
+
+  test("is taken over as it runs, and nothing moves", async () => {
+    const { code, out } = await planned(adopted);
+    expect(code).toBe(0);
+    expect(out).toContain(
+      "Runs already, and would be taken over as it is; nothing moves:\n  member1  3 instances  web-",
+    );
+    expect(out).toMatch(/member2 {2}3 instances {2}web-\w+ {2}as the template says\n/);
+    expect(out).toMatch(/1\. member1 {2}adopt {2}web-0 web-1 web-2 /);
+    expect(out).not.toContain("deploy");
+  });
+
+  test("shows what differs from the template, and waits for a person then", async () => {
+    const { code, out } = await planned(adopted, template("nginx:1.28"));
+    expect(code).toBe(2);
+    expect(out).toMatch(/member1 {2}3 instances {2}web-\w+ {2}differs from the template\n/);
+    expect(out).toContain("member1, member2: runs -> template\n  apps/v1/StatefulSet default/web\n");
+    expect(out).toMatch(/- +- image: nginx:1\.27\n +\+ +- image: nginx:1\.28\n/);
+    expect(out).toContain("It would be blocked:\n  AdoptedWithDifferences member1: member1 runs 3 instances of web-");
+  });
+
+  test("cannot be taken over under numbers of its own", async () => {
+    const { code, out } = await planned({});
+    expect(code).toBe(2);
+    expect(out).toContain("AdoptionNeedsPerCluster member1: it already runs 3 instances from ordinal 0");
+  });
+
+  test("is not shown where the cluster cannot be read", async () => {
+    const [statefulset] = exampleObjects("", { topology: undefined, ...adopted });
+    const { out } = await cli.run(["plan", "-f", "web.yaml"], {
+      files: { "web.yaml": stringify(statefulset) },
+      intercept: ({ path }) =>
+        path.includes("/clusters/member2/proxy/apis/apps/v1/namespaces")
+          ? { status: 403, headers: {}, body: JSON.stringify({ kind: "Status", code: 403, message: "no proxy" }) }
+          : undefined,
+    });
+    expect(out).toMatch(/note: member2: what it runs cannot be read through the hub's cluster proxy: .*: no proxy/);
+    expect(out).not.toContain("member2  grow");
   });
 });
 
