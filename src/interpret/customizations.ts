@@ -6,7 +6,7 @@ import {
   type CustomizationScript,
   parseCustomization,
 } from "./customization.ts";
-import { valueAt } from "./fields.ts";
+import { kindKey, valueAt } from "./fields.ts";
 import type { Operation } from "./operations.ts";
 import { hasErrors, type ObjectReport, type Problem } from "./problem.ts";
 
@@ -71,6 +71,34 @@ export class Customizations {
   /** One for every object, by name. */
   reports(): readonly ObjectReport[] {
     return this.#reports;
+  }
+}
+
+/**
+ * Customizations that come with the program, each compiled when an object of its kind is first asked about: a hub has few
+ * of these kinds, often none.
+ */
+export class BundledCustomizations {
+  readonly #objects = new Map<string, JsonObject[]>();
+  readonly #read = new Map<string, Customizations>();
+
+  constructor(objects: readonly JsonObject[]) {
+    for (const object of objects) {
+      const apiVersion = valueAt(object, "spec", "target", "apiVersion");
+      const target = kindKey(String(apiVersion), String(valueAt(object, "spec", "target", "kind")));
+      this.#objects.set(target, [...(this.#objects.get(target) ?? []), object]);
+    }
+  }
+
+  scripts(target: string, operation: Operation): readonly CustomizationScript[] {
+    const objects = this.#objects.get(target);
+    if (objects === undefined) return [];
+    const known = this.#read.get(target) ?? new Customizations();
+    if (!this.#read.has(target)) {
+      known.set(objects);
+      this.#read.set(target, known);
+    }
+    return known.scripts(target, operation);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Clock, JsonObject } from "../runtime/index.ts";
 import { LruMap } from "./cache.ts";
 import { type CustomizationScript, compileScript } from "./customization.ts";
-import { Customizations } from "./customizations.ts";
+import { BundledCustomizations, Customizations } from "./customizations.ts";
 import { gvkOf, kindKey, valueAt } from "./fields.ts";
 import { luaOperation } from "./lua-operations.ts";
 import { leaderAt, nativeHandler, nativeHandlers } from "./native/index.ts";
@@ -37,13 +37,13 @@ export class Layers {
   readonly #options: LayersOptions;
   readonly #native: ReadonlyMap<string, Handlers>;
   readonly #rules = new LruMap<CustomizationScript>(COMPILED_RULES);
-  readonly #bundled = new Customizations();
+  readonly #bundled: BundledCustomizations;
   readonly customizations = new Customizations();
   readonly webhooks: Webhooks;
 
   constructor(options: LayersOptions) {
     this.#options = options;
-    this.#bundled.set(options.bundled);
+    this.#bundled = new BundledCustomizations(options.bundled);
     this.#native = nativeHandlers(() => options.clock.now());
     this.webhooks = new Webhooks(options.resolveService, () => options.clock.now());
   }
@@ -87,7 +87,7 @@ export class Layers {
   #scriptSource<O extends Operation>(
     operation: O,
     input: Inputs[O],
-    customizations: Customizations,
+    customizations: Pick<Customizations, "scripts">,
     layer: "customization" | "bundled",
   ): Source<O> | undefined {
     const target = kindKey(String(input.object.apiVersion), String(input.object.kind));

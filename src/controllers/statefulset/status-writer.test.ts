@@ -66,13 +66,26 @@ describe("a status", () => {
   });
 
   it("that could not be written is tried again, with what is newest then", async () => {
-    hub.api.fault = ({ method }) => (method === "PATCH" ? { kind: "answer", status: 403 } : undefined);
+    hub.api.fault = ({ method }) => (method === "PUT" ? { kind: "answer", status: 403 } : undefined);
     say("Updating");
     await soon();
     say("Settled");
     hub.api.fault = () => undefined;
     await hub.clock.run(hub.clock.sleep(10_000));
     expect(phase()).toBe("Settled");
+  });
+
+  it("is written over what somebody has just changed, and keeps that", async () => {
+    let edits = 1;
+    hub.api.fault = ({ method }) => {
+      if (method === "PUT" && edits-- > 0) hub.api.put(STATEFULSETS, { ...object(), spec: { replicas: 5 } });
+      return undefined;
+    };
+    say("Settled");
+    await soon();
+    expect(phase()).toBe("Settled");
+    expect(hub.api.list(STATEFULSETS)[0]?.spec).toEqual({ replicas: 5 });
+    expect(hub.writes()).toHaveLength(2);
   });
 
   it("is not written by a leader whose lease may have run out", async () => {

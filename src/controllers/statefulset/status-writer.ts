@@ -1,6 +1,14 @@
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
-import { type Cache, type KubeClient, type KubeObject, keyOf, NotFoundError, WorkQueue } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
+import {
+  type Cache,
+  ConflictError,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  NotFoundError,
+  WorkQueue,
+} from "../../kube/index.ts";
+import { type Clock, isJsonObject, type Log, type Random } from "../../runtime/index.ts";
 import { STATEFULSETS } from "./resources.ts";
 import { sameJson } from "./same-json.ts";
 
@@ -21,6 +29,8 @@ export interface StatusWriterOptions {
 const FIELD_MANAGER = "lockstep-status";
 /** What one step changes comes in a few plans, milliseconds apart: it is said at once. Nobody reads faster than this. */
 const COLLECT_MS = 100;
+/** People edit seldom, and a lagging cache is made up for by one read; who keeps losing tries again later. */
+const SWAP_ATTEMPTS = 3;
 /** Few, so that statuses never take the connections that grants need. */
 const CONCURRENCY = 2;
 
@@ -71,32 +81,36 @@ export class StatusWriter {
   }
 
   async #write(key: string): Promise<undefined> {
-    const { hub, cache, mayAct } = this.#options;
     const statement = this.#pending.get(key);
-    const object = cache.getByKey(key);
-    if (!statement || !object || !mayAct()) return undefined;
-    const before = isJsonObject(object.status) ? object.status : undefined;
-    const status: JsonObject = JSON.parse(JSON.stringify(statement(before as Status | undefined)));
-    if (!sameJson(before, status)) {
-      const { name, namespace } = object.metadata;
-      const applied: KubeObject = {
-        apiVersion: STATEFULSETS.apiVersion,
-        kind: STATEFULSETS.kind,
-        metadata: { name, ...(namespace !== undefined && { namespace }) },
-        status,
-      };
-      const options = { fieldManager: FIELD_MANAGER, force: true, subresource: "status" } as const;
-      try {
-        const written = await hub.apply(STATEFULSETS, applied, options);
-        this.#written.set(key, written.metadata.resourceVersion ?? "");
-        cache.wrote(written);
-      } catch (error) {
-        // Deleted in the meantime: there is nobody to tell.
-        if (!(error instanceof NotFoundError)) throw error;
-      }
-    }
+    if (!statement) return undefined;
+    for (let attempt = 1; !(await this.#wrote(key, statement, attempt)); attempt++);
     // A failed write keeps its statement for the next try; a newer statement, made meanwhile, has its own turn.
     if (this.#pending.get(key) === statement) this.#pending.delete(key);
     return undefined;
+  }
+
+  /** False: somebody has just changed the object, and it was read anew. */
+  async #wrote(key: string, statement: Statement, attempt: number): Promise<boolean> {
+    const { hub, cache, mayAct } = this.#options;
+    const object = cache.getByKey(key);
+    if (!object || !mayAct()) return true;
+    const before = isJsonObject(object.status) ? object.status : undefined;
+    const status = statement(before as Status | undefined);
+    if (sameJson(before, status)) return true;
+    try {
+      // Not applied: working out who owns each of its many fields costs the server several times the write.
+      const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
+      const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
+      this.#written.set(key, written.metadata.resourceVersion ?? "");
+      cache.wrote(written);
+      return true;
+    } catch (error) {
+      // Deleted in the meantime: there is nobody to tell.
+      if (error instanceof NotFoundError) return true;
+      if (!(error instanceof ConflictError) || attempt >= SWAP_ATTEMPTS) throw error;
+      const now = await hub.find(STATEFULSETS, object.metadata);
+      if (now) cache.wrote(now);
+      return now === undefined;
+    }
   }
 }
