@@ -150,6 +150,7 @@ export class StatefulsetController {
       random,
       log,
       mayAct: options.mayAct,
+      changed: (key) => this.#queue.add(key),
     });
     const shared = { clock, random, log, changed: (key: string) => this.#queue.add(key) };
     this.#hubObjects = new HubObjects({ client: hub, ...shared }, this.#stop.signal);

@@ -12,6 +12,7 @@ let hub: TestHub;
 let cache: Cache<KubeObject>;
 let writer: StatusWriter;
 let mayAct: boolean;
+let changed: string[];
 
 beforeEach(async () => {
   hub = new TestHub();
@@ -20,7 +21,16 @@ beforeEach(async () => {
   cache = await hub.cacheOf(STATEFULSETS);
   const { clock, client } = hub;
   const random = seededRandom(3);
-  writer = new StatusWriter({ hub: client, cache, clock, random, log: silentLog, mayAct: () => mayAct });
+  changed = [];
+  writer = new StatusWriter({
+    hub: client,
+    cache,
+    clock,
+    random,
+    log: silentLog,
+    mayAct: () => mayAct,
+    changed: (key) => changed.push(key),
+  });
 });
 
 afterEach(async () => {
@@ -132,6 +142,26 @@ describe("the echo of a write", () => {
     expect(writer.isEcho(now, older({ generation: 0 }))).toBe(false);
     expect(writer.isEcho(now, older({ deletionTimestamp: "2025-01-01T00:00:00Z" }))).toBe(false);
     expect(writer.isEcho(now, older({ finalizers: ["a"] }))).toBe(false);
+  });
+
+  it("is no news when its event comes before its answer", async () => {
+    hub.api.fault = ({ method }) => (method === "PUT" ? { kind: "slow", delayMs: 200 } : undefined);
+    const news: boolean[] = [];
+    cache.subscribe({ updated: (now, previous) => news.push(!writer.isEcho(now, previous)) });
+    say("Settled");
+    await soon();
+    expect(news).toEqual([false]);
+    expect(changed).toEqual([]);
+  });
+
+  it("does not hide what somebody else writes to the status meanwhile", async () => {
+    hub.api.fault = ({ method }) => (method === "PUT" ? { kind: "slow", delayMs: 200 } : undefined);
+    cache.subscribe({ updated: (now, previous) => writer.isEcho(now, previous) });
+    say("Settled");
+    await hub.clock.run(hub.clock.sleep(200));
+    hub.api.put(STATEFULSETS, object({ phase: "Tampered" }));
+    await soon();
+    expect(changed).toEqual([KEY]);
   });
 
   it("is not a later write of somebody else's", async () => {

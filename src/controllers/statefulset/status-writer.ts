@@ -24,6 +24,8 @@ export interface StatusWriterOptions {
   readonly random: Random;
   readonly log: Log;
   readonly mayAct: () => boolean;
+  /** Somebody else changed the object while its status was being written. */
+  readonly changed: (key: string) => void;
 }
 
 const FIELD_MANAGER = "lockstep-status";
@@ -44,6 +46,8 @@ export class StatusWriter {
   readonly #pending = new Map<string, Statement>();
   /** The version that our last write of each object made. */
   readonly #written = new Map<string, string>();
+  /** The objects whose status is being written, each with the versions that came in meanwhile. */
+  readonly #underWay = new Map<string, Set<string | undefined>>();
 
   constructor(options: StatusWriterOptions) {
     const { clock, random, log } = options;
@@ -57,15 +61,22 @@ export class StatusWriter {
     this.#queue.addAfter(key, COLLECT_MS);
   }
 
-  /** Whether a change is only what we wrote ourselves: no news. */
+  /**
+   * Whether a change is only what we wrote ourselves: no news. While a write is under way its own event may come before
+   * its answer; what else came is told when the write has ended.
+   */
   isEcho(object: KubeObject, previous: KubeObject): boolean {
-    return (
-      this.#written.get(keyOf(object.metadata)) === object.metadata.resourceVersion &&
-      // The answer to our write also shows what somebody else wrote just before.
-      object.metadata.generation === previous.metadata.generation &&
-      object.metadata.deletionTimestamp === previous.metadata.deletionTimestamp &&
-      sameJson(object.metadata.finalizers, previous.metadata.finalizers)
-    );
+    const { generation, deletionTimestamp, finalizers, resourceVersion } = object.metadata;
+    const key = keyOf(object.metadata);
+    // The answer to our write also shows what somebody else wrote just before.
+    const onlyStatus =
+      generation === previous.metadata.generation &&
+      deletionTimestamp === previous.metadata.deletionTimestamp &&
+      sameJson(finalizers, previous.metadata.finalizers);
+    if (!onlyStatus) return false;
+    const seen = this.#underWay.get(key);
+    seen?.add(resourceVersion);
+    return seen !== undefined || this.#written.get(key) === resourceVersion;
   }
 
   forget(key: string): void {
@@ -97,12 +108,15 @@ export class StatusWriter {
     const before = isJsonObject(object.status) ? object.status : undefined;
     const status = statement(before as Status | undefined);
     if (sameJson(before, status)) return true;
+    const seen = new Set<string | undefined>();
+    this.#underWay.set(key, seen);
     try {
       // Not applied: working out who owns each of its many fields costs the server several times the write.
       const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
       const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
       this.#written.set(key, written.metadata.resourceVersion ?? "");
       cache.wrote(written);
+      seen.delete(written.metadata.resourceVersion);
       return true;
     } catch (error) {
       // Deleted in the meantime: there is nobody to tell.
@@ -111,6 +125,9 @@ export class StatusWriter {
       const now = await hub.find(STATEFULSETS, object.metadata);
       if (now) cache.wrote(now);
       return now === undefined;
+    } finally {
+      this.#underWay.delete(key);
+      if (seen.size > 0) this.#options.changed(key);
     }
   }
 }

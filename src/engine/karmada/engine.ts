@@ -4,6 +4,7 @@ import {
   ConflictError,
   type KubeClient,
   type KubeObject,
+  keyOf,
   NotFoundError,
   Reflector,
   type Resource,
@@ -22,7 +23,16 @@ import type {
   ObjectRef,
   Snapshot,
 } from "../port.ts";
-import { holdPolicy, isHold, isHolding, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
+import {
+  holdName,
+  holdPolicy,
+  isHold,
+  isHolding,
+  readCluster,
+  readSchedule,
+  templateOfBinding,
+  unsafeSetting,
+} from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
 import {
   CLUSTER_OVERRIDE_POLICIES,
@@ -38,6 +48,7 @@ import {
 import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
 import {
   appMark,
+  isStatusOnly,
   manifestOf,
   readWork,
   reflectedStatus,
@@ -84,6 +95,9 @@ export class KarmadaEngine implements Engine {
   readonly #adoptionChecked = new Map<string, { restsOn: string; clusters: readonly string[] }>();
 
   readonly #readWorksByObject = new WeakMap<KubeObject, Dispatched>();
+  readonly #marks = new WeakMap<EngineApp, string>();
+  /** The Works that are being written, each with the versions that came in meanwhile. */
+  readonly #underWay = new Map<string, Set<string | undefined>>();
   /** The policies of others, until one of them changes: holds are as many as applications. */
   #foreignPolicies: readonly KubeObject[] | undefined;
 
@@ -134,13 +148,24 @@ export class KarmadaEngine implements Engine {
         this.#allChanged();
       },
     });
-    const workChanged = (work: KubeObject) => this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.changed();
-    this.#works.cache.subscribe({ added: workChanged, updated: workChanged, deleted: workChanged });
+    const workChanged = (work: KubeObject) => {
+      const seen = this.#underWay.get(keyOf(work.metadata));
+      if (seen) seen.add(work.metadata.resourceVersion);
+      else this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.changed();
+    };
+    const workUpdated = (work: KubeObject, previous: KubeObject) => {
+      // Karmada writes a Work's status all the time; it is read only where the member itself cannot be.
+      if (!isStatusOnly(work, previous) || this.#isReadFrom(work)) workChanged(work);
+    };
+    this.#works.cache.subscribe({ added: workChanged, updated: workUpdated, deleted: workChanged });
     const bindingChanged = (binding: KubeObject) => {
       const ref = templateOfBinding(binding);
       if (ref) this.#byTemplate.get(refKey(ref))?.changed();
     };
-    this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingChanged, deleted: bindingChanged });
+    const bindingUpdated = (binding: KubeObject, previous: KubeObject) => {
+      if (!isStatusOnly(binding, previous) || scheduleText(binding) !== scheduleText(previous)) bindingChanged(binding);
+    };
+    this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingUpdated, deleted: bindingChanged });
     const policyChanged = (policy: KubeObject) => {
       // A hold concerns its own application only; anybody's policy may concern all.
       if (isHold(policy)) this.#byApp.get(policy.metadata.labels?.[MARKS.app] ?? "")?.changed();
@@ -170,7 +195,7 @@ export class KarmadaEngine implements Engine {
 
   track(app: EngineApp, changed: () => void): void {
     const tracked = { app, changed };
-    const mark = appMark(app);
+    const mark = this.#mark(app);
     const previous = this.#byApp.get(mark);
     if (previous) this.untrack(previous.app);
     this.#byApp.set(mark, tracked);
@@ -180,10 +205,10 @@ export class KarmadaEngine implements Engine {
   }
 
   untrack(app: EngineApp): void {
-    const tracked = this.#byApp.get(appMark(app));
+    const tracked = this.#byApp.get(this.#mark(app));
     if (!tracked) return;
     const { template } = tracked.app;
-    this.#byApp.delete(appMark(app));
+    this.#byApp.delete(this.#mark(app));
     this.#byTemplate.delete(refKey(template));
     this.#streams.unwantKind(template.apiVersion, template.kind);
     if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind);
@@ -205,11 +230,10 @@ export class KarmadaEngine implements Engine {
   }
 
   async hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState> {
-    const wanted = holdPolicy(app);
-    if (!isHolding(this.#policies.cache.get(wanted.metadata), app)) {
+    if (!isHolding(this.#policies.cache.get(holdName(app, this.#mark(app))), app)) {
       await beforeWriting?.();
       const options = { fieldManager: FIELD_MANAGER, force: true };
-      this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, wanted, options));
+      this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, holdPolicy(app), options));
     }
     const binding = this.#binding(app.template);
     const unsafe = unsafeSetting(binding);
@@ -219,7 +243,7 @@ export class KarmadaEngine implements Engine {
   }
 
   async unhold(app: EngineApp): Promise<"gone" | "kept"> {
-    const found = await this.#hub.find(OVERRIDE_POLICIES, holdPolicy(app).metadata);
+    const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, this.#mark(app)));
     if (!found) return "gone";
     const freed = withoutProtection(found);
     const written = isProtected(found) ? await this.#hub.update(OVERRIDE_POLICIES, freed) : found;
@@ -231,7 +255,7 @@ export class KarmadaEngine implements Engine {
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
-    return this.#works.cache.byIndex("app", appMark(app)).flatMap((work) => this.#read(work) ?? []);
+    return this.#works.cache.byIndex("app", this.#mark(app)).flatMap((work) => this.#read(work) ?? []);
   }
 
   async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
@@ -246,11 +270,12 @@ export class KarmadaEngine implements Engine {
         throw new SupersededError(`Work ${later.metadata.namespace}/${later.metadata.name}`, term, termOf(later));
       const older = works.filter((work) => termOf(work) < term);
       if (older.length === 0) return readAll(works);
-      const results = await Promise.allSettled(older.map((work) => this.#hub.update(WORKS, withTerm(work, term))));
+      const results = await Promise.allSettled(
+        older.map((work) => this.#write(app, work, () => this.#hub.update(WORKS, withTerm(work, term)))),
+      );
       for (const result of results) {
-        if (result.status === "fulfilled") this.#works.cache.wrote(result.value);
-        else if (!(result.reason instanceof ConflictError || result.reason instanceof NotFoundError))
-          throw result.reason;
+        if (result.status === "fulfilled") continue;
+        if (!(result.reason instanceof ConflictError || result.reason instanceof NotFoundError)) throw result.reason;
       }
     }
     throw new DispatchConflictError(app.name, "a Work of this application");
@@ -268,8 +293,8 @@ export class KarmadaEngine implements Engine {
       if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
       const work = workFor(app, order, previous);
       try {
-        const written = previous ? await this.#hub.update(WORKS, work) : await this.#hub.create(WORKS, work);
-        this.#works.cache.wrote(written);
+        const send = () => (previous ? this.#hub.update(WORKS, work) : this.#hub.create(WORKS, work));
+        const written = await this.#write(app, work, send);
         const read = readWork(written);
         if (!read) throw new DispatchConflictError(cluster, what);
         return read;
@@ -323,7 +348,7 @@ export class KarmadaEngine implements Engine {
   /** Where the proxy cannot reach: the granted manifest with the status that Karmada brought back. */
   #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
     const work = this.#works.cache
-      .byIndex("app", appMark(app))
+      .byIndex("app", this.#mark(app))
       .find(
         (candidate) =>
           clusterOfNamespace(candidate.metadata.namespace ?? "") === cluster &&
@@ -348,7 +373,7 @@ export class KarmadaEngine implements Engine {
   async #renderedByKarmada(app: EngineApp, binding: KubeObject | undefined): Promise<readonly string[]> {
     if (!binding) return [];
     const key = refKey(app.template);
-    const hold = this.#policies.cache.get(holdPolicy(app).metadata);
+    const hold = this.#policies.cache.get(holdName(app, this.#mark(app)));
     const restsOn = `${hold?.metadata.uid}/${binding.metadata.uid}/${binding.metadata.generation}`;
     const checked = this.#adoptionChecked.get(key);
     if (checked?.restsOn === restsOn && checked.clusters.length === 0) return [];
@@ -378,7 +403,7 @@ export class KarmadaEngine implements Engine {
   }
 
   async #readWorks(app: EngineApp): Promise<KubeObject[]> {
-    const works = await this.#hub.listAll(WORKS, { labelSelector: `${MARKS.app}=${appMark(app)}` });
+    const works = await this.#hub.listAll(WORKS, { labelSelector: `${MARKS.app}=${this.#mark(app)}` });
     for (const work of works.items) this.#works.cache.wrote(work);
     return works.items;
   }
@@ -386,7 +411,7 @@ export class KarmadaEngine implements Engine {
   /** The Work, free to be deleted; undefined when it is gone, as it is when it is being deleted already. */
   async #freed(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
     const isIt = (work: KubeObject) => work.metadata.uid === dispatched.uid;
-    let work = this.#works.cache.byIndex("app", appMark(app)).find(isIt) ?? (await this.#readWorks(app)).find(isIt);
+    let work = this.#works.cache.byIndex("app", this.#mark(app)).find(isIt) ?? (await this.#readWorks(app)).find(isIt);
     for (let attempt = 0; work && attempt < SWAP_ATTEMPTS; attempt++) {
       if (work.metadata.deletionTimestamp !== undefined) return work;
       if (termOf(work) > dispatched.term) {
@@ -417,6 +442,40 @@ export class KarmadaEngine implements Engine {
     const read = readWork(work);
     if (read) this.#readWorksByObject.set(work, read);
     return read;
+  }
+
+  /**
+   * Writes a Work. Whoever writes goes on from the answer and need not be told of it, whether the watch or the answer
+   * brings it first; what somebody else did to the Work meanwhile is told when the write has ended.
+   */
+  async #write(app: EngineApp, work: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
+    const key = keyOf(work.metadata);
+    const seen = new Set<string | undefined>();
+    this.#underWay.set(key, seen);
+    try {
+      const written = await send();
+      this.#works.cache.wrote(written);
+      seen.delete(written.metadata.resourceVersion);
+      return written;
+    } finally {
+      this.#underWay.delete(key);
+      if (seen.size > 0) this.#byApp.get(this.#mark(app))?.changed();
+    }
+  }
+
+  /** Whether the Work's status stands for a workload that cannot be read itself. */
+  #isReadFrom(work: KubeObject): boolean {
+    const template = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app.template;
+    const manifest = manifestOf(work);
+    if (!template || !manifest || refKey(refOf(manifest)) !== refKey(template)) return false;
+    const cluster = clusterOfNamespace(work.metadata.namespace ?? "") ?? "";
+    return this.#streams.state(cluster, template.apiVersion, template.kind).kind === "never";
+  }
+
+  #mark(app: EngineApp): string {
+    const known = this.#marks.get(app) ?? appMark(app);
+    this.#marks.set(app, known);
+    return known;
   }
 
   #allChanged(): void {
@@ -467,6 +526,11 @@ function withoutAggregatedStatus(binding: KubeObject): KubeObject {
   if (!isJsonObject(binding.status)) return binding;
   const { aggregatedStatus: _dropped, ...status } = binding.status;
   return { ...binding, status };
+}
+
+function scheduleText(binding: KubeObject): string {
+  const template = templateOfBinding(binding);
+  return template ? JSON.stringify(readSchedule(binding, template)) : "";
 }
 
 function refKey(ref: ObjectRef): string {

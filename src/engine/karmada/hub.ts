@@ -75,16 +75,20 @@ export function templateOfBinding(binding: KubeObject): ObjectRef | undefined {
   return { apiVersion, kind, namespace: typeof namespace === "string" ? namespace : "", name };
 }
 
+export function holdName({ template }: EngineApp, mark: string): { name: string; namespace: string } {
+  return { name: `lockstep-hold-${mark}`, namespace: template.namespace };
+}
+
 /** The policy whose patch fails on every object: Karmada schedules the template and renders nothing. */
 export function holdPolicy(app: EngineApp): KubeObject {
   const { apiVersion, kind, namespace, name } = app.template;
+  const mark = appMark(app);
   return {
     apiVersion: "policy.karmada.io/v1alpha1",
     kind: "OverridePolicy",
     metadata: {
-      name: `lockstep-hold-${appMark(app)}`,
-      namespace,
-      labels: { ...PROTECTION, [MARKS.hold]: "true", [MARKS.app]: appMark(app) },
+      ...holdName(app, mark),
+      labels: { ...PROTECTION, [MARKS.hold]: "true", [MARKS.app]: mark },
       annotations: {
         [MARKS.appNamespace]: app.namespace,
         [MARKS.appName]: app.name,

@@ -102,6 +102,18 @@ export function versionOf(work: KubeObject): string {
   return `${work.metadata.uid}/${work.metadata.generation}/${termOf(work)}`;
 }
 
+/** Whether only the status changed: neither the generation nor anything that people and programs mark an object with. */
+export function isStatusOnly(object: KubeObject, previous: KubeObject): boolean {
+  const [now, before] = [object.metadata, previous.metadata];
+  return (
+    now.generation !== undefined &&
+    now.generation === before.generation &&
+    now.deletionTimestamp === before.deletionTimestamp &&
+    JSON.stringify(now.labels) === JSON.stringify(before.labels) &&
+    JSON.stringify(now.annotations) === JSON.stringify(before.annotations)
+  );
+}
+
 export function termOf(work: KubeObject): number {
   const term = Number(work.metadata.annotations?.[MARKS.term]);
   return Number.isSafeInteger(term) && term >= 0 ? term : 0;
