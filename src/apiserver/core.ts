@@ -1,3 +1,4 @@
+import type { CompiledSchema } from "../api/index.ts";
 import type { Clock, Log, Random } from "../runtime/index.ts";
 import type { Registry } from "./registry.ts";
 import type { Store } from "./store.ts";
@@ -12,6 +13,8 @@ export interface Core {
   readonly log: Log;
   readonly limits: ServerLimits;
   readonly trackUpdates: boolean;
+  /** Stored objects, each with the schema that it went through: what a later write takes over from it need not again. */
+  readonly checkedBy: WeakMap<KubeObject, CompiledSchema>;
   /** Refuses an object after its own validation; throws StatusError. */
   readonly admit: (write: WriteContext, object: KubeObject, old: KubeObject | undefined) => void;
 }

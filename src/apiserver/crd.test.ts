@@ -45,6 +45,36 @@ describe("custom resources", () => {
     expect(server.server.registry.revision).toBeGreaterThan(before);
   });
 
+  it("are completed by a changed schema also where a write changes nothing", async () => {
+    const server = new TestServer();
+    const crd = await server.create(CRDS, widgetCrd());
+    await server.create(WIDGETS, widget("w", { size: 5 }));
+    await server.merge(`${WIDGETS}/w`, { metadata: { labels: { a: "1" } } });
+    const versions = structuredClone(listAt(crd, "spec", "versions"));
+    const extra = { type: "string", default: "new" };
+    setAt(versions[0] as JsonObject, [...SCHEMA, "properties", "spec", "properties", "extra"], extra);
+    await server.merge(`${CRDS}/widgets.example.io`, { spec: { versions } });
+    const label = { metadata: { labels: { a: "2" } } };
+    expect((await server.merge(`${WIDGETS}/w`, label)).spec).toEqual({ size: 5, extra: "new" });
+  });
+
+  it("keep every version as it was, whatever later ones share with it", async () => {
+    const server = new TestServer();
+    await server.create(CRDS, widgetCrd());
+    const path = `${WIDGETS}/w`;
+    const first = await server.create(WIDGETS, widget("w", { size: 5 }));
+    const seen: JsonObject[] = [];
+    server.server.onCommit(({ object }) => seen.push(object));
+    for (const size of [6, 6, 7]) await server.merge(path, { spec: { size } });
+    await server.merge(path, { metadata: { labels: { a: "1" } } });
+    const texts = seen.map((object) => JSON.stringify(object));
+    await server.merge(path, { spec: { size: 8, unknown: 1 } });
+    expect(seen.slice(0, texts.length).map((object) => JSON.stringify(object))).toEqual(texts);
+    expect(seen.map(({ spec }) => spec)).toEqual([{ size: 6 }, { size: 7 }, { size: 7 }, { size: 8 }]);
+    expect(seen[1]?.spec).toBe(seen[2]?.spec);
+    expect(first.spec).toEqual({ size: 5 });
+  });
+
   it("do not take names that another kind of the group has", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());

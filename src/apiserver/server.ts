@@ -103,6 +103,7 @@ export class ApiServer {
       log: options.name === undefined ? log : log.with({ server: options.name }),
       limits,
       trackUpdates: options.trackUpdates ?? true,
+      checkedBy: new WeakMap(),
       admit: (write, object, old) => admission.admit(write, object, old),
     };
     this.registry = registry;

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clone, equal, own, setAt, timestamp, valueAt } from "./values.ts";
+import type { Json } from "../runtime/index.ts";
+import { clone, equal, listAt, own, setAt, sharing, timestamp, valueAt } from "./values.ts";
 
 describe("values", () => {
   it("are equal by content; an undefined field is an absent one, an inherited one is none", () => {
@@ -24,5 +26,29 @@ describe("values", () => {
 
   it("times are whole seconds in UTC", () => {
     expect(timestamp(Date.UTC(2030, 0, 2, 3, 4, 5, 678))).toBe("2030-01-02T03:04:05Z");
+  });
+});
+
+describe("sharing", () => {
+  const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
+
+  it("gives an equal value and leaves the old one as it was", () => {
+    fc.assert(
+      fc.property(json, json, (value, old) => {
+        const [expected, before] = [JSON.stringify(value), JSON.stringify(old)];
+        expect(equal(sharing(clone(value), old), value)).toBe(true);
+        expect([JSON.stringify(value), JSON.stringify(old)]).toEqual([expected, before]);
+      }),
+    );
+  });
+
+  it("takes what is equal from the old value", () => {
+    const old = { same: { a: [1, { b: 2 }] }, other: { kept: { c: 3 }, changed: 1 }, list: [{ x: 1 }, { y: 2 }] };
+    const shared = sharing({ ...clone(old), other: { kept: { c: 3 }, changed: 2 }, list: [{ x: 1 }, { y: 3 }] }, old);
+    expect(shared).toMatchObject({ other: { changed: 2 }, list: [{ x: 1 }, { y: 3 }] });
+    expect(valueAt(shared, "same")).toBe(old.same);
+    expect(valueAt(shared, "other", "kept")).toBe(old.other.kept);
+    expect(listAt(shared, "list")[0]).toBe(old.list[0]);
+    expect(sharing(clone(old), old)).toBe(old);
   });
 });

@@ -11,6 +11,35 @@ export function clone(value: Json | undefined): Json | undefined {
   return copy;
 }
 
+/**
+ * The value with everything that is equal in `old` taken from there: what did not change is then the very same object.
+ * Changes `value`, which shares nothing with `old` before.
+ */
+export function sharing(value: Json, old: Json | undefined): Json {
+  if (typeof value !== "object" || value === null || typeof old !== "object" || old === null) return value;
+  if (Array.isArray(value)) {
+    if (!Array.isArray(old)) return value;
+    let isSame = value.length === old.length;
+    value.forEach((item, index) => {
+      const shared = sharing(item, old[index]);
+      value[index] = shared;
+      if (shared !== old[index]) isSame = false;
+    });
+    return isSame ? old : value;
+  }
+  if (!isJsonObject(value) || !isJsonObject(old)) return value;
+  const keys = Object.keys(value);
+  let isSame = keys.length === Object.keys(old).length;
+  for (const key of keys) {
+    const item = value[key];
+    const before = own(old, key);
+    const shared = item === undefined ? undefined : sharing(item, before);
+    if (shared !== item) value[key] = shared;
+    if (shared === undefined || shared !== before) isSame = false;
+  }
+  return isSame ? old : value;
+}
+
 /** Deep equality; an undefined field is an absent one. */
 export function equal(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
@@ -104,7 +133,7 @@ export function guard(value: Json | undefined, depthLeft: number): void {
     for (const item of value) guard(item, depthLeft - 1);
     return;
   }
-  for (const key of Object.keys(value)) {
+  for (const key in value) {
     if (key === "__proto__") throw badRequest('error decoding the request body: the key "__proto__" is not allowed');
     guard(value[key], depthLeft - 1);
   }

@@ -19,7 +19,7 @@ import {
 } from "./status.ts";
 import { StoredObject } from "./store.ts";
 import type { FieldProblem, KubeObject, ManagedFieldsEntry, ObjectKey, ResourceDefinition } from "./types.ts";
-import { clone, equal, own, setDefault, timestamp } from "./values.ts";
+import { clone, equal, own, setDefault, sharing, timestamp } from "./values.ts";
 
 /** Generated names collide once in millions; then another is tried, as Kubernetes does. */
 const GENERATED_NAME_ATTEMPTS = 8;
@@ -34,9 +34,10 @@ export function keyOf(write: WriteContext, name: string): ObjectKey {
 }
 
 /**
- * Reads a client's object: right kind, typed metadata, no unknown fields. Changes `raw`, which belongs to this request.
+ * Reads a client's object: right kind, typed metadata, no unknown fields. Changes `raw`, which belongs to this request,
+ * except for what it shares with `known`.
  */
-export function readObject(write: WriteContext, raw: Json): KubeObject {
+export function readObject(write: WriteContext, raw: Json, known?: KubeObject): KubeObject {
   const { definition } = write;
   const apiVersion = apiVersionOf(definition);
   if (!isJsonObject(raw))
@@ -72,7 +73,7 @@ export function readObject(write: WriteContext, raw: Json): KubeObject {
     unknown.push(...decode(write, definition.decoder, body));
     for (const key of Object.keys(object)) if (own(body, key) === undefined) delete object[key];
     for (const key of Object.keys(body)) if (key !== "metadata") object[key] = body[key];
-  } else if (definition.schema) unknown.push(...definition.schema.prune(object));
+  } else if (definition.schema) unknown.push(...definition.schema.prune(object, known));
   reportUnknown(write, unknown);
   return object;
 }
@@ -125,7 +126,7 @@ export function createObject(core: Core, write: WriteContext, raw: Json, applied
   delete metadata.generation;
   if (hasGeneration(definition)) metadata.generation = 1;
   if (definition.subresources.status) delete object.status;
-  fillDefaults(definition, object);
+  fillDefaults(definition, object, undefined);
   definition.strategy.prepareForCreate?.(object);
   refuseInvalid(definition, object, undefined);
   core.admit(write, object, undefined);
@@ -139,7 +140,8 @@ export function createObject(core: Core, write: WriteContext, raw: Json, applied
 
 /**
  * Replaces an object by what a client made of it. `raw` comes from a PUT, or from a patch of the old one; it may share
- * nothing with the stored object.
+ * nothing with the stored object. What is equal in both becomes shared, if the old one went through the same schema: then
+ * only what changed is pruned, completed and checked.
  */
 export function updateObject(
   core: Core,
@@ -150,12 +152,14 @@ export function updateObject(
 ): Written {
   const { definition } = write;
   const before = old.objectFor(definition);
-  const object = readObject(write, raw);
+  const { schema } = definition;
+  const known = schema && core.checkedBy.get(old.object) === schema ? before : undefined;
+  const object = readObject(write, known ? sharing(raw, known) : raw, known);
   checkIdentity(write, object);
   checkVersion(write, object, before);
   const client = object.metadata.managedFields;
-  keepServerFields(write, object, before);
-  fillDefaults(definition, object);
+  keepServerFields(write, object, before, known);
+  fillDefaults(definition, object, known);
   if (write.subresource !== "status") definition.strategy.prepareForUpdate?.(object, before);
   if (hasGeneration(definition) && isNewGeneration(definition, object, before)) {
     object.metadata.generation = (before.metadata.generation ?? 0) + 1;
@@ -187,8 +191,13 @@ export function putObject(core: Core, write: WriteContext, raw: Json): Written {
 }
 
 function commit(core: Core, write: WriteContext, key: ObjectKey, object: KubeObject): StoredObject {
-  const stored = toStorage(write.definition, object);
-  if (!write.dryRun) return core.store.put(key, stored);
+  const { definition } = write;
+  const stored = toStorage(definition, object);
+  if (!write.dryRun) {
+    // A conversion makes another object than the one that was checked.
+    if (definition.schema && !definition.convert) core.checkedBy.set(stored, definition.schema);
+    return core.store.put(key, stored);
+  }
   const version = core.store.get(key)?.object.metadata.resourceVersion;
   if (version === undefined) delete stored.metadata.resourceVersion;
   else stored.metadata.resourceVersion = version;
@@ -275,13 +284,18 @@ function uidMismatch(definition: ResourceDefinition, name: string, asked: string
 }
 
 /** What a client's write leaves alone: identity, times, and everything that the other subresources write. */
-function keepServerFields(write: WriteContext, object: KubeObject, before: KubeObject): void {
+function keepServerFields(
+  write: WriteContext,
+  object: KubeObject,
+  before: KubeObject,
+  known: KubeObject | undefined,
+): void {
   const { definition, subresource } = write;
   const { metadata } = object;
   if (subresource === "status") {
     const status = own(object, "status");
     for (const key of Object.keys(object)) delete object[key];
-    Object.assign(object, clone(before));
+    Object.assign(object, known ? { ...known, metadata: { ...known.metadata } } : clone(before));
     if (status === undefined) delete object.status;
     else object.status = status;
     delete object.metadata.managedFields;
@@ -290,7 +304,7 @@ function keepServerFields(write: WriteContext, object: KubeObject, before: KubeO
   if (definition.subresources.status) {
     const status = own(before, "status");
     if (status === undefined) delete object.status;
-    else object.status = clone(status);
+    else object.status = known ? status : clone(status);
   }
   const kept = [
     "generateName",
@@ -311,8 +325,8 @@ function keepServerFields(write: WriteContext, object: KubeObject, before: KubeO
   delete metadata.managedFields;
 }
 
-function fillDefaults(definition: ResourceDefinition, object: KubeObject): void {
-  definition.schema?.applyDefaults(object);
+function fillDefaults(definition: ResourceDefinition, object: KubeObject, known: KubeObject | undefined): void {
+  definition.schema?.applyDefaults(object, known);
   definition.strategy.defaults?.(object);
 }
 

@@ -18,15 +18,15 @@ export function compileSchema(openAPIV3Schema: JsonObject): CompiledSchema {
   checkStructural(root);
   const rules = compileRules(root);
   return {
-    prune: (value) => pruneObject(root, value),
-    applyDefaults: (value) => {
-      if (!isTooDeep(value)) applyDefaults(root, value);
+    prune: (value, known) => pruneObject(root, value, known),
+    applyDefaults: (value, known) => {
+      if (!isTooDeep(value)) applyDefaults(root, value, known);
     },
     validate(value, old): FieldError[] {
       if (isTooDeep(value) || (old && isTooDeep(old))) {
         return [wording.invalidWhole("", "the object is nested too deeply")];
       }
-      const errors = [...checkValue(root, value, "", old), ...checkUniqueness(root, value, "")];
+      const errors = checkUniqueness(root, value, "", old, checkValue(root, value, "", old, []));
       if (rules === undefined) return errors;
       if (errors.some((error) => BLOCKS_RULES.includes(error.kind))) {
         const skipped =

@@ -1,33 +1,33 @@
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { fieldNames, ownField, setField } from "./json.ts";
+import { ownField, setField } from "./json.ts";
 import type { SchemaNode } from "./node.ts";
 
 /**
  * Adds the schema's defaults, in place. A null where null is not allowed counts as absent: it is replaced by the default
- * or removed. Defaults of nested fields apply inside values that are there, or that a default has just put there.
+ * or removed. Defaults of nested fields apply inside values that are there, or that a default has just put there. What is
+ * `known`'s own has its defaults, and is left alone.
  */
-export function applyDefaults(node: SchemaNode, value: Json | undefined): void {
-  if (Array.isArray(value)) defaultItems(node, value);
-  else if (isJsonObject(value)) defaultFields(node, value);
+export function applyDefaults(node: SchemaNode, value: Json | undefined, known: Json | undefined): void {
+  if (value === known) return;
+  if (Array.isArray(value)) defaultItems(node, value, Array.isArray(known) ? known : []);
+  else if (isJsonObject(value)) defaultFields(node, value, isJsonObject(known) ? known : {});
 }
 
-function defaultItems(node: SchemaNode, list: Json[]): void {
+function defaultItems(node: SchemaNode, list: Json[], known: readonly Json[]): void {
   const items = node.items;
   if (items === undefined) return;
   list.forEach((item, index) => {
     if (item === null && !items.nullable && items.defaultValue !== undefined) {
       list[index] = structuredClone(items.defaultValue);
     }
-    applyDefaults(items, list[index]);
+    applyDefaults(items, list[index], known[index]);
   });
 }
 
-function defaultFields(node: SchemaNode, object: JsonObject): void {
-  for (const name of fieldNames(object)) {
-    const field = fieldNode(node, name);
-    if (field && ownField(object, name) === null && !field.nullable && field.defaultValue === undefined) {
-      delete object[name];
-    }
+function defaultFields(node: SchemaNode, object: JsonObject, known: JsonObject): void {
+  for (const name of Object.keys(object)) {
+    const field = object[name] === null ? fieldNode(node, name) : undefined;
+    if (field && !field.nullable && field.defaultValue === undefined) delete object[name];
   }
   node.properties.forEach((property, name) => {
     if (property.defaultValue === undefined) return;
@@ -36,13 +36,13 @@ function defaultFields(node: SchemaNode, object: JsonObject): void {
       setField(object, name, structuredClone(property.defaultValue));
     }
   });
-  for (const name of fieldNames(object)) {
+  for (const name of Object.keys(object)) {
     const field = fieldNode(node, name);
     if (field === undefined) continue;
     if (ownField(object, name) === null && !field.nullable && field.defaultValue !== undefined) {
       setField(object, name, structuredClone(field.defaultValue));
     }
-    applyDefaults(field, ownField(object, name));
+    applyDefaults(field, ownField(object, name), ownField(known, name));
   }
 }
 

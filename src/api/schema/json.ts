@@ -27,11 +27,14 @@ export function jsonEqual(left: Json | undefined, right: Json | undefined): bool
     );
   }
   if (!isJsonObject(left) || !isJsonObject(right)) return false;
-  const names = fieldNames(left);
-  return (
-    names.length === fieldNames(right).length &&
-    names.every((name) => jsonEqual(ownField(left, name), ownField(right, name)))
-  );
+  let count = 0;
+  for (const name of Object.keys(left)) {
+    if (left[name] === undefined) continue;
+    if (!jsonEqual(left[name], ownField(right, name))) return false;
+    count++;
+  }
+  for (const name of Object.keys(right)) if (right[name] !== undefined) count--;
+  return count === 0;
 }
 
 /** JSON with sorted keys: two values have the same text exactly if they are equal. */
@@ -46,20 +49,14 @@ export function canonicalText(value: Json | undefined): string {
   return JSON.stringify(value ?? null);
 }
 
-/** Whether recursion over the value is safe. Itself without recursion. */
-export function isTooDeep(value: Json): boolean {
-  let level: Json[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > LIMITS.jsonDepth) return true;
-    const next: Json[] = [];
-    for (const item of level) {
-      if (Array.isArray(item)) {
-        for (const child of item) if (typeof child === "object" && child !== null) next.push(child);
-      } else if (isJsonObject(item)) {
-        for (const child of Object.values(item)) if (typeof child === "object" && child !== null) next.push(child);
-      }
-    }
-    level = next;
+/** Whether recursion over the value is safe: it nests no deeper than a limit that this very check respects. */
+export function isTooDeep(value: Json, depthLeft: number = LIMITS.jsonDepth): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (depthLeft < 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isTooDeep(item, depthLeft - 1));
+  for (const key of Object.keys(value)) {
+    const child = value[key];
+    if (typeof child === "object" && child !== null && isTooDeep(child, depthLeft - 1)) return true;
   }
   return false;
 }

@@ -16,6 +16,8 @@ export interface RuleTree {
   readonly properties: ReadonlyMap<string, RuleTree>;
   readonly additional: RuleTree | undefined;
   readonly items: RuleTree | undefined;
+  /** Values that break no rule of this branch when nothing about them changes: an object is written far more often than its spec. */
+  readonly settled: WeakSet<object>;
 }
 
 interface CompiledRule {
@@ -42,7 +44,7 @@ function compileTree(node: SchemaNode, isObjectRoot: boolean, compiler: CelCompi
   const items = node.items ? compileTree(node.items, false, compiler) : undefined;
   const rules = node.rules.map((source) => compileRule(source, node, isObjectRoot, compiler));
   if (rules.length === 0 && properties.size === 0 && !additional && !items) return undefined;
-  return { node, isObjectRoot, rules, properties, additional, items };
+  return { node, isObjectRoot, rules, properties, additional, items, settled: new WeakSet() };
 }
 
 function compileRule(source: RuleSource, node: SchemaNode, isObjectRoot: boolean, compiler: CelCompiler): CompiledRule {
@@ -96,7 +98,15 @@ class RuleRun {
 
   visit(tree: RuleTree, value: Json | undefined, path: string, old: Json | undefined, isUnchanged: boolean): void {
     if (value === undefined || value === null || this.budget.isSpent) return;
+    const isSame = value === old && typeof value === "object";
+    if (isSame && tree.settled.has(value)) return;
+    const errorsBefore = this.errors.length;
     const unchanged = isUnchanged || (old !== undefined && jsonEqual(value, old));
+    this.visitAll(tree, value, path, old, unchanged);
+    if (isSame && this.errors.length === errorsBefore && !this.budget.isSpent) tree.settled.add(value);
+  }
+
+  private visitAll(tree: RuleTree, value: Json, path: string, old: Json | undefined, unchanged: boolean): void {
     if (tree.rules.length > 0) this.evaluate(tree, value, path, old ?? undefined, unchanged);
     if (Array.isArray(value)) {
       const items = tree.items;
@@ -117,11 +127,12 @@ class RuleRun {
   }
 
   private evaluate(tree: RuleTree, value: Json, path: string, old: Json | undefined, isUnchanged: boolean): void {
+    // What a transition rule compares must be there; any other rule has had its say when this value was stored.
+    const due = tree.rules.filter(({ program }) => (program.usesOldSelf ? old !== undefined : !isUnchanged));
+    if (due.length === 0) return;
     const self = toCelValue(tree.node, value, tree.isObjectRoot);
     const oldSelf = old === undefined ? undefined : toCelValue(tree.node, old, tree.isObjectRoot);
-    for (const rule of tree.rules) {
-      // What a transition rule compares must be there; any other rule has had its say when this value was stored.
-      if (rule.program.usesOldSelf ? oldSelf === undefined : isUnchanged) continue;
+    for (const rule of due) {
       const outcome = rule.program.run(self, oldSelf, this.budget);
       if (this.budget.isSpent) {
         const detail = "validation failed due to running out of cost budget, no further validation rules will be run";

@@ -19,12 +19,16 @@ export interface FieldError {
   message: string;
 }
 
-/** One OpenAPI v3 schema, read once, with everything an API server does to an object by it. */
+/**
+ * One OpenAPI v3 schema, read once, with everything an API server does to an object by it. Where `known` or `old` is given,
+ * it went through all of this before; what `value` shares with it (the very same objects and lists, at the same place) is
+ * neither looked at again nor changed.
+ */
 export interface CompiledSchema {
   /** Removes the fields the schema does not know, in place; returns their paths (`spec.foo`, `spec.list[0].bar`). */
-  prune(value: JsonObject): string[];
+  prune(value: JsonObject, known?: JsonObject): string[];
   /** Adds the schema's defaults where a field is absent, in place. */
-  applyDefaults(value: JsonObject): void;
+  applyDefaults(value: JsonObject, known?: JsonObject): void;
   /** Every violation of the schema and, if there is none, of its rules. `old` is the stored object: transition rules run only with it. */
   validate(value: JsonObject, old?: JsonObject): FieldError[];
 }

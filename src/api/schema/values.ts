@@ -6,20 +6,30 @@ import type { FieldError } from "./types.ts";
 import { wording } from "./wording.ts";
 
 /**
- * OpenAPI v3 validation. An error under a value that did not change since `old` is dropped: an object that was stored
- * before its schema became stricter stays editable, as Kubernetes has it.
+ * OpenAPI v3 validation, into `errors`. An error under a value that did not change since `old` is dropped: an object that
+ * was stored before its schema became stricter stays editable, as Kubernetes has it.
  */
-export function checkValue(node: SchemaNode, value: Json, path: string, old: Json | undefined): FieldError[] {
-  const errors = [...checkType(node, value, path), ...checkAlternatives(node, value, path)];
-  if (typeof value === "string") errors.push(...checkString(node, value, path));
-  if (typeof value === "number") errors.push(...checkNumber(node, value, path));
-  if (Array.isArray(value)) errors.push(...checkList(node, value, path, old));
-  if (isJsonObject(value)) errors.push(...checkObject(node, value, path, old));
+export function checkValue(
+  node: SchemaNode,
+  value: Json,
+  path: string,
+  old: Json | undefined,
+  errors: FieldError[],
+): FieldError[] {
+  if (value === old) return errors;
+  const before = errors.length;
+  checkType(node, value, path, errors);
+  checkAlternatives(node, value, path, errors);
+  if (typeof value === "string") checkString(node, value, path, errors);
+  else if (typeof value === "number") checkNumber(node, value, path, errors);
+  else if (Array.isArray(value)) checkList(node, value, path, old, errors);
+  else if (isJsonObject(value)) checkObject(node, value, path, old, errors);
   const options = node.limits.enum;
   if (options && !options.some((option) => jsonEqual(option, value))) {
     errors.push(wording.notSupported(path, value, options));
   }
-  return errors.length > 0 && old !== undefined && jsonEqual(value, old) ? [] : errors;
+  if (errors.length > before && old !== undefined && jsonEqual(value, old)) errors.length = before;
+  return errors;
 }
 
 function typeOf(value: Json): string {
@@ -29,33 +39,35 @@ function typeOf(value: Json): string {
   return typeof value;
 }
 
-function checkType(node: SchemaNode, value: Json, path: string): FieldError[] {
-  const expected = node.intOrString ? ["integer", "string"] : node.type ? [node.type] : [];
-  if (expected.length === 0) return [];
+function checkType(node: SchemaNode, value: Json, path: string, errors: FieldError[]): void {
+  if (!node.intOrString && node.type === undefined) return;
   const actual = typeOf(value);
-  if (actual === "null" ? node.nullable : expected.some((type) => type === actual)) return [];
-  if (actual === "integer" && expected.includes("number")) return [];
-  return [wording.wrongType(path, actual, `${inBody(path)} must be of type ${expected.join(",")}: "${actual}"`)];
+  if (actual === node.type && !node.intOrString) return;
+  const expected = node.intOrString ? ["integer", "string"] : [node.type ?? ""];
+  if (actual === "null" ? node.nullable : expected.includes(actual)) return;
+  if (actual === "integer" && expected.includes("number")) return;
+  errors.push(wording.wrongType(path, actual, `${inBody(path)} must be of type ${expected.join(",")}: "${actual}"`));
 }
 
-function checkString(node: SchemaNode, text: string, path: string): FieldError[] {
+function checkString(node: SchemaNode, text: string, path: string, errors: FieldError[]): void {
   const { format } = node.limits;
   const limit = limitError(node, text, path);
+  if (limit) errors.push(limit);
   // A text that is too long is not looked at further.
-  if (limit?.kind === "TooLong") return [limit];
-  const errors = limit ? [limit] : [];
+  if (limit?.kind === "TooLong") return;
   const hasFormat = format !== undefined && (node.type === "string" || node.type === undefined);
   const check = hasFormat ? stringFormat(format) : undefined;
   if (check && !check(text)) {
     errors.push(wording.wrongType(path, text, `${inBody(path)} must be of type ${format}: ${JSON.stringify(text)}`));
   }
-  return errors;
 }
 
 /** The first that is broken; the others would mostly say the same. */
 function limitError(node: SchemaNode, text: string, path: string): FieldError | undefined {
   const { minLength, maxLength, pattern } = node.limits;
-  if (maxLength !== undefined && characters(text) > maxLength) return wording.tooLong(path, maxLength);
+  // A text has at most as many characters as code units, and at least half as many.
+  if (maxLength !== undefined && text.length > maxLength && characters(text) > maxLength)
+    return wording.tooLong(path, maxLength);
   if (minLength !== undefined && characters(text) < minLength) {
     return wording.invalid(path, text, `${inBody(path)} should be at least ${minLength} chars long`);
   }
@@ -75,9 +87,8 @@ const INT32_MAX = 2 ** 31 - 1;
 // Beyond 2^53 a JSON number read by JavaScript is no longer exact; Kubernetes' own limit is 2^63.
 const INT64_MAX = 2 ** 63;
 
-function checkNumber(node: SchemaNode, value: number, path: string): FieldError[] {
+function checkNumber(node: SchemaNode, value: number, path: string, errors: FieldError[]): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = node.limits;
-  const errors: FieldError[] = [];
   const fail = (detail: string) => errors.push(wording.invalid(path, value, `${inBody(path)} should be ${detail}`));
   if (node.type === "integer") {
     const beyondInt32 = format === "int32" && (value > INT32_MAX || value < -INT32_MAX - 1);
@@ -94,60 +105,64 @@ function checkNumber(node: SchemaNode, value: number, path: string): FieldError[
   if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum)) {
     fail(exclusiveMinimum ? `greater than ${minimum}` : `greater than or equal to ${minimum}`);
   }
-  return errors;
 }
 
 function isMultiple(value: number, factor: number): boolean {
   return Number.isInteger(factor < 1 ? value * (1 / factor) : value / factor);
 }
 
-function checkList(node: SchemaNode, list: Json[], path: string, old: Json | undefined): FieldError[] {
+function checkList(node: SchemaNode, list: Json[], path: string, old: Json | undefined, errors: FieldError[]): void {
   const { minItems, maxItems } = node.limits;
-  if (maxItems !== undefined && list.length > maxItems) return [wording.tooMany(path, list.length, maxItems)];
-  const errors: FieldError[] = [];
+  if (maxItems !== undefined && list.length > maxItems) {
+    errors.push(wording.tooMany(path, list.length, maxItems));
+    return;
+  }
   if (minItems !== undefined && list.length < minItems) {
     errors.push(wording.invalid(path, list.length, `${inBody(path)} should have at least ${minItems} items`));
   }
   const items = node.items;
-  if (items) {
-    const oldItem = oldItemFinder(node, old);
-    list.forEach((item, index) => {
-      errors.push(...checkValue(items, item, `${path}[${index}]`, oldItem(item)));
-    });
-  }
-  return errors;
+  if (!items) return;
+  const oldItem = oldItemFinder(node, old);
+  list.forEach((item, index) => {
+    checkValue(items, item, `${path}[${index}]`, oldItem(item), errors);
+  });
 }
 
-function checkObject(node: SchemaNode, object: JsonObject, path: string, old: Json | undefined): FieldError[] {
+function checkObject(
+  node: SchemaNode,
+  object: JsonObject,
+  path: string,
+  old: Json | undefined,
+  errors: FieldError[],
+): void {
   const { minProperties, maxProperties, required } = node.limits;
   const names = fieldNames(object);
-  const errors: FieldError[] = [];
   if (minProperties !== undefined && names.length < minProperties) {
     errors.push(
       wording.invalid(path, names.length, `${inBody(path)} should have at least ${minProperties} properties`),
     );
   }
   if (maxProperties !== undefined && names.length > maxProperties) {
-    return [...errors, wording.tooMany(path, names.length, maxProperties)];
+    errors.push(wording.tooMany(path, names.length, maxProperties));
+    return;
   }
   const oldObject = isJsonObject(old) ? old : {};
   for (const name of names) {
     const property = node.properties.get(name) ?? (node.additional === "anything" ? undefined : node.additional);
     const value = ownField(object, name);
     if (!property || value === undefined) continue;
-    errors.push(...checkValue(property, value, fieldPath(path, name), ownField(oldObject, name)));
+    checkValue(property, value, fieldPath(path, name), ownField(oldObject, name), errors);
   }
   for (const name of required) {
     if (ownField(object, name) === undefined) errors.push(wording.required(fieldPath(path, name)));
   }
-  return errors;
 }
 
-function checkAlternatives(node: SchemaNode, value: Json, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+function checkAlternatives(node: SchemaNode, value: Json, path: string, errors: FieldError[]): void {
+  if (!node.not && node.anyOf.length === 0 && node.oneOf.length === 0 && node.allOf.length === 0) return;
   // What Kubernetes says of a failed alternative has no path of its own; the field stands inside the sentence.
   const fail = (detail: string) => errors.push(wording.invalid("", "", `"${path}" must ${detail}`));
-  const check = (nested: SchemaNode) => checkValue(nested, value, path, undefined);
+  const check = (nested: SchemaNode) => checkValue(nested, value, path, undefined, []);
   const isValid = (found: FieldError[]) => found.length === 0;
 
   const any = node.anyOf.map(check);
@@ -168,7 +183,6 @@ function checkAlternatives(node: SchemaNode, value: Json, path: string): FieldEr
     fail(`validate all the schemas (allOf)${all.some(isValid) ? "" : ". None validated"}`);
   }
   if (node.not && isValid(check(node.not))) fail("not validate the schema (not)");
-  return errors;
 }
 
 /** The errors of the alternative that fits best; the first of several. */
@@ -189,24 +203,40 @@ function listMapKey(node: SchemaNode, item: Json): string {
   return canonicalText(node.listMapKeys.map((key) => ownField(fields, key) ?? null));
 }
 
-/** Sets and maps written as lists: every entry stands there once. Reports each repeated entry once, as Kubernetes does. */
-export function checkUniqueness(node: SchemaNode, value: Json, path: string): FieldError[] {
+/**
+ * Sets and maps written as lists: every entry stands there once. Reports each repeated entry once, as Kubernetes does. What
+ * is the very same value in `known` has been looked at when that was stored.
+ */
+export function checkUniqueness(
+  node: SchemaNode,
+  value: Json,
+  path: string,
+  known: Json | undefined,
+  errors: FieldError[],
+): FieldError[] {
+  if (typeof value !== "object" || value === known) return errors;
   if (Array.isArray(value)) {
-    const errors = node.listType === "set" || node.listType === "map" ? repeatedItems(node, value, path) : [];
+    if (node.listType === "set" || node.listType === "map") errors.push(...repeatedItems(node, value, path));
     const items = node.items;
-    if (items)
-      for (const [index, item] of value.entries()) errors.push(...checkUniqueness(items, item, `${path}[${index}]`));
-    return errors;
+    const knownItems = Array.isArray(known) ? known : [];
+    if (items) {
+      for (const [index, item] of value.entries()) {
+        checkUniqueness(items, item, `${path}[${index}]`, knownItems[index], errors);
+      }
+    }
+  } else if (isJsonObject(value)) {
+    const knownFields = isJsonObject(known) ? known : {};
+    for (const name of Object.keys(value)) {
+      const field = ownField(value, name);
+      if (typeof field !== "object") continue;
+      const property = node.properties.get(name);
+      const next = property ?? (node.additional === "anything" ? undefined : node.additional);
+      if (!next) continue;
+      const at = property ? fieldPath(path, name) : `${path}[${name}]`;
+      checkUniqueness(next, field, at, ownField(knownFields, name), errors);
+    }
   }
-  if (!isJsonObject(value)) return [];
-  return fieldNames(value).flatMap((name) => {
-    const property = node.properties.get(name);
-    const additional = node.additional === "anything" ? undefined : node.additional;
-    const field = ownField(value, name);
-    if (field === undefined) return [];
-    if (property) return checkUniqueness(property, field, fieldPath(path, name));
-    return additional ? checkUniqueness(additional, field, `${path}[${name}]`) : [];
-  });
+  return errors;
 }
 
 function repeatedItems(node: SchemaNode, list: Json[], path: string): FieldError[] {
