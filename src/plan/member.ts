@@ -40,13 +40,25 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
   const fact = draft.intent.fleet[cluster];
   if (view.reach !== "ready") {
     if (!entry.grant) {
-      draft.wait(
-        "ClusterNotReady",
-        cluster,
-        "new instances wait until it is Ready and observed",
-        "Bring the cluster back.",
-        [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }],
-      );
+      const observation = observationOf(draft, cluster);
+      const evidence = [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }];
+      if (fact?.state === "Ready" && observation.kind === "unreachable") {
+        draft.wait(
+          "ClusterUnreachable",
+          cluster,
+          `new instances wait until the workload can be read there: ${observation.message}`,
+          "Check that the cluster serves the workload's kind and that Lockstep may read it there: 'lockstep doctor'.",
+          [...evidence, { object: cluster, field: "snapshot", value: observation.message }],
+        );
+      } else {
+        draft.wait(
+          "ClusterNotReady",
+          cluster,
+          "new instances wait until it is Ready",
+          "Bring the cluster back.",
+          evidence,
+        );
+      }
     }
     return false;
   }

@@ -268,7 +268,9 @@ export function reportReach(draft: Draft): void {
       draft.wait(
         fleet?.state === "Ready" ? "ClusterUnreachable" : "ClusterNotReady",
         cluster,
-        "its instances count as unavailable until it is back or declared lost",
+        observation.kind === "unreachable" && fleet?.state === "Ready"
+          ? `its instances count as unavailable until the workload can be read there: ${observation.message}`
+          : "its instances count as unavailable until it is back or declared lost",
         "Bring the cluster back; nothing on it is deleted meanwhile.",
         evidence,
       );

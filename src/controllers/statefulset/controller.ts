@@ -36,6 +36,7 @@ import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from
 import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers, unfinishedRemovals } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { Approvals } from "./approvals.ts";
+import { withDeliveryFailures } from "./delivery.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
@@ -520,13 +521,14 @@ export class StatefulsetController {
     nowMs: number,
   ): void {
     const key = keyOf(object.metadata);
-    this.#announcements.announce(key, object, result);
+    const told = withDeliveryFailures(result, this.#options.engine.dispatched(app));
+    this.#announcements.announce(key, object, told);
     const clusters = Object.keys(result.ledger.clusters);
     this.#statuses.say(key, (before) =>
       statusOf({
         statefulset,
         before,
-        plan: result,
+        plan: told,
         observations,
         history: this.#revisionStore.list(statefulset.metadata),
         failures,

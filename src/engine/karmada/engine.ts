@@ -48,6 +48,7 @@ import {
 import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
 import {
   appMark,
+  deliveryFailure,
   isStatusOnly,
   manifestOf,
   readWork,
@@ -154,8 +155,9 @@ export class KarmadaEngine implements Engine {
       else this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.changed();
     };
     const workUpdated = (work: KubeObject, previous: KubeObject) => {
-      // Karmada writes a Work's status all the time; it is read only where the member itself cannot be.
-      if (!isStatusOnly(work, previous) || this.#isReadFrom(work)) workChanged(work);
+      // Karmada writes a Work's status all the time; it is read only where the member itself cannot be, or refused it.
+      const isTold = deliveryFailure(work) !== deliveryFailure(previous);
+      if (isTold || !isStatusOnly(work, previous) || this.#isReadFrom(work)) workChanged(work);
     };
     this.#works.cache.subscribe({ added: workChanged, updated: workUpdated, deleted: workChanged });
     const bindingChanged = (binding: KubeObject) => {

@@ -143,6 +143,12 @@ export function reflectedStatus(work: KubeObject): JsonObject | undefined {
   return isJsonObject(first) && isJsonObject(first.status) ? first.status : undefined;
 }
 
+/** What Karmada says about delivering it, in words only where it failed: all else is seen in the member itself. */
+export function deliveryFailure(work: KubeObject): string {
+  const { state, message } = deliveryOf(work);
+  return state === "failed" ? message : "";
+}
+
 function deliveryOf(work: KubeObject): Dispatched["delivery"] {
   const status = isJsonObject(work.status) ? work.status : {};
   const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
