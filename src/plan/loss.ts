@@ -13,6 +13,9 @@ export function noteReach(draft: Draft): void {
     if (isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable") {
       if (entry.lostAtMs !== null && entry.instances.length > 0) draft.patch(cluster, { returned: true });
       if (entry.removedByLoss && votesAgain(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: false });
+      // What was written meanwhile is only now on its way.
+      if (entry.awaySinceMs !== null && entry.grant && entry.ackedAtMs === null)
+        draft.patch(cluster, { writtenAtMs: draft.nowMs });
       draft.patch(cluster, { awaySinceMs: null, lostAtMs: null });
       continue;
     }

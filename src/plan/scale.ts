@@ -1,5 +1,6 @@
 import { type Desired, scheduledTotal } from "./desired.ts";
 import type { Draft } from "./draft.ts";
+import { isStuck } from "./failure.ts";
 import { withState } from "./identity.ts";
 import { mayLead, mayTakeLeader, movesLeaderFirst } from "./leader.ts";
 import {
@@ -36,7 +37,7 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
   const facts = gather(draft, desired, rollout);
   const atOnce = draft.intent.quorum === "None" && draft.intent.podManagementPolicy === "Parallel";
   const keep = new Set<ClusterName>();
-  cancelJoins(turns, desired);
+  cancelJoins(turns, desired, atOnce);
   let membershipFirst = false;
   for (const cluster of draft.order) {
     const outcome = takeUp(turns, cluster, atOnce);
@@ -46,9 +47,12 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
   for (const cluster of draft.order) {
     const outcome = grow(turns, desired, rollout, cluster, atOnce, facts);
     if (outcome === "waitsForTurn") membershipFirst = true;
-    if (outcome !== "nothing" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
+    if (outcome === "started" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
+    if (outcome === "waitsForTurn" && !atOnce) break;
   }
   for (const cluster of leaderLast(turns)) {
+    // [S11] Growth may wait for the turn of a cluster that is stuck and to be drained itself: only that one goes before it.
+    if (membershipFirst && !atOnce && !isStuckInSurplus(draft, desired, cluster)) continue;
     const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
     if (outcome === "waitsForTurn") membershipFirst = true;
     if (outcome !== "nothing" && !atOnce) break;
@@ -180,6 +184,12 @@ function grow(
   return "started";
 }
 
+function isStuckInSurplus(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
+  const entry = draft.entry(cluster);
+  if (!entry.step || entry.turn !== "held" || entry.done) return false;
+  return heldCount(entry) > (desired.get(cluster) ?? 0) && isStuck(draft, cluster);
+}
+
 /** [S3] Removing goes from the highest ordinal down, the leader's cluster last. */
 function leaderLast({ draft, leader }: Turns): ClusterName[] {
   const down = [...draft.order].reverse();
@@ -262,17 +272,21 @@ export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: 
   );
 }
 
-/** [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. */
-function cancelJoins({ draft }: Turns, desired: Desired): void {
+/**
+ * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. One that may be serving
+ * already is a removal like any other: one at a time, and only if the majority stays.
+ */
+function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean): void {
   for (const cluster of draft.order) {
     const entry = draft.entry(cluster);
     if (entry.done || entry.turn !== "held" || viewIn(draft, cluster).reach !== "ready") continue;
     const surplus = heldCount(entry) - (desired.get(cluster) ?? 0);
     const joining = entry.instances.filter(({ state }) => state === "joining").length;
     const cancelled = Math.min(surplus, joining);
-    if (cancelled > 0 && !entry.instances.some(({ state }) => state === "leaving")) {
-      takeTop(draft, cluster, cancelled, "the join is no longer wanted");
-    }
+    if (cancelled <= 0 || entry.instances.some(({ state }) => state === "leaving")) continue;
+    const serves = viewIn(draft, cluster).serving > entry.instances.length - joining;
+    if (serves && !tally.keepsMajority(1, tally.pendingElsewhere(cluster))) continue;
+    takeTop(draft, cluster, serves && !atOnce ? 1 : cancelled, "the join is no longer wanted");
   }
 }
 

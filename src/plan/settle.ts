@@ -13,6 +13,13 @@ const SECOND_MS = 1000;
  */
 export const REASSERT_INTERVAL_MS = 60_000;
 
+/**
+ * [G8] How long a grant may be under way to a cluster that can be read. After that it is written again: whoever changed the
+ * epoch back before anybody had seen it must not leave the cluster waiting for ever. Longer than any engine's own retry of
+ * one delivery, so that a slow one is not chased by ever newer epochs.
+ */
+const DELIVERY_PATIENCE_MS = 300_000;
+
 /** Reads every snapshot and moves the ledger as far as evidence goes: what is delivered, finished, joined, gone. */
 export function settle(draft: Draft): void {
   for (const cluster of draft.order) {
@@ -42,6 +49,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     // A higher epoch: the ledger is older than what was dispatched, for it was restored. Epochs must never repeat.
     if (live > entry.epoch) draft.patch(cluster, { epoch: live });
     if (live < grant.epoch && entry.ackedAtMs === null) {
+      if (deliversAgain(draft, cluster, entry, grant)) return;
       draft.patch(cluster, { openSinceMs: null });
       const gate = gateOf(draft.intent, entry, grant, present, draft.nowMs);
       if (!gate.open) draft.wait(gate.code, cluster, gate.message, gate.remedy, gate.evidence);
@@ -91,6 +99,7 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
     reassert(draft, cluster, [{ object: cluster, field: "object", value: "absent" }]);
     return;
   }
+  if (deliversAgain(draft, cluster, entry, grant)) return;
   draft.patch(cluster, { openSinceMs: null });
   draft.wait(
     "WaitingForDelivery",
@@ -99,6 +108,17 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
     "Check the dispatch object's conditions on the hub and the engine's agent for this cluster.",
     [{ object: cluster, field: "object", value: "absent" }],
   );
+}
+
+/** [G8] A grant that nobody has seen arrive for so long is written again; whatever held before it holds as before. */
+function deliversAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): boolean {
+  // [T1] A release writes no grant any more.
+  if (draft.intent.deletion?.policy === "Release") return false;
+  const patientUntilMs = entry.writtenAtMs + DELIVERY_PATIENCE_MS;
+  draft.wakeAt(patientUntilMs);
+  if (draft.nowMs < patientUntilMs) return false;
+  draft.write(cluster, grant, { kind: "reassert", why: `epoch ${grant.epoch} has not been seen to arrive` });
+  return true;
 }
 
 /** [G8] Writes the same grant again under a new epoch. The turn counts as outstanding until the cluster has seen it. */
@@ -115,6 +135,8 @@ function reassert(draft: Draft, cluster: ClusterName, drift: readonly Evidence[]
     drift,
   );
   draft.patch(cluster, { openSinceMs: null });
+  // [T1] A release writes no grant any more.
+  if (draft.intent.deletion?.policy === "Release") return;
   if (reassertedAtMs !== null && draft.nowMs < reassertedAtMs + REASSERT_INTERVAL_MS) {
     draft.patch(cluster, { turn: grant.processor ? "held" : "returning", done: false });
     draft.wakeAt(reassertedAtMs + REASSERT_INTERVAL_MS);

@@ -341,7 +341,7 @@ export interface ClusterEntry {
   /** The highest epoch ever given here; survives a drain, so that epochs never repeat. */
   readonly epoch: number;
   readonly turn: Turn;
-  /** When the grant was written. */
+  /** When the grant was written, or the cluster came back to one that it had not seen: since then it is on its way. */
   readonly writtenAtMs: TimeMs;
   /** When the grant's epoch was first seen live. */
   readonly ackedAtMs: TimeMs | null;

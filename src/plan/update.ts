@@ -1,8 +1,10 @@
 import { budgetEvidence, fitsBudget } from "./budget.ts";
+import type { Draft } from "./draft.ts";
+import { isStuck } from "./failure.ts";
 import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, mayTakeLeader, movesLeaderFirst } from "./leader.ts";
 import { isInterrupted } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
-import type { Part } from "./share.ts";
+import { needsTurn, type Part } from "./share.ts";
 import { type Way, wayTo } from "./supersede.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
 import { readyTargets, serialCost, viewIn } from "./view.ts";
@@ -49,8 +51,9 @@ export function startUpdates(
   for (const part of inOrder(turns, update, due)) {
     const { cluster } = part;
     if (viewIn(draft, cluster).reach !== "ready") continue;
-    // [C9] An interrupted membership change is taken up by scaling, not by the rollout.
-    if (isInterrupted(draft.entry(cluster))) continue;
+    // [C9] An interrupted membership change is taken up by scaling, not by the rollout; unless nobody has to act for it any
+    // more, and what it created merely never becomes ready.
+    if (isInterrupted(draft.entry(cluster)) && needsTurn(draft, cluster)) continue;
     const way = wayTo(turns, view, part);
     if (way === "wait") continue;
     if (!way.anyWave && !view.isOpen(cluster)) {
@@ -229,9 +232,14 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
   return cost > 0 && turn === "held" && restarts && cost <= tally.pendingIn(cluster);
 }
 
+/** [Q15] What stood still in this very turn for so long is not about to come up by itself. */
+function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
+  return draft.entry(cluster).turn === "held" && isStuck(draft, cluster);
+}
+
 function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
   if (cost === 0) {
-    if (tally.mayRepair(cluster, own)) return true;
+    if (tally.mayRepair(cluster, own) || isCureOfStuck(draft, cluster)) return true;
     draft.wait(
       "BudgetExhausted",
       cluster,

@@ -9,8 +9,6 @@ import type { World } from "./world.ts";
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
-/** After so long without an end a person decides that moving on is worth more than the quorum. */
-const PATIENCE_MS = 180_000;
 
 /** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
 export class People {
@@ -21,11 +19,11 @@ export class People {
   readonly #drains = new Set<string>();
   readonly #scheduleChanged: (replicas: ReadonlyMap<string, number>) => void;
   #image = "app:1";
+  #hasTemplate = false;
   #approvals = 0;
   #edits = 0;
   object: KubeObject | undefined;
   isDeleted = false;
-  gaveQuorumUp = false;
 
   constructor(
     world: World,
@@ -69,11 +67,13 @@ export class People {
   }
 
   createTemplate(): void {
+    this.#hasTemplate = true;
     const { template } = this.#scenario;
     this.#send("creates the template", "POST", this.#templates, template);
   }
 
   edit(image: string): void {
+    if (!this.#hasTemplate) return;
     this.#image = image;
     const path = `${this.#templates}/${this.#scenario.workload.name}`;
     const spec = withImage(this.#scenario.template, image);
@@ -124,29 +124,11 @@ export class People {
     const isUndone = isJsonObject(this.object?.spec) && this.object.spec.undo !== undefined;
     if (isUndone || this.#image.includes("broken") || this.status.rejectedRevision !== undefined)
       this.edit("app:final");
-    const calmMs = this.#world.nowMs;
     const look = () => {
-      if (this.#world.nowMs - calmMs > PATIENCE_MS) this.#giveQuorumUp();
-      if (this.#world.nowMs - calmMs > 2 * PATIENCE_MS) this.#takeScalingBack();
       this.#look();
       this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
     };
     this.#world.after(LOOKS_EVERY_MS, "somebody looks", look);
-  }
-
-  /** What is broken may need more than the quorum allows; only a person may say so. */
-  #giveQuorumUp(): void {
-    if (this.gaveQuorumUp || this.isDeleted) return;
-    this.gaveQuorumUp = true;
-    this.#spec("gives the quorum up", {
-      quorum: "None",
-      updateStrategy: { rollingUpdate: { maxUnavailable: "100%", onFailure: "Pause" } },
-    });
-  }
-
-  /** The last resort of the runbook for a scaling that waits for a step which waits for the scaling. */
-  #takeScalingBack(): void {
-    for (const [cluster, count] of Object.entries(this.#scenario.replicas)) this.#resize(cluster, count);
   }
 
   #look(): void {

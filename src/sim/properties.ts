@@ -10,9 +10,9 @@ import type { World } from "./world.ts";
 /** What the properties must know of the intent; the run keeps it current. */
 export interface Rules {
   readonly kind: string;
-  quorum: "Majority" | "None";
+  readonly quorum: "Majority" | "None";
   readonly isOrdered: boolean;
-  maxUnavailable: number;
+  readonly maxUnavailable: number;
   readonly failoverAfterMs: number;
   /** Ordinals are unique over all clusters, not only inside each. */
   readonly globalOrdinals: boolean;
@@ -191,7 +191,8 @@ export class Properties implements Witness {
     if (this.#world.nowMs - sinceMs >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS) this.#wasLost.add(name);
     if (this.#world.nowMs - sinceMs < this.#rules.failoverAfterMs + HEARD_OF_MS) return;
     this.#reach.count("a lost cluster returns");
-    this.#returned.add(name);
+    // What was being drained when it was lost goes on being drained.
+    if (this.#grantedReplicas(name) > 0) this.#returned.add(name);
   }
 
   #status(type: Commit["type"], object: KubeObject, old: KubeObject | undefined): void {

@@ -7,8 +7,19 @@ const FOUND: readonly (readonly [number, string])[] = [
   [67, "a leader that slept through a teardown makes no ledger"],
   [164, "a teardown does not wait for a revision that never becomes ready"],
   [215, "a cluster that is wanted again while its Work is going away gets it anew"],
-  [244, "a person can give the quorum up where a stuck step needs more than it allows"],
+  [244, "a stuck step does not forbid its own cure"],
   [308, "a leader that slept through a release does not put its hold back"],
+  [999, "a leader that slept through a release keeps no revision"],
+  [1053, "an instance that hangs while it goes away is not started again before it has gone"],
+  [1523, "a grant whose epoch was changed back before anybody saw it is written again"],
+  [1747, "a stuck cluster that is to be drained does not wait for a growth that waits for its turn"],
+  [1789, "whoever edits a template that is not there yet has edited nothing"],
+  [1890, "a leader that slept through a release and heard of edits first keeps no revision"],
+  [2064, "an instance that hung through an update comes back on the new revision"],
+  [2709, "a leader that slept through a release does not make its Works again"],
+  [3303, "joins that are taken back one by one when they may be serving already"],
+  [3466, "a cluster that was being drained when it was lost is drained when it is back"],
+  [3636, "a newcomer on a broken revision that lost its turn is still updated"],
 ];
 
 const image = new HubImage();

@@ -306,11 +306,6 @@ class Stage {
     const world = this.#world;
     let sinceMs: number | undefined;
     const isSettled = () => {
-      if (this.#people.gaveQuorumUp && this.#rules.quorum === "Majority") {
-        this.#rules.quorum = "None";
-        this.#rules.maxUnavailable = Number.POSITIVE_INFINITY;
-        this.#reach.count("a person gives the quorum up");
-      }
       if (!this.#isAsAskedFor()) sinceMs = undefined;
       else sinceMs ??= world.nowMs;
       return sinceMs !== undefined && world.nowMs - sinceMs >= STAYS_MS;

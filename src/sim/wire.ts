@@ -120,6 +120,7 @@ export class Wire implements Transport {
           default:
         }
         void this.#carry(request).then((response) => {
+          if (isWrite(request)) world.noteQuietly(this.#label, () => `${briefly(request)}: ${response.status}`);
           switch (fate) {
             case "answer lost":
               return fail("connection reset", false);

@@ -161,6 +161,7 @@ export class StatefulsetController {
       interpreter: options.interpreter,
       hubObjects: this.#hubObjects,
       store: this.#revisionStore,
+      mustStillExist: (key) => this.#mustStillExist(key),
       signal: this.#stop.signal,
     });
   }
@@ -274,7 +275,7 @@ export class StatefulsetController {
     const revision = await this.#revision(key, statefulset, template, session.stored, clusters);
     // What runs can be compared with what is asked for only once that is known; until then nothing is granted anyway.
     const baselines =
-      revision.kind === "pending" ? {} : await this.#baselines(statefulset, app, adopting, session.stored);
+      revision.kind === "pending" ? {} : await this.#baselines(key, statefulset, app, adopting, session.stored);
     const intent = intentOf({
       statefulset,
       template: template.kind === "one" ? template.object : undefined,
@@ -317,7 +318,8 @@ export class StatefulsetController {
   ) {
     const { engine, interpreter } = this.#options;
     if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    if (!sameJson(session.stored.ledger, result.ledger)) {
+    const decides = !sameJson(session.stored.ledger, result.ledger);
+    if (decides) {
       session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
     }
     const { retentionPolicy } = statefulset.spec;
@@ -344,6 +346,8 @@ export class StatefulsetController {
     if (outstanding.length === 0 && actions.length === 0) {
       return { act: actContext, failures: [], unfinished: false };
     }
+    // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
+    if (!decides) await this.#ledgerStore.confirm(session.stored);
     if (!session.stamped) {
       await engine.stamp(app, session.stored.term);
       session.stamped = true;
@@ -392,6 +396,7 @@ export class StatefulsetController {
 
   /** What clusters run without a grant of ours: the engine had rendered it, or somebody put it there. */
   async #baselines(
+    key: string,
     statefulset: ParsedCrossClusterStatefulset,
     app: EngineApp,
     adopting: ReadonlySet<string>,
@@ -404,7 +409,7 @@ export class StatefulsetController {
       if (snapshot.kind !== "present") continue;
       const replicas = this.#replicasOf(snapshot.object);
       if (replicas === undefined) continue;
-      const { id } = await this.#reviser.baseline(statefulset, snapshot.object);
+      const { id } = await this.#reviser.baseline(key, statefulset, snapshot.object);
       baselines[cluster] = { revision: id, replicas, start: ordinalsStart(snapshot.object) };
     }
     return baselines;
@@ -430,7 +435,7 @@ export class StatefulsetController {
     return { kind: "led" as const, session };
   }
 
-  /** A leader that was asleep may not know yet that the object is gone; a ledger or hold made now would stay for ever. */
+  /** A leader that was asleep may not know yet that the object is gone; whatever is made for it now would stay for ever. */
   async #mustStillExist(key: string): Promise<void> {
     const known = this.#statefulsets.cache.getByKey(key);
     const now = await this.#options.hub.find(STATEFULSETS, nameOfKey(key));

@@ -71,6 +71,15 @@ export class LedgerStore {
     }
   }
 
+  /** Throws unless the ledger on the hub is still this leader's: whoever slept must not act on what it remembers. */
+  async confirm(stored: StoredLedger): Promise<void> {
+    const { metadata } = stored.object;
+    const name = `CrossClusterLedger ${metadata.namespace}/${metadata.name}`;
+    const now = await this.#client.find(LEDGERS, metadata);
+    if (now && termOf(now) > stored.term) throw new SupersededError(name, stored.term, termOf(now));
+    if (now?.metadata.uid !== metadata.uid) throw new Error(`${name} is gone; nothing is done on what it said`);
+  }
+
   async remove(stored: StoredLedger): Promise<void> {
     const { uid } = stored.object.metadata;
     try {

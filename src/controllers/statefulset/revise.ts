@@ -6,7 +6,7 @@ import type { RevisionIntent } from "../../plan/index.ts";
 import { NEUTRAL_REPLICAS, type ReplicaSource, type RevisionContent, snapshotRevision } from "../../render/index.ts";
 import { type Clock, type Log, type Random, retryDelayMs } from "../../runtime/index.ts";
 import type { HubObjects } from "./hub-objects.ts";
-import type { RevisionStore, StoredRevision } from "./revision-store.ts";
+import type { RevisionOwner, RevisionStore, StoredRevision } from "./revision-store.ts";
 
 export interface ReviserOptions {
   readonly engine: Engine;
@@ -18,6 +18,8 @@ export interface ReviserOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly changed: (appKey: string) => void;
+  /** Throws when the application's object is not there any more. */
+  readonly mustStillExist: (appKey: string) => Promise<void>;
 }
 
 /** What travels with a grant. Everything else that a template may name is the cluster's own. */
@@ -67,20 +69,28 @@ export class Reviser {
     const stored =
       known?.from === stamp
         ? known.stored
-        : await this.#options.store.save(owner, await this.#snapshot(statefulset, template, dependencies, policies));
+        : await this.#save(appKey, owner, await this.#snapshot(statefulset, template, dependencies, policies));
     this.#known.set(appKey, { from: stamp, stored });
     if (stored.dryRun === "accepted") return { kind: "ready", id: stored.id };
     return this.#dryRun(appKey, owner, stored, dryRunIn);
   }
 
   /** What a cluster runs already, as a revision of its own. */
-  async baseline(statefulset: ParsedCrossClusterStatefulset, live: KubeObject): Promise<StoredRevision> {
+  async baseline(
+    appKey: string,
+    statefulset: ParsedCrossClusterStatefulset,
+    live: KubeObject,
+  ): Promise<StoredRevision> {
     const owner = { namespace: statefulset.metadata.namespace, name: statefulset.metadata.name };
-    return this.#options.store.save(owner, await this.#snapshot(statefulset, live, [], []));
+    return this.#save(appKey, owner, await this.#snapshot(statefulset, live, [], []));
   }
 
   forget(appKey: string): void {
     this.#known.delete(appKey);
+  }
+
+  #save(appKey: string, owner: RevisionOwner, content: RevisionContent): Promise<StoredRevision> {
+    return this.#options.store.save(owner, content, () => this.#options.mustStillExist(appKey));
   }
 
   #dependency(appKey: string, ref: Dependency, namespace: string) {

@@ -45,8 +45,15 @@ export class RevisionStore {
       .sort((a, b) => b.number - a.number);
   }
 
-  /** Stores the content under the name that follows from it, unless it is stored already. */
-  async save(owner: RevisionOwner, content: RevisionContent): Promise<StoredRevision> {
+  /**
+   * Stores the content under the name that follows from it, unless it is stored already. `beforeCreating` may refuse: what
+   * is made for an owner that has been deleted meanwhile would stay for ever.
+   */
+  async save(
+    owner: RevisionOwner,
+    content: RevisionContent,
+    beforeCreating: () => Promise<void>,
+  ): Promise<StoredRevision> {
     const existing = new Map<string, RevisionContent>();
     for (const { id } of this.list(owner)) {
       const known = await this.content(owner, id);
@@ -56,6 +63,7 @@ export class RevisionStore {
     const found = this.#cache.get({ namespace: owner.namespace, name: id });
     if (!isNew && found) return readRevision(found);
 
+    await beforeCreating();
     const { rest, secrets } = withoutSecrets(content);
     // The Secret first: a ControllerRevision that is there is whole.
     if (secrets.length > 0) await this.#createOnce(SECRETS, secretObject(owner, id, secrets));

@@ -168,7 +168,8 @@ export class LeanMember implements GroundMember {
   /** Restarts an instance in place, as operators without pods of their own do. */
   restart(ordinal: number, revision: string): void {
     const instance = this.instances.get(ordinal);
-    if (!instance) return;
+    // What is going away cannot be started again before it has gone.
+    if (!instance || instance.state === "terminating") return;
     if (instance.up) this.#goDown(instance, "update");
     instance.revision = revision;
     instance.state = "starting";
