@@ -165,7 +165,7 @@ export class Stage {
       this.steps += beginning(before, scene).length;
       for (const line of changesBetween(before, scene, this.cast)) this.say(line);
     }
-    this.#draw({ object, status, ledger });
+    this.#draw({ object, status });
     return scene;
   }
 

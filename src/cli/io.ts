@@ -85,7 +85,13 @@ function outputTo(stream: NodeJS.WriteStream): Output {
   };
 }
 
+/** What decides about colours. */
+export interface Face {
+  readonly stdout: Pick<Output, "isTerminal">;
+  readonly env: Io["env"];
+}
+
 /** Colours only where a person looks, and not where they said no. */
-export function wantsColour({ stdout, env }: Io): boolean {
+export function wantsColour({ stdout, env }: Face): boolean {
   return stdout.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
 }

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { isKubeObject, withoutManagedFields } from "../kube/index.ts";
 import { CommandError } from "./errors.ts";
-import { type Io, wantsColour } from "./io.ts";
+import { type Face, type Io, wantsColour } from "./io.ts";
 
 export type Format = "text" | "json" | "yaml" | "wide" | "name";
 
@@ -49,7 +49,7 @@ export interface Style {
 }
 
 /** Colours where a person looks; the text alone everywhere else. */
-export function styleOf(io: Io): Style {
+export function styleOf(io: Face): Style {
   const paint = (open: number, close: number) =>
     wantsColour(io) ? (text: string) => `\u001b[${open}m${text}\u001b[${close}m` : (text: string) => text;
   return { bold: paint(1, 22), dim: paint(2, 22), good: paint(32, 39), bad: paint(31, 39), busy: paint(33, 39) };

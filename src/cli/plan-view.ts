@@ -123,7 +123,7 @@ function eventLines(event: ForecastEvent, from: string | null, to: string, style
       const parts = [
         `${String(number).padStart(3)}. ${style.bold(cluster)}`,
         step,
-        instances.join(" "),
+        instances.join(", "),
         grantText(event, from, to),
         style.dim(took),
       ];
@@ -173,9 +173,10 @@ function stopsOf({ spec, forecast, from }: PlanView, steps: readonly Step[]): st
   const replaces = steps.some(({ step }) => step === "update" || step === "rollback");
   const lines: string[] = [];
   if (replaces) {
-    const count = maxUnavailable === 1 ? "another instance is" : `${maxUnavailable} other instances are`;
-    if (maxUnavailable < desired)
-      lines.push(`${count} not ready (maxUnavailable ${maxUnavailable}): it waits for them`);
+    const one = maxUnavailable === 1;
+    const others = one ? "another instance is" : `${maxUnavailable} other instances are`;
+    const wait = `it waits for ${one ? "it" : "them"}`;
+    if (maxUnavailable < desired) lines.push(`${others} not ready (maxUnavailable ${maxUnavailable}): ${wait}`);
     if (spec.quorum === "Majority" && voters > 2) {
       lines.push(`fewer than ${majority + 1} of ${voters} are ready (majority ${majority}): it takes nothing down`);
     }

@@ -3,21 +3,11 @@ import {
   type CrossClusterStatefulsetStatus,
   parseCrossClusterStatefulset,
 } from "../api/index.ts";
-import { type KubeObject, Reflector, type Resource } from "../kube/index.ts";
+import { type KubeObject, Reflector } from "../kube/index.ts";
 import { isJsonObject, silentLog } from "../runtime/index.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import {
-  bareName,
-  findLedger,
-  getStatefulset,
-  type Hub,
-  LEDGERS,
-  listStatefulsets,
-  readLedger,
-  STATEFULSETS,
-  withHub,
-} from "./hub.ts";
+import { bareName, getStatefulset, type Hub, listStatefulsets, STATEFULSETS, withHub } from "./hub.ts";
 import type { Io } from "./io.ts";
 import { clipped, formatOf, print, printData, styleOf, table } from "./output.ts";
 import type { StatusOptions } from "./status.ts";
@@ -50,7 +40,7 @@ export async function runStatus(
     if (format === "json" || format === "yaml") printData(io, format, object);
     else if (format === "name") print(io, kubectlName(object));
     else {
-      const view = { object, status: statusOf(object), ledger: await findLedger(hub, object.metadata) };
+      const view = { object, status: statusOf(object) };
       const options = { wide: format === "wide" };
       print(io, statusTree(view, styleOf(io), hub.clock.now(), options).join("\n"));
     }
@@ -91,18 +81,15 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
   interrupted.addEventListener("abort", end, { once: true });
   if (interrupted.aborted) end();
   const { client, clock, random, namespace } = hub;
-  const follow = (of: Resource) =>
-    new Reflector<KubeObject>({
-      client,
-      resource: of,
-      clock,
-      random,
-      log: silentLog,
-      selection: { namespace, fieldSelector: `metadata.name=${name}` },
-      selects: ({ metadata }) => metadata.name === name,
-    });
-  const objects = follow(STATEFULSETS);
-  const ledgers = follow(LEDGERS);
+  const objects = new Reflector<KubeObject>({
+    client,
+    resource: STATEFULSETS,
+    clock,
+    random,
+    log: silentLog,
+    selection: { namespace, fieldSelector: `metadata.name=${name}` },
+    selects: ({ metadata }) => metadata.name === name,
+  });
   const screen = io.stdout.isTerminal && !json;
   const style = styleOf(io);
   let shown = "";
@@ -114,8 +101,7 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
       if (shown !== "") stop.abort(new CommandError(`CrossClusterStatefulset ${namespace}/${name} has been deleted`));
       return;
     }
-    const ledger = readLedger(ledgers.cache.get({ namespace, name }));
-    const view: StatusView = { object, status: statusOf(object), ledger };
+    const view: StatusView = { object, status: statusOf(object) };
     const text = json ? JSON.stringify(object) : statusTree(view, style, clock.now()).join("\n");
     if (text === shown) return;
     shown = text;
@@ -133,11 +119,11 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
   const changed = () => {
     due = true;
   };
-  for (const { cache } of [objects, ledgers]) cache.subscribe({ added: changed, updated: changed, deleted: changed });
+  objects.cache.subscribe({ added: changed, updated: changed, deleted: changed });
   if (screen) io.stdout.write(ALTERNATE_SCREEN);
-  const running = [objects.run(stop.signal), ledgers.run(stop.signal)];
+  const running = objects.run(stop.signal);
   try {
-    await Promise.all([objects.cache.synced(stop.signal), ledgers.cache.synced(stop.signal)]);
+    await objects.cache.synced(stop.signal);
     for (let sinceDrawnMs = 0; !stop.signal.aborted; sinceDrawnMs += REDRAW_MS) {
       if (due || (screen && sinceDrawnMs >= AGES_MS)) {
         show();
@@ -149,7 +135,7 @@ async function watch(io: Io, hub: Hub, name: string, json: boolean): Promise<und
     if (!stop.signal.aborted) throw error;
   } finally {
     end();
-    await Promise.all(running);
+    await running;
     // The last picture stays, below what was on the screen before.
     if (screen) io.stdout.write(`${NORMAL_SCREEN}${shown}\n`);
   }

@@ -48,6 +48,8 @@ const status: CrossClusterStatefulsetStatus = {
       ],
       granted: { revision: "A", replicas: 2, epoch: 4 },
       observed: { ready: 2, updated: 2, epoch: 4 },
+      gate: "Open",
+      baseRevision: "A",
       health: "Healthy",
       leader: true,
       phase: "Settled",
@@ -58,7 +60,10 @@ const status: CrossClusterStatefulsetStatus = {
     {
       name: "member2",
       granted: { revision: "A", replicas: 2, epoch: 4 },
+      instances: [{ name: "xline-100" }, { name: "xline-101" }],
       observed: { revision: "A", ready: 2, updated: 2, epoch: 4 },
+      gate: "Open",
+      baseRevision: "A",
       health: "Healthy",
       phase: "Settled",
       reason: "BudgetExhausted",
@@ -70,6 +75,9 @@ const status: CrossClusterStatefulsetStatus = {
       instances: [{ name: "xline-200", ready: false, updated: false, terminating: true }],
       granted: { revision: "B", replicas: 1, epoch: 3 },
       observed: { revision: "B", ready: 0, updated: 1, epoch: 3 },
+      gate: "Closed",
+      turn: "Held",
+      baseRevision: "A",
       health: "Unhealthy",
       phase: "Updating",
       reason: "WaitingForReady",
@@ -89,7 +97,7 @@ function whyFacts(edit: Partial<WhyFacts> = {}): WhyFacts {
 }
 
 test("status draws clusters, instances, roles, revisions, gates and reasons as one tree", () => {
-  const lines = statusTree({ object, status, ledger: midRollout() }, plain, NOW_MS);
+  const lines = statusTree({ object, status }, plain, NOW_MS);
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
     default/web  StatefulSet  Updating
@@ -97,8 +105,8 @@ test("status draws clusters, instances, roles, revisions, gates and reasons as o
       revision A -> B
     ├─ member1  Settled   2/2 ready  A  gate open  leader
     │  LeaderLast (60s): it holds the leader; member2 goes first.
-    │  ├─ xline-0  ready        A  leader
-    │  └─ xline-1  ready        A
+    │  ├─ xline-0    ready        A  leader
+    │  └─ xline-1    ready        A
     ├─ member2  Settled   2/2 ready  A  gate open
     │  BudgetExhausted (60s): 1 instance is unavailable; maxUnavailable is 1.
     │  ├─ xline-100  ready        A
@@ -111,7 +119,7 @@ test("status draws clusters, instances, roles, revisions, gates and reasons as o
 });
 
 test("status says so when the controller has not seen the latest spec", () => {
-  const lines = statusTree({ object, status: {}, ledger: undefined }, plain, NOW_MS);
+  const lines = statusTree({ object, status: {} }, plain, NOW_MS);
   expect(lines.join("\n")).toContain("not seen the latest spec yet");
 });
 
@@ -185,7 +193,7 @@ test("a halt comes first, with what caused it", () => {
 test("status shows what is known of each instance, and unknown where nobody has said", () => {
   const row = (edit: object) => ({ ...status, clusters: [{ ...status.clusters![2]!, ...edit }] });
   const line = (edit: object) => {
-    const lines = statusTree({ object, status: row(edit), ledger: midRollout() }, plain, NOW_MS);
+    const lines = statusTree({ object, status: row(edit) }, plain, NOW_MS);
     return lines.find((each) => each.includes("xline-200"))?.replace(/^.*xline-200 +/, "");
   };
   const one = (edit: object) => line({ instances: [{ name: "xline-200", ...edit }] });
@@ -197,14 +205,16 @@ test("status shows what is known of each instance, and unknown where nobody has 
   // Nobody lists the instances of this kind: the counts speak of all, of none, or not of this one.
   const counted = (ready: number, updated: number) =>
     line({
-      instances: undefined,
+      instances: [{ name: "xline-200" }],
       granted: { revision: "B", replicas: 2 },
       observed: { revision: "B", ready, updated },
     });
   expect(counted(2, 2)).toBe("ready        B");
   expect(counted(0, 0)).toBe("not ready    A");
   expect(counted(1, 1)).toBe("unknown      revision unknown");
-  expect(line({ instances: undefined, health: "Lost", observed: undefined })).toBe("unknown      revision unknown");
+  expect(line({ instances: [{ name: "xline-200" }], health: "Lost", observed: undefined })).toBe(
+    "unknown      revision unknown",
+  );
 });
 
 test("a tree that is too long for the screen leaves out what is at rest first", () => {
@@ -215,7 +225,7 @@ test("a tree that is too long for the screen leaves out what is at rest first", 
     { name: "b", ...settled, phase: "Updating" },
     { name: "c", ...settled },
   ];
-  const view = { object, status: { ...status, reason: undefined, clusters } as typeof status, ledger: undefined };
+  const view = { object, status: { ...status, reason: undefined, clusters } as typeof status };
   const tree = (room: number) => fittingTree(view, plain, NOW_MS, room);
   const all = tree(100);
   expect(all.filter((line) => /─ xline-/.test(line))).toHaveLength(36);

@@ -1,7 +1,6 @@
-/** What `status` shows, as lines. Pure: from the object, its ledger and the time. */
+/** What `status` shows, as lines. Pure: from the object and the time. */
 import type { CrossClusterStatefulsetStatus } from "../api/index.ts";
 import type { KubeObject } from "../kube/index.ts";
-import { type ClusterEntry, type Ledger, localName } from "../plan/index.ts";
 import { isJsonObject } from "../runtime/index.ts";
 import { age, duration, type Style } from "./output.ts";
 
@@ -12,7 +11,6 @@ type InstanceRow = NonNullable<Row["instances"]>[number];
 export interface StatusView {
   readonly object: KubeObject;
   readonly status: CrossClusterStatefulsetStatus;
-  readonly ledger: Ledger | undefined;
 }
 
 /** Instances of one cluster beyond this are summed up: a screen has so many lines. */
@@ -29,14 +27,14 @@ interface TreeOptions {
 }
 
 export function statusTree(view: StatusView, style: Style, nowMs: number, options: TreeOptions = {}): string[] {
-  const { object, status, ledger } = view;
+  const { object, status } = view;
   const { metadata } = object;
   const spec = isJsonObject(object.spec) ? object.spec : {};
   const selector = isJsonObject(spec.resourceSelector) ? spec.resourceSelector : {};
   const lines = [
     `${style.bold(`${metadata.namespace}/${metadata.name}`)}  ${String(selector.kind ?? "")}  ${paintPhase(status.phase, style)}`,
     `  ${countsLine(status)}`,
-    `  ${revisionLine(status, ledger)}`,
+    `  ${revisionLine(status)}`,
   ];
   if (status.observedGeneration !== metadata.generation) {
     lines.push(style.busy("  the controller has not seen the latest spec yet; is 'lockstep controller' running?"));
@@ -75,9 +73,9 @@ function countsLine(status: CrossClusterStatefulsetStatus): string {
   return parts.join(", ");
 }
 
-function revisionLine(status: CrossClusterStatefulsetStatus, ledger: Ledger | undefined): string {
-  const { currentRevision: from, updateRevision: to, rejectedRevision: rejected } = status;
-  const wave = ledger?.rollout && ledger.rollout.wave > 0 ? `, wave ${ledger.rollout.wave}` : "";
+function revisionLine(status: CrossClusterStatefulsetStatus): string {
+  const { currentRevision: from, updateRevision: to, rejectedRevision: rejected, step } = status;
+  const wave = step?.wave !== undefined && step.wave > 0 ? `, wave ${step.wave + 1}` : "";
   const going =
     from !== undefined && to !== undefined && from !== to ? `${from} -> ${to}${wave}` : (to ?? from ?? "none");
   return `revision ${going}${rejected === undefined ? "" : ` (rejected: ${rejected})`}`;
@@ -93,7 +91,12 @@ class Tree {
   readonly #style: Style;
   readonly #nowMs: number;
   readonly #options: TreeOptions;
-  readonly #widths: { readonly name: number; readonly phase: number; readonly ready: number };
+  readonly #widths: {
+    readonly name: number;
+    readonly phase: number;
+    readonly ready: number;
+    readonly instance: number;
+  };
 
   constructor(view: StatusView, style: Style, nowMs: number, options: TreeOptions) {
     const rows = view.status.clusters ?? [];
@@ -106,19 +109,19 @@ class Tree {
       name: widest(({ name }) => name),
       phase: widest(({ phase }) => phase ?? UNSEEN),
       ready: widest(readyOf),
+      instance: Math.max(0, ...rows.flatMap((row) => row.instances ?? []).map(({ name }) => name.length)),
     };
   }
 
   clusterLines(row: Row, last: boolean): string[] {
     const style = this.#style;
-    const entry = this.#view.ledger?.clusters[row.name];
     const { name, phase, ready } = this.#widths;
     const head = [
       `${last ? "└─" : "├─"} ${style.bold(row.name.padEnd(name))}`,
       paintPhase(row.phase, style, phase),
       readyOf(row).padEnd(ready),
       row.granted?.revision ?? "",
-      gateOf(row, entry, style),
+      gateOf(row, style),
       ...(row.leader ? [style.good("leader")] : []),
     ];
     const lines = [head.filter((part) => part !== "").join("  ")];
@@ -128,23 +131,22 @@ class Tree {
       lines.push(`${stem}${style.busy(row.reason)}${since}: ${row.message ?? ""}`);
     }
     if (this.#options.detail === "busy-instances" && !isBusy(row)) return lines;
-    const branches = this.#instanceLines(row, entry);
+    const branches = this.#instanceLines(row);
     return [...lines, ...branches.map((text, at) => `${stem}${at === branches.length - 1 ? "└─" : "├─"} ${text}`)];
   }
 
-  #instanceLines(row: Row, entry: ClusterEntry | undefined): string[] {
+  #instanceLines(row: Row): string[] {
     const style = this.#style;
-    const { status, ledger } = this.#view;
-    const all = instancesOf(row, entry, ledger);
+    const { status } = this.#view;
+    const all = row.instances ?? [];
     const shown = this.#options.wide ? all : all.slice(0, MAX_INSTANCES);
-    const width = Math.max(0, ...shown.map(({ name }) => name.length));
     const lines = shown.map((instance, index) => {
       const { name, state } = instance;
       const leads = status.leader?.instance === name && status.leader.cluster === row.name;
       const parts = [
-        name.padEnd(width),
+        name.padEnd(this.#widths.instance),
         readinessOf(instance, row, style),
-        revisionOf(instance, index, row, entry),
+        revisionOf(instance, index, row),
         ...(state === undefined ? [] : [style.busy(state.toLowerCase())]),
         ...(leads ? [style.good("leader")] : []),
       ];
@@ -153,17 +155,6 @@ class Tree {
     const hidden = all.slice(shown.length);
     return hidden.length === 0 ? lines : [...lines, `and ${hidden.length} more${summaryOf(hidden)}; -o wide shows all`];
   }
-}
-
-/** As the controller last saw them; without its word, as the ledger knows them. */
-function instancesOf(row: Row, entry: ClusterEntry | undefined, ledger: Ledger | undefined): readonly InstanceRow[] {
-  if (row.instances) return row.instances;
-  const identity = ledger?.identity;
-  if (!identity || !entry) return [];
-  return entry.instances.map(({ ordinal, state }) => ({
-    name: localName(identity, entry, ordinal),
-    ...(state !== "member" && { state }),
-  }));
 }
 
 function summaryOf(instances: readonly InstanceRow[]): string {
@@ -184,31 +175,21 @@ function readinessOf({ ready, terminating }: InstanceRow, { observed, granted, h
 }
 
 /** What it runs. Where nobody listed the instances: by the counts, where they speak of all or of none. */
-function revisionOf(
-  { updated, ready }: InstanceRow,
-  index: number,
-  { granted, observed, health }: Row,
-  entry: ClusterEntry | undefined,
-): string {
+function revisionOf({ updated, ready }: InstanceRow, index: number, row: Row): string {
+  const { granted, observed, health, baseRevision: base } = row;
   const to = observed?.revision ?? granted?.revision;
   if (to === undefined || (updated === undefined && ready === false && observed?.updated !== 0)) return "";
   if (health === "Lost") return "revision unknown";
-  const base = entry?.baseRevision ?? undefined;
-  const isNew = updated ?? byCounts(index, granted, observed, entry);
+  const isNew = updated ?? byCounts(index, row);
   if (isNew === undefined) return "revision unknown";
   if (isNew) return to;
   // On the way back the old revision is the wanted one, and what is left is whatever was tried.
   return base === undefined || base === to ? `not ${to}` : base;
 }
 
-function byCounts(
-  index: number,
-  granted: Row["granted"],
-  observed: Row["observed"],
-  entry: ClusterEntry | undefined,
-): boolean | undefined {
+function byCounts(index: number, { granted, observed, gate }: Row): boolean | undefined {
   const { partition = 0, replicas = 0 } = granted ?? {};
-  if (entry?.done) return index >= partition;
+  if (gate === "Open") return index >= partition;
   if (observed?.updated === 0) return false;
   return observed?.updated !== undefined && observed.updated >= replicas ? true : undefined;
 }
@@ -220,16 +201,15 @@ function readyOf({ observed, granted, health }: Row): string {
 }
 
 /** Open: the cluster has proven that it did all it was given. */
-function gateOf(row: Row, entry: ClusterEntry | undefined, style: Style): string {
-  if (entry === undefined || !entry.grant) return "";
-  const turn = entry.turn === "held" ? ", its turn" : entry.turn === "returning" ? ", returns its turn" : "";
-  if (entry.done) return style.good("gate open") + turn;
-  return style.busy(row.health === "Lost" ? "gate unknown" : "gate closed") + turn;
+function gateOf({ gate, turn }: Row, style: Style): string {
+  if (gate === undefined) return "";
+  const its = turn === "Held" ? ", its turn" : turn === "Returning" ? ", returns its turn" : "";
+  return (gate === "Open" ? style.good : style.busy)(`gate ${gate.toLowerCase()}`) + its;
 }
 
 const UNSEEN = "not seen yet";
 
-function paintPhase(phase: string | undefined, style: Style, width = 0): string {
+export function paintPhase(phase: string | undefined, style: Style, width = 0): string {
   const text = (phase ?? UNSEEN).padEnd(width);
   switch (phase) {
     case "Settled":
@@ -246,7 +226,7 @@ function paintPhase(phase: string | undefined, style: Style, width = 0): string 
 export const LIST_HEADS = ["NAME", "READY", "UPDATED", "PHASE", "STEP", "AGE"];
 export const WIDE_HEADS = [...LIST_HEADS, "LEADER", "REVISION", "REASON"];
 
-export function listRow({ object, status }: Omit<StatusView, "ledger">, wide: boolean, nowMs: number): string[] {
+export function listRow({ object, status }: StatusView, wide: boolean, nowMs: number): string[] {
   const { name, creationTimestamp } = object.metadata;
   const created = typeof creationTimestamp === "string" ? Date.parse(creationTimestamp) : Number.NaN;
   const row = [

@@ -117,10 +117,6 @@ async function load(
   const contents = await keptContents(hub, owner, notes);
   const revision = nameRevision(content, (id) => contents.get(id)).id;
   contents.set(revision, content);
-  if (changesSchedule(files, template, facts.schedule, statefulset)) {
-    notes.push("the engine has not scheduled the file yet: its present schedule is used");
-  }
-
   const ledger = (hub && (await findLedger(hub, owner))) ?? emptyLedger();
   const running = facts.renderedIn.filter((cluster) => !ledger.clusters[cluster]?.grant);
   const { baselines, observations } = hub
@@ -128,11 +124,15 @@ async function load(
     : { baselines: {}, observations: {} };
   const approvals = hub ? await approvalsOf(hub, owner) : [];
   const replicas = await interpreter.interpretNow("InterpretReplica", { object: template });
+  const wanted = replicas.state === "known" ? replicas.value.replicas : undefined;
+  if (files.includes(template) && !isScheduled(facts.schedule, wanted, statefulset)) {
+    notes.push("the engine has not scheduled the file's number of instances yet: its present schedule is used");
+  }
   const intentAt = (nowMs: number, assumed: readonly Approval[]): Intent => {
     const intent = intentOf({
       statefulset,
       template,
-      templateReplicas: replicas.state === "known" ? replicas.value.replicas : undefined,
+      templateReplicas: wanted,
       revision: { kind: "ready", id: revision },
       schedule: facts.schedule,
       clusters: facts.clusters,
@@ -202,13 +202,14 @@ function goneFrom(ledger: Ledger, clusters: readonly EngineCluster[], nowMs: num
   return Object.fromEntries(gone.map((name) => [name, nowMs]));
 }
 
-function changesSchedule(
-  files: readonly KubeObject[],
-  template: KubeObject,
+/** Whether the schedule speaks of as many instances as the template asks for. */
+function isScheduled(
   schedule: EngineSchedule,
+  wanted: number | undefined,
   { spec }: ParsedCrossClusterStatefulset,
 ): boolean {
-  return spec.topology === undefined && schedule.kind === "known" && files.includes(template);
+  if (spec.topology !== undefined || schedule.kind !== "known") return true;
+  return wanted === schedule.clusters.reduce((sum, { replicas }) => sum + replicas, 0);
 }
 
 function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset) {

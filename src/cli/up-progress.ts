@@ -1,9 +1,12 @@
 /** What `lockstep up` shows while the example becomes ready. */
 import type { KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import type { Style } from "./output.ts";
+import { paintPhase } from "./status-view.ts";
 
 export interface Screen {
   readonly isTerminal: boolean;
+  readonly style: Style;
   write(text: string): void;
 }
 
@@ -28,15 +31,15 @@ export class Progress {
 }
 
 /** One line per cluster, and one for the whole. */
-export function progressLines(object: KubeObject | undefined): string[] {
+export function progressLines(object: KubeObject | undefined, style: Style): string[] {
   const status = isJsonObject(object?.status) ? object.status : {};
   // A cluster that has nothing yet is no news; a fleet may have fifty of them.
   const rows = (Array.isArray(status.clusters) ? status.clusters.filter(isJsonObject) : []).filter(hasInstances);
   const width = Math.max(0, ...rows.map(({ name }) => String(name).length));
-  const lines = rows.map((row) => `  ${clusterLine(row, width)}`);
+  const lines = rows.map((row) => `  ${clusterLine(row, width, style)}`);
   const ready = `${status.readyReplicas ?? 0} of ${status.desiredReplicas ?? 0} instances ready`;
-  const whole = `  ${String(object?.metadata.name ?? "")}: ${String(status.phase ?? "Pending")}, ${ready}`;
-  return rows.length === 0 ? [] : [...lines, whole];
+  const phase = paintPhase(typeof status.phase === "string" ? status.phase : "Pending", style);
+  return rows.length === 0 ? [] : [...lines, `  ${String(object?.metadata.name ?? "")}: ${phase}, ${ready}`];
 }
 
 export function isReady(object: KubeObject | undefined): boolean {
@@ -48,9 +51,12 @@ function hasInstances({ ordinals }: JsonObject): boolean {
   return Array.isArray(ordinals) && ordinals.length > 0;
 }
 
-function clusterLine({ name, phase, ordinals, observed, granted }: JsonObject, width: number): string {
+function clusterLine({ name, phase, instances, observed, granted }: JsonObject, width: number, style: Style): string {
   const count = (value: unknown, field: string) => (isJsonObject(value) ? Number(value[field] ?? 0) : 0);
-  const numbers = Array.isArray(ordinals) ? ordinals.join(" ") : "";
+  const names = (Array.isArray(instances) ? instances.filter(isJsonObject) : []).map((instance) => instance.name);
   const ready = `${count(observed, "ready")}/${count(granted, "replicas")}`;
-  return `${String(name).padEnd(width)}  ${ready} ready  ${String(phase ?? "Pending").padEnd(9)}  ordinals ${numbers}`;
+  const shown = paintPhase(typeof phase === "string" ? phase : "Pending", style, LONGEST_PHASE_CHARS);
+  return `${style.bold(String(name).padEnd(width))}  ${ready} ready  ${shown}  ${names.join(" ")}`;
 }
+
+const LONGEST_PHASE_CHARS = "Deploying".length;

@@ -122,10 +122,10 @@ async function deployExample(
     while (!isHeld(object())) await clock.sleep(REDRAW_MS, done.signal);
     await applyTemplate(hub, example);
     while (!isReady(object())) {
-      progress.show(progressLines(object()));
+      progress.show(progressLines(object(), screen.style));
       await clock.sleep(REDRAW_MS, done.signal);
     }
-    progress.show(progressLines(object()));
+    progress.show(progressLines(object(), screen.style));
   } finally {
     stop.removeEventListener("abort", end);
     end();
@@ -175,7 +175,7 @@ function hints(kubeconfig: string, program: string, example: Example | undefined
   if (example) {
     const { name } = example.at;
     const things = [
-      ["demo update", "change the image and see the order: cluster after cluster, never two instances down"],
+      ["demo update", "change the image: one cluster after the other, one instance at a time"],
       [`status ${name} -w`, "watch clusters, instances and gates live"],
       [`scale ${name} --replicas 7`, "grow, one membership change at a time"],
     ] as const;

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectCluster, KubeClient } from "../kube/index.ts";
 import { systemClock, systemRandom } from "../runtime/index.ts";
+import { styleOf } from "./output.ts";
 import { registerUp } from "./up.ts";
 import { STATEFULSETS } from "./up-example.ts";
 import { runUp } from "./up-run.ts";
@@ -27,6 +28,7 @@ async function up(options: object, meanwhile: (kubeconfig: string) => Promise<vo
   });
   const screen = {
     isTerminal: false,
+    style: styleOf({ stdout: { isTerminal: false }, env: {} }),
     write: (more: string) => {
       text += more;
       if (text.includes("Ctrl-C stops everything.")) tell();

@@ -23,9 +23,11 @@ export function registerUp(program: Command): void {
       `\nExamples:\n  ${name} up\n  ${name} up --clusters 5 --example xline\n  ${name} up --data-dir .lockstep/data`,
     )
     .action(async (options: UpArguments) => {
-      const { runUp } = await import("./up-run.ts");
+      const [{ runUp }, { styleOf }] = await Promise.all([import("./up-run.ts"), import("./output.ts")]);
+      const isTerminal = process.stdout.isTTY === true;
       const screen = {
-        isTerminal: process.stdout.isTTY === true,
+        isTerminal,
+        style: styleOf({ stdout: { isTerminal }, env: process.env }),
         write: (text: string) => void process.stdout.write(text),
       };
       const folder = process.cwd();

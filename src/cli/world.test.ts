@@ -313,7 +313,7 @@ describe("an application that Karmada dispatches already", () => {
       "Runs already, and would be taken over as it is; nothing moves:\n  member1  3 instances  web-",
     );
     expect(out).toMatch(/member2 {2}3 instances {2}web-\w+ {2}as the template says\n/);
-    expect(out).toMatch(/1\. member1 {2}adopt {2}web-0 web-1 web-2 /);
+    expect(out).toMatch(/1\. member1 {2}adopt {2}web-0, web-1, web-2 /);
     expect(out).not.toContain("deploy");
   });
 

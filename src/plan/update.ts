@@ -316,7 +316,7 @@ function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimi
       cluster,
       `a membership change is under way in ${where}`,
       "Wait for it to finish.",
-      [{ object: where, field: "turn", value: "held" }],
+      [{ object: where, field: "membership change", value: "under way" }],
     );
   } else if (limits.membershipFirst) {
     draft.wait(

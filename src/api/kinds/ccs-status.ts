@@ -87,6 +87,11 @@ const cluster = object("One cluster.", {
   ),
   granted: optional(granted),
   observed: optional(observed),
+  gate: word(
+    "Open: it has proven that it did all it was given. Closed: not yet. Unknown: it cannot be seen. Absent: nothing granted.",
+  ),
+  turn: word("Held: it may act. Returning: it may not any more, and has not said so yet. Absent: it may not."),
+  baseRevision: revision("The last revision that all of it completed: what instances run that are not updated."),
   health: word("Healthy, Unhealthy, Unknown or Lost. Unknown is never taken for healthy."),
   leader: optional(flag("Whether the leading instance is here.")),
   phase: word("What is happening here, for example Updating."),

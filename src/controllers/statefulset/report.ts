@@ -126,6 +126,9 @@ function clusterRows({ plan, observations, failures, before, nowMs }: ReportFact
       ...(identity && listed && { instances: instanceRows(identity, entry, observations[name]) }),
       ...(entry.grant && { granted: grantedOf(entry) }),
       ...observedOf(observations[name], entry, plan.figures.leader === name),
+      ...(entry.grant && { gate: gateOf(entry, observations[name]) }),
+      ...(entry.turn !== "none" && { turn: entry.turn === "held" ? "Held" : "Returning" }),
+      ...(entry.baseRevision !== null && { baseRevision: entry.baseRevision }),
       phase,
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
@@ -164,6 +167,11 @@ function observedOf(observation: Observation | undefined, entry: ClusterEntry, l
     health: health === "healthy" ? "Healthy" : health === "unhealthy" ? "Unhealthy" : "Unknown",
     leader: leads,
   };
+}
+
+function gateOf(entry: ClusterEntry, observation: Observation | undefined): string {
+  if (entry.lostAtMs !== null || observation?.kind !== "present") return "Unknown";
+  return entry.done ? "Open" : "Closed";
 }
 
 function restingPhase(entry: ClusterEntry): string {
