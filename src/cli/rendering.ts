@@ -31,7 +31,10 @@ export async function renderGrant(
     initialCluster: initialCluster(ledger, grant),
     replicas: await replicaSource(interpreter, content.template, grant.replicas),
     network: networkOf(statefulset),
-    retention: statefulset.spec.retentionPolicy,
+    member: {
+      retention: statefulset.spec.retentionPolicy,
+      memberConcurrency: statefulset.spec.memberConcurrency,
+    },
     ...(base && { baseRevision: base }),
   });
   if (!result.ok) throw new CommandError(`cluster ${grant.cluster}: ${result.error.message}`);

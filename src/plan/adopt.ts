@@ -41,11 +41,21 @@ export function awaitsAdoption(draft: Draft): boolean {
   return draft.order.some((cluster) => {
     const entry = draft.entry(cluster);
     if (entry.grant || entry.instances.length > 0) return false;
-    const live = viewIn(draft, cluster).present?.live.epoch ?? 0;
-    const awaited = entry.epoch === 0 && Object.hasOwn(draft.intent.baselines, cluster);
-    // Reports why.
-    if (awaited || live > entry.epoch) canHost(draft, cluster);
-    return awaited || live > entry.epoch;
+    const { present, reach } = viewIn(draft, cluster);
+    if (entry.epoch === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
+      draft.wait(
+        "Adopting",
+        cluster,
+        "it runs the application already; nothing starts anywhere before it is taken over",
+        reach === "ready" ? "Wait for its snapshot." : "Bring the cluster back.",
+        [{ object: `cluster ${cluster}`, field: "Ready", value: draft.intent.fleet[cluster]?.state ?? "Unknown" }],
+      );
+      return true;
+    }
+    if ((present?.live.epoch ?? 0) <= entry.epoch) return false;
+    // Reports the object that nobody knows.
+    canHost(draft, cluster);
+    return true;
   });
 }
 

@@ -93,6 +93,11 @@ export function fields<T extends object>(shape: { readonly [K in keyof T]-?: Dec
   };
 }
 
+/** A field that ledgers written by earlier versions lack. */
+export function absentAs<T>(decode: Decoder<T>, otherwise: T): Decoder<T> {
+  return (value, field) => (value === undefined ? otherwise : decode(value, field));
+}
+
 export function optional<T>(decode: Decoder<T>): Decoder<T | undefined> {
   return (value, field) => (value === undefined ? undefined : decode(value, field));
 }

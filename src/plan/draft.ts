@@ -1,5 +1,6 @@
 import { clustersNotAhead, haltNotAhead, rolloutNotAhead } from "./clock-skew.ts";
 import type { Evidence, ReasonCode, Waiting } from "./reasons.ts";
+import { downBefore } from "./restarts.ts";
 import { clustersByIndex, currentShape, sameShape } from "./topology.ts";
 import type {
   Action,
@@ -115,9 +116,14 @@ export class Draft {
     remedy: string,
     evidence: readonly Evidence[] = [],
   ): void {
-    this.waiting.push(
-      cluster === undefined ? { code, message, evidence, remedy } : { code, cluster, message, evidence, remedy },
-    );
+    if (cluster === undefined) {
+      this.waiting.push({ code, message, evidence, remedy });
+      return;
+    }
+    // Said of a cluster before, by its gate: what is said later knows what is to be done about it.
+    const before = this.waiting.findIndex((each) => each.code === code && each.cluster === cluster);
+    if (before >= 0) this.waiting.splice(before, 1);
+    this.waiting.push({ code, cluster, message, evidence, remedy });
   }
 
   wakeAt(atMs: TimeMs | undefined): void {
@@ -175,7 +181,8 @@ export class Draft {
   /** A step's own clock, started now. */
   startStep(kind: StepKind, cluster: ClusterName, unblock = false): StepInProgress {
     const unavailableBefore = this.views.get(cluster)?.down ?? 0;
-    return { kind, sinceMs: this.nowMs, progressMs: this.nowMs, best: 0, unblock, unavailableBefore };
+    const down = this.views.has(cluster) ? downBefore(this, cluster) : null;
+    return { kind, sinceMs: this.nowMs, progressMs: this.nowMs, best: 0, unblock, unavailableBefore, down };
   }
 }
 

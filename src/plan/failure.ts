@@ -1,5 +1,6 @@
 import type { Draft } from "./draft.ts";
 import type { Evidence } from "./reasons.ts";
+import { takenDown } from "./restarts.ts";
 import type { Target } from "./target.ts";
 import type { ClusterName, Halt } from "./types.ts";
 import { viewIn } from "./view.ts";
@@ -54,11 +55,11 @@ function failureOf(draft: Draft, cluster: ClusterName): Failure | undefined {
     };
   }
   const delivered = present?.live.epoch === grant.epoch;
-  if (intent.memberConcurrency === "Serial" && delivered && down > step.unavailableBefore + 1) {
-    const message = `${down} instances of ${cluster} are down at once, ${step.unavailableBefore} were before the step`;
+  const taken = takenDown(draft, cluster);
+  if (intent.memberConcurrency === "Serial" && delivered && taken.count > 1) {
     return {
       code: "MemberRestartsInParallel",
-      message,
+      message: `${cluster} took ${taken.count} instances down at once (${taken.names})`,
       evidence: [{ object: cluster, field: "unavailable", value: `${down}` }],
     };
   }
@@ -68,7 +69,7 @@ function failureOf(draft: Draft, cluster: ClusterName): Failure | undefined {
     draft.wakeAt(deadlineMs);
     return undefined;
   }
-  const message = `no progress in ${cluster} for ${nowMs - step.progressMs} ms`;
+  const message = `no progress in ${cluster} since ${new Date(step.progressMs).toISOString()}`;
   return {
     code: "ProgressDeadlineExceeded",
     message,

@@ -92,3 +92,14 @@ describe("[L7] before its instance is removed", () => {
     expect(kinds(bench)).toContain("a shrink");
   });
 });
+
+test("[Q11] [L6] an accident while the leader is asked to move is no part of the step that follows", () => {
+  const bench = leading(undefined);
+  bench.intent.workload = { protocol: "statefulset", hasPartition: true, memberOrdered: false, reportsLeader: true };
+  bench.run();
+  expect(stepOf(bench, "a")).toBe("transfer");
+  bench.member("a").counts = { replicas: 3, ready: 2, available: 2, updated: 3, terminating: 0 };
+  claims(bench, "b");
+  expect(bench.plan().steps.map(({ kind }) => kind)).toEqual(["return-turn"]);
+  expect(bench.last?.waiting.map(({ code }) => code)).toContain("BudgetExhausted");
+});

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { LedgerUnreadable } from "./decode.ts";
-import { emptyLedger, foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "./ledger.ts";
+import { emptyLedger, parseLedger } from "./ledger.ts";
 import { plan } from "./plan.ts";
 import { Bench } from "./testing/bench.ts";
 import { rollingUpdate, testIntent } from "./testing/intent.ts";
+import type { Intent } from "./types.ts";
 
-function running(): Bench {
-  const bench = new Bench(testIntent({ a: 2, b: 2, c: 1 }, { podManagementPolicy: "Parallel" }));
+function running(edit: Partial<Intent> = {}): Bench {
+  const bench = new Bench(testIntent({ a: 2, b: 2, c: 1 }, { podManagementPolicy: "Parallel", ...edit }));
   bench.run();
   return bench;
 }
@@ -41,15 +42,10 @@ describe("reading a ledger", () => {
 });
 
 describe("rebuilding a ledger", () => {
-  function rebuilt(bench: Bench) {
-    const found = (bench.last?.grants ?? []).flatMap(({ cluster }) => foundGrantOf(bench.ledger, cluster) ?? []);
-    return rebuildLedger(found.map((each) => parseFoundGrant(JSON.parse(JSON.stringify(each)))));
-  }
-
   test("[I9] no identity and no grant is lost, and nothing moves because of it", () => {
     const bench = running();
     const before = bench.last?.grants;
-    bench.ledger = rebuilt(bench);
+    bench.rebuild();
     const result = bench.plan();
     expect(result.grants).toEqual(before);
     expect(result.steps).toEqual([]);
@@ -58,7 +54,8 @@ describe("rebuilding a ledger", () => {
 
   test("[I9] nothing counts as done or acknowledged before it is seen", () => {
     const bench = running();
-    const ledger = rebuilt(bench);
+    bench.rebuild();
+    const { ledger } = bench;
     expect(Object.values(ledger.clusters).map(({ done, turn, ackedAtMs }) => ({ done, turn, ackedAtMs }))).toEqual(
       [1, 2, 3].map(() => ({ done: false, turn: "returning", ackedAtMs: null })),
     );
@@ -72,7 +69,7 @@ describe("rebuilding a ledger", () => {
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.plan();
     bench.deliver();
-    bench.ledger = rebuilt(bench);
+    bench.rebuild();
     expect(bench.plan().steps).toEqual([]);
     bench.settle();
     bench.run();
@@ -81,7 +78,7 @@ describe("rebuilding a ledger", () => {
 
   test("[I9] [C6] a rebuilt ledger shrinks nothing until the schedule has wanted all of it", () => {
     const bench = running();
-    bench.ledger = rebuilt(bench);
+    bench.rebuild();
     bench.intent.schedule = { kind: "known", source: "engine", clusters: [{ cluster: "a", replicas: 2 }] };
     bench.run();
     expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["ReturnedNotScheduled", "ReturnedNotScheduled"]);
@@ -95,9 +92,65 @@ describe("rebuilding a ledger", () => {
     bench.run();
     bench.intent.revision = { kind: "ready", id: "C" };
     bench.run();
-    bench.ledger = rebuilt(bench);
+    bench.rebuild();
     bench.run();
     expect(bench.last?.figures.targetRevision).toBe("C");
+  });
+
+  test("[I9] [D7] an adoption that waits for a person's word goes on waiting", () => {
+    const baseline = { revision: "A", replicas: 1, start: 0 };
+    const bench = new Bench(
+      testIntent(
+        { a: 1 },
+        { identity: { mode: "PerCluster", blockSize: 100, clusterIds: {} }, baselines: { a: baseline } },
+      ),
+    );
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.member("a").runUnmanaged(1);
+    bench.run();
+    expect(bench.ledger.halt?.code).toBe("AdoptedWithDifferences");
+    bench.rebuild();
+    expect(bench.run()).toEqual([]);
+    expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["AdoptedWithDifferences"]);
+    bench.intent.requests = { ...bench.intent.requests, resume: "looked at it" };
+    expect(bench.run().map(({ kind }) => kind)).toContain("update");
+  });
+
+  test("[I9] [I5] volumes of instances that are gone are remembered", () => {
+    const bench = running({ identity: { mode: "Blocks", blockSize: 100, clusterIds: {}, reuseVolumes: false } });
+    const sized = (replicas: number) => {
+      const clusters = [
+        { cluster: "a", replicas },
+        { cluster: "b", replicas: 2 },
+        { cluster: "c", replicas: 1 },
+      ];
+      bench.intent.schedule = { kind: "known", source: "explicit", clusters };
+    };
+    sized(1);
+    bench.run();
+    bench.rebuild();
+    bench.run();
+    sized(2);
+    bench.run();
+    expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["VolumeSurvives"]);
+  });
+
+  test("[I9] a halt that nothing was written for is forgotten, and comes back on the same evidence", () => {
+    const bench = running();
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.plan();
+    bench.deliver();
+    bench.plan();
+    bench.wait(600);
+    bench.plan();
+    expect(bench.ledger.halt?.code).toBe("ProgressDeadlineExceeded");
+    bench.rebuild();
+    bench.plan();
+    expect(bench.ledger.halt).toBeNull();
+    bench.wait(600);
+    bench.plan();
+    expect(bench.ledger.halt?.code).toBe("ProgressDeadlineExceeded");
+    expect(Object.values(bench.ledger.clusters).map(({ grant }) => grant?.revision)).toEqual(["A", "A", "B"]);
   });
 
   test("an index of a drained cluster is not given to another", () => {
@@ -111,7 +164,7 @@ describe("rebuilding a ledger", () => {
       ],
     };
     bench.run();
-    bench.ledger = rebuilt(bench);
+    bench.rebuild();
     bench.intent.fleet.d = { state: "Ready" };
     bench.intent.schedule = {
       ...bench.intent.schedule,

@@ -1,4 +1,5 @@
 import {
+  absentAs,
   count,
   type Decoder,
   fields,
@@ -17,6 +18,7 @@ import { decodeInstances, TopologyShapeError } from "./topology.ts";
 import type {
   ClusterEntry,
   ClusterName,
+  DownSeen,
   FoundGrant,
   Grant,
   Halt,
@@ -75,6 +77,8 @@ const grant: Decoder<Grant> = fields<Grant>({
   onDelete: flag,
 });
 
+const down: Decoder<DownSeen> = fields<DownSeen>({ accidents: list(count), finishedFrom: nullable(count) });
+
 const step: Decoder<StepInProgress> = fields<StepInProgress>({
   kind: oneOf("deploy", "grow", "shrink", "update", "rollback", "transfer", "adopt"),
   sinceMs: number,
@@ -82,6 +86,7 @@ const step: Decoder<StepInProgress> = fields<StepInProgress>({
   best: number,
   unblock: flag,
   unavailableBefore: count,
+  down: absentAs(nullable(down), null),
 });
 
 const entry: Decoder<ClusterEntry> = fields<ClusterEntry>({
@@ -152,11 +157,14 @@ const found: Decoder<FoundGrant> = fields<FoundGrant>({
   index: count,
   clusterId: text,
   instances: list(instance),
+  highWater: absentAs(count, 0),
+  staleVolumes: absentAs(flag, false),
   baseRevision: nullable(text),
   writtenAtMs: number,
   currentRevision: nullable(text),
   override: nullable(override),
   undoHeard: nullable(text),
+  halt: absentAs(nullable(halt), null),
   identity,
   nextIndex: count,
   nextOrdinal: count,
@@ -196,11 +204,14 @@ export function foundGrantOf(from: Ledger, cluster: ClusterName): FoundGrant | u
     index: held.index,
     clusterId: held.clusterId,
     instances: held.instances,
+    highWater: held.highWater,
+    staleVolumes: held.staleVolumes,
     baseRevision: held.baseRevision,
     writtenAtMs: held.writtenAtMs,
     currentRevision: from.currentRevision,
     override: from.override,
     undoHeard: from.undoHeard,
+    halt: from.halt,
     identity: from.identity,
     nextIndex: from.nextIndex,
     nextOrdinal: from.nextOrdinal,
@@ -231,7 +242,8 @@ export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
       epoch: held.epoch,
       turn: held.processor ? "held" : "returning",
       writtenAtMs: each.writtenAtMs,
-      highWater: instances.length,
+      highWater: Math.max(each.highWater, instances.length),
+      staleVolumes: each.staleVolumes,
       returned: true,
     };
     topologies[String(held.topologyVersion)] = each.topology;
@@ -251,5 +263,6 @@ export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
     currentRevision: youngest.currentRevision,
     override: youngest.override,
     undoHeard: youngest.undoHeard,
+    halt: youngest.halt,
   };
 }

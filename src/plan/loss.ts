@@ -1,6 +1,6 @@
 import type { Draft, GrantContent } from "./draft.ts";
 import { instanceKey } from "./identity.ts";
-import type { ClusterEntry, ClusterName, TimeMs } from "./types.ts";
+import type { ClusterEntry, ClusterName, StepInProgress, TimeMs } from "./types.ts";
 import { isReadyInFleet, observationOf } from "./view.ts";
 
 const SECOND_MS = 1000;
@@ -16,7 +16,7 @@ export function noteReach(draft: Draft): void {
       // What was written meanwhile is only now on its way.
       if (entry.awaySinceMs !== null && entry.grant && entry.ackedAtMs === null)
         draft.patch(cluster, { writtenAtMs: draft.nowMs });
-      draft.patch(cluster, { awaySinceMs: null, lostAtMs: null });
+      draft.patch(cluster, { step: withoutAbsence(entry, draft.nowMs), awaySinceMs: null, lostAtMs: null });
       continue;
     }
     const awaySinceMs = entry.awaySinceMs ?? awaySince(draft, cluster);
@@ -24,6 +24,13 @@ export function noteReach(draft: Draft): void {
     if (entry.lostAtMs === null && isLost(draft, cluster, awaySinceMs)) draft.patch(cluster, { lostAtMs: draft.nowMs });
     if (draft.entry(cluster).lostAtMs !== null) noteRemoved(draft, cluster);
   }
+}
+
+/** [F2] A step's time does not run while its cluster is away: on its return the absence is taken off. */
+function withoutAbsence({ step, awaySinceMs }: ClusterEntry, nowMs: TimeMs): StepInProgress | null {
+  if (!step || awaySinceMs === null) return step;
+  const absentMs = nowMs - Math.max(awaySinceMs, step.progressMs);
+  return absentMs > 0 ? { ...step, progressMs: step.progressMs + absentMs } : step;
 }
 
 /**

@@ -39,7 +39,8 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const fact = draft.intent.fleet[cluster];
   if (view.reach !== "ready") {
-    if (!entry.grant) {
+    // What it holds already is reported as away.
+    if (entry.instances.length === 0) {
       const observation = observationOf(draft, cluster);
       const evidence = [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }];
       if (fact?.state === "Ready" && observation.kind === "unreachable") {

@@ -9,6 +9,7 @@ import { fixIdentity } from "./identity.ts";
 import { leaderOf } from "./leader.ts";
 import { noteReach, takeTurnsOfLost } from "./loss.ts";
 import { busyClusters } from "./member.ts";
+import { deleteBroken } from "./mend.ts";
 import { handOut } from "./ondelete.ts";
 import { preflight } from "./preflight.ts";
 import { Tally } from "./quorum.ts";
@@ -17,7 +18,7 @@ import { type ScaleOutcome, scale } from "./scale.ts";
 import { reportReach, settle } from "./settle.ts";
 import { resolveTarget, reviewHalt, type Target } from "./target.ts";
 import { release, tearDown } from "./teardown.ts";
-import { pruneTopologies, removeDrained, returnTurns, sweepTopology, unblockStatefulSets } from "./turns.ts";
+import { pruneTopologies, removeDrained, returnTurns, sweepTopology } from "./turns.ts";
 import type { ClusterName, Grant, Intent, Ledger, Observations, PlanResult, TimeMs } from "./types.ts";
 import { startUpdates } from "./update.ts";
 
@@ -124,7 +125,7 @@ function onePass(draft: Draft): PassOutcome {
   if (!back) updateSteps(limits, rollout);
   returnTurns(draft, keep);
   removeDrained(draft);
-  unblockStatefulSets(draft);
+  deleteBroken(draft);
   if (!changed()) sweepTopology(draft);
   return { target, finished: false };
 }

@@ -16,6 +16,12 @@ export interface Problem {
 
 /** Two-instance StatefulSet names must leave room for the hash that Kubernetes adds to its revisions. */
 const WORKLOAD_NAME_MAX_CHARACTERS = 52;
+/** What of the application's identity a person can edit. */
+const APP_FIELDS = [
+  ["resourceSelector.name", "name"],
+  ["resourceSelector.namespace", "namespace"],
+  ["network.serviceName", "service"],
+] as const;
 const PERCENTAGE = /^\d+(\.\d+)?%$/;
 
 /** [R4] What can be said before anything starts. */
@@ -56,6 +62,10 @@ function identityProblems(
   const wanted = fixIdentity(intent);
   const identity = ledger.identity ?? wanted;
   if (ledger.identity) {
+    for (const [field, part] of APP_FIELDS) {
+      const [is, was] = [wanted.app[part], identity.app[part]];
+      if (is !== was) found.push(immutable(field, `was ${was} when the first instance was granted, is ${is} now`));
+    }
     for (const field of ["mode", "blockSize", "addressTemplate", "reuseVolumes"] as const) {
       if (wanted[field] === identity[field] || (field === "reuseVolumes" && intent.identity.reuseVolumes === undefined))
         continue;

@@ -41,7 +41,8 @@ export function trackRollout(
   const rollout = advanceWaves(draft, update, begun, parts);
   if (rollout.wave >= allWaves(update) && parts.every(({ state, share }) => state === "complete" && share === 0)) {
     // [U2] Lost clusters are not waited for; they are updated when they come back.
-    draft.set("currentRevision", rollout.to);
+    if (draft.ledger.currentRevision === null) noteFirstCompletion(draft, rollout.to, desired);
+    else draft.set("currentRevision", rollout.to);
     draft.set("rollout", null);
     return null;
   }

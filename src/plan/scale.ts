@@ -20,7 +20,7 @@ import {
 import type { RolloutView, Turns } from "./rollout.ts";
 import { needsTurn } from "./share.ts";
 import type { ClusterName } from "./types.ts";
-import type { UpdateLimits } from "./update.ts";
+import { isRefused, type UpdateLimits } from "./update.ts";
 import { viewIn } from "./view.ts";
 
 export interface ScaleOutcome extends UpdateLimits {
@@ -34,7 +34,7 @@ export interface ScaleOutcome extends UpdateLimits {
  */
 export function scale(turns: Turns, desired: Desired, rollout: RolloutView | null): ScaleOutcome {
   const { draft } = turns;
-  const facts = gather(draft, desired, rollout);
+  const facts = gather(draft, desired);
   const atOnce = draft.intent.quorum === "None" && draft.intent.podManagementPolicy === "Parallel";
   const keep = new Set<ClusterName>();
   cancelJoins(turns, desired, atOnce);
@@ -69,19 +69,13 @@ interface Facts {
   readonly unconfirmedLoss: ClusterName | undefined;
   /** A membership change is under way. */
   readonly busy: boolean;
-  /** Clusters that the rollout can reach now and has not completed. */
-  readonly due: ReadonlySet<ClusterName>;
 }
 
-function gather(draft: Draft, desired: Desired, rollout: RolloutView | null): Facts {
+function gather(draft: Draft, desired: Desired): Facts {
   const { schedule } = draft.intent;
   const scheduled = new Map<ClusterName, number>();
   if (schedule.kind === "known")
     for (const { cluster, replicas } of schedule.clusters) scheduled.set(cluster, replicas);
-  const due = new Set<ClusterName>();
-  if (rollout?.held === null) {
-    for (const { cluster, state } of rollout.parts) if (state === "due" && rollout.isOpen(cluster)) due.add(cluster);
-  }
   return {
     total: scheduledTotal(draft),
     members: memberTotal(draft),
@@ -91,7 +85,6 @@ function gather(draft: Draft, desired: Desired, rollout: RolloutView | null): Fa
       const { lostAtMs, removedByLoss, instances } = draft.entry(cluster);
       return lostAtMs !== null && !removedByLoss && instances.length > (scheduled.get(cluster) ?? 0);
     }),
-    due,
   };
 }
 
@@ -138,7 +131,7 @@ function grow(
   if (missing <= 0 || entry.removedByLoss || !canHost(draft, cluster)) return "nothing";
   // Its own gate says what it waits for.
   if (entry.grant ? !entry.done : entry.instances.length > 0) return "nothing";
-  if (lacksEvidence(turns, facts, cluster) || updatesFirst(draft, facts, rollout, cluster)) return "nothing";
+  if (lacksEvidence(turns, facts, cluster) || updatesFirst(turns, rollout, cluster)) return "nothing";
   const ordinal = nextOrdinal(draft, cluster);
   if (ordinal === undefined) return "nothing";
   const revision = newcomerRevision(draft, target, rollout, cluster, ordinal);
@@ -290,9 +283,15 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
   }
 }
 
-/** [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it runs. */
-function updatesFirst(draft: Draft, facts: Facts, rollout: RolloutView | null, cluster: ClusterName): boolean {
-  if (!rollout || !facts.due.has(cluster)) return false;
+/**
+ * [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it runs: also
+ * one that only quorum or budget hold back with nobody else at work, for the new instance may be what they lack.
+ */
+function updatesFirst(turns: Turns, rollout: RolloutView | null, cluster: ClusterName): boolean {
+  const { draft } = turns;
+  const part = rollout?.parts.find((each) => each.cluster === cluster);
+  if (!rollout || rollout.held !== null || part?.state !== "due" || !rollout.isOpen(cluster)) return false;
+  if (turnElsewhere(draft, cluster) === undefined && isRefused(turns, part, rollout.rollout.to)) return false;
   draft.wait(
     "UpdateBeforeGrowth",
     cluster,

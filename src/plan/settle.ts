@@ -2,6 +2,7 @@ import type { Draft } from "./draft.ts";
 import { driftOf, gateOf, isShrunk, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
+import { noteDown } from "./restarts.ts";
 import type { ClusterEntry, ClusterName, Grant, PresentObservation } from "./types.ts";
 import { isObserved, observationOf, updatedSeen, viewIn, viewOf } from "./view.ts";
 
@@ -230,7 +231,11 @@ function noteProgress(draft: Draft, cluster: ClusterName, grant: Grant, present:
   const surplus = Math.max(0, (counts.replicas ?? 0) - grant.replicas) + (counts.terminating ?? 0);
   const ready = counts.ready ?? report?.ready ?? 0;
   const score = isObserved(present) ? 2 + 2 * (updatedSeen(present) ?? 0) + ready - surplus : 1;
-  if (score > step.best) draft.patch(cluster, { step: { ...step, best: score, progressMs: draft.nowMs } });
+  const seen = noteDown(draft, cluster, step);
+  const rose = score > step.best;
+  if (rose || seen !== step) {
+    draft.patch(cluster, { step: rose ? { ...seen, best: score, progressMs: draft.nowMs } : seen });
+  }
 }
 
 function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, present: PresentObservation): void {

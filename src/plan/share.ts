@@ -66,6 +66,8 @@ export function partsOf(
 function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: number): UpdateState {
   const { grant, done, turn } = draft.entry(cluster);
   if (!grant) return "kept";
+  // [U14] Being mended; what the rollout asks for comes after.
+  if (grant.revision === to && grant.onDelete && !done && turn === "held") return "working";
   if (grant.revision !== to || grant.onDelete) return share >= grant.replicas && !grant.onDelete ? "kept" : "due";
   if (!done) return turn === "none" && needsTurn(draft, cluster) ? "due" : "working";
   return grant.partition <= share ? "complete" : "due";

@@ -38,21 +38,29 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   }
   if (entry.grant.revision === entry.baseRevision) {
     // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for good.
-    const patient = goingBack ? !hasMissedDeadline(draft, cluster) : moving && !isStuck(draft, cluster);
+    if (goingBack && !hasMissedDeadline(draft, cluster)) {
+      goesBack(draft, cluster, entry.grant.revision, to);
+      return "wait";
+    }
+    const patient = !goingBack && moving && !isStuck(draft, cluster);
     return patient ? finishFirst(draft, cluster, entry.grant.revision, to) : straight;
   }
   const indirect = draft.intent.workload.protocol === "statefulset" || (moving && !view.isOpen(cluster));
   if (!indirect) return straight;
   if (moving && !isStuck(draft, cluster)) return finishFirst(draft, cluster, entry.grant.revision, to);
-  draft.wait("RollBackFirst", cluster, `it goes back to ${entry.baseRevision} before it goes to ${to}`, "Wait.", [
-    { object: cluster, field: "revision", value: entry.grant.revision },
-  ]);
+  goesBack(draft, cluster, entry.baseRevision, to);
   return {
     to: entry.baseRevision,
     anyWave: true,
     back: true,
     why: `${entry.grant.revision} was superseded in mid-step`,
   };
+}
+
+function goesBack(draft: Draft, cluster: ClusterName, base: string, to: string): void {
+  draft.wait("RollBackFirst", cluster, `it goes back to ${base} before it goes to ${to}`, "Wait for the way back.", [
+    { object: cluster, field: "revision", value: draft.entry(cluster).grant?.revision ?? "none" },
+  ]);
 }
 
 function finishFirst(draft: Draft, cluster: ClusterName, now: string, to: string): "wait" {

@@ -1,4 +1,5 @@
 import type { Draft } from "./draft.ts";
+import { downBefore } from "./restarts.ts";
 import type { Halt, RevisionId } from "./types.ts";
 
 /** Which revision the clusters should run, and whether new steps towards it may start. */
@@ -22,6 +23,17 @@ export function resolveTarget(draft: Draft): Target {
       revision.message,
       "Create the template again, or delete the CrossClusterStatefulset.",
       [{ object: "template", field: "exists", value: "no" }],
+    );
+    return { revision: settledRevision(draft), settled: false, frozen: true, rejected: null };
+  }
+  const { name } = draft.identity.app;
+  if (draft.intent.app.name !== name) {
+    draft.wait(
+      "TemplateMissing",
+      undefined,
+      `the selector matches ${draft.intent.app.name}; this application is ${name}, and stays it`,
+      "Have the selector match the same object again; create another CrossClusterStatefulset for another one.",
+      [{ object: "template", field: "metadata.name", value: draft.intent.app.name }],
     );
     return { revision: settledRevision(draft), settled: false, frozen: true, rejected: null };
   }
@@ -84,7 +96,8 @@ export function reviewHalt(draft: Draft, target: Target): Halt | null {
     // The clock of a step that is resumed starts over; otherwise the same deadline would halt it at once.
     if (resumed && entry?.step) {
       const unavailableBefore = draft.views.get(halt.cluster)?.down ?? 0;
-      draft.patch(halt.cluster, { step: { ...entry.step, progressMs: draft.nowMs, unavailableBefore } });
+      const down = downBefore(draft, halt.cluster);
+      draft.patch(halt.cluster, { step: { ...entry.step, progressMs: draft.nowMs, unavailableBefore, down } });
     }
     return null;
   }

@@ -1,7 +1,7 @@
 import type { Draft } from "./draft.ts";
 import { withoutTurn } from "./loss.ts";
 import type { ClusterName, Grant } from "./types.ts";
-import { localOrdinal, viewIn } from "./view.ts";
+import { viewIn } from "./view.ts";
 
 /** [I7] How long one cluster that does not take delivery holds the topology back from the others. */
 const SWEEP_PATIENCE_MS = 60_000;
@@ -27,26 +27,6 @@ export function removeDrained(draft: Draft): void {
     const { grant, done } = draft.entry(cluster);
     if (!grant || grant.replicas > 0 || !done || viewIn(draft, cluster).reach !== "ready") continue;
     draft.actions.push({ kind: "remove", cluster, volumes: draft.intent.retention.whenScaled });
-  }
-}
-
-/**
- * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so going back needs the broken pods of the
- * other revision deleted. They are not ready, so nothing is lost by it.
- */
-export function unblockStatefulSets(draft: Draft): void {
-  const { protocol, memberOrdered } = draft.intent.workload;
-  if (protocol !== "statefulset" || !memberOrdered) return;
-  for (const cluster of draft.order) {
-    const entry = draft.entry(cluster);
-    const { present } = viewIn(draft, cluster);
-    if (!entry.step?.unblock || entry.done || entry.turn !== "held" || !entry.grant || !present?.instances) continue;
-    if (present.live.epoch !== entry.grant.epoch || present.observedGeneration !== present.generation) continue;
-    const lowest = localOrdinal(draft, entry, entry.grant.partition);
-    const pods = present.instances
-      .filter((each) => !each.ready && !each.terminating && each.updated === false && (each.ordinal ?? -1) >= lowest)
-      .map(({ name, uid }) => (uid === undefined ? { name } : { name, uid }));
-    if (pods.length > 0) draft.actions.push({ kind: "deletePods", cluster, pods });
   }
 }
 

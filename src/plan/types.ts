@@ -231,6 +231,8 @@ export interface InstanceObservation {
   readonly updated?: boolean;
   readonly ready: boolean;
   readonly terminating: boolean;
+  /** Evicted, preempted or lost with its node, by its own condition: whoever removes it, the workload's controller does not. */
+  readonly disrupted?: boolean;
 }
 
 export interface MembershipEvidence {
@@ -323,6 +325,16 @@ export interface StepInProgress {
   readonly unblock: boolean;
   /** Members of this cluster that were unavailable before the step. */
   readonly unavailableBefore: number;
+  /** Null: the pods were not listed when it began. */
+  readonly down: DownSeen | null;
+}
+
+/** What a step has seen of instances that are down; by the ordinals of their local names. */
+export interface DownSeen {
+  /** Down for another cause than the step, and not ready again since. */
+  readonly accidents: readonly number[];
+  /** From here up all have been updated and ready at one time. */
+  readonly finishedFrom: number | null;
 }
 
 export interface ClusterEntry {
@@ -471,12 +483,15 @@ export interface FoundGrant {
   readonly index: number;
   readonly clusterId: string;
   readonly instances: readonly InstanceRecord[];
+  readonly highWater: number;
+  readonly staleVolumes: boolean;
   readonly baseRevision: RevisionId | null;
   readonly writtenAtMs: TimeMs;
   /** What the ledger said at that time: the youngest grant's word counts. */
   readonly currentRevision: RevisionId | null;
   readonly override: Override | null;
   readonly undoHeard: string | null;
+  readonly halt: Halt | null;
   readonly identity: LedgerIdentity;
   /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given anew. */
   readonly nextIndex: number;

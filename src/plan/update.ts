@@ -3,6 +3,7 @@ import type { Draft } from "./draft.ts";
 import { isStuck } from "./failure.ts";
 import { LEADER_UNKNOWN_PATIENCE_MS, mayLead, mayTakeLeader, movesLeaderFirst } from "./leader.ts";
 import { isInterrupted } from "./member.ts";
+import { mendable } from "./mend.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
 import { needsTurn, type Part } from "./share.ts";
 import { type Way, wayTo } from "./supersede.ts";
@@ -78,7 +79,7 @@ export function startUpdates(
       continue;
     }
     if (!cure && !mayCost(turns, cluster, step)) {
-      if (step.cost > 0) blocked = true;
+      if (step.cost > 0 && !mends(turns, part, way)) blocked = true;
       continue;
     }
     const leaderMayGo = step.replacesReady && mayTakeLeader(draft, turns.leader, cluster, step.partition, step.below);
@@ -237,7 +238,25 @@ function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
   return draft.entry(cluster).turn === "held" && isStuck(draft, cluster);
 }
 
-function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
+/** [S7] Whether quorum or budget alone keep the cluster's next step from starting now. Reports nothing. */
+export function isRefused(turns: Turns, part: Part, to: string): boolean {
+  const { tally } = turns;
+  const { cluster } = part;
+  const { cost, own } = sizeStep(turns, part, to, Number.POSITIVE_INFINITY);
+  if (cost === 0) return !tally.mayRepair(cluster, own);
+  const elsewhere = tally.pendingElsewhere(cluster);
+  return !tally.keepsMajority(cost, elsewhere) || !fitsBudget(tally, cluster, cost, spentHere(turns, cluster));
+}
+
+/** [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the cluster. */
+function spentHere({ draft }: Turns, cluster: ClusterName): number {
+  const { down, unavailable } = viewIn(draft, cluster);
+  const { turn, done } = draft.entry(cluster);
+  return turn === "held" && !done ? Math.min(1, down) : unavailable - down;
+}
+
+function mayCost(turns: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
+  const { draft, tally } = turns;
   if (cost === 0) {
     if (tally.mayRepair(cluster, own) || isCureOfStuck(draft, cluster)) return true;
     draft.wait(
@@ -249,20 +268,19 @@ function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: S
     );
     return false;
   }
-  const { turn } = draft.entry(cluster);
-  const { down, unavailable } = viewIn(draft, cluster);
-  const spentHere = turn === "held" ? Math.min(1, down) : unavailable - down;
   if (!tally.keepsMajority(cost, tally.pendingElsewhere(cluster))) {
     draft.wait(
       "QuorumAtRisk",
       cluster,
       `the step may take ${cost} instances down, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
-      "Bring the instances that are not ready back; they are named in the members' status.",
+      tally.keepsMajority(cost, 0)
+        ? "Wait for the turns that are out to come back."
+        : "Bring the instances that are not ready back; they are named in the members' status.",
       tally.evidence(),
     );
     return false;
   }
-  if (!fitsBudget(tally, cluster, cost, spentHere)) {
+  if (!fitsBudget(tally, cluster, cost, spentHere(turns, cluster))) {
     draft.wait(
       "BudgetExhausted",
       cluster,
@@ -272,6 +290,26 @@ function mayCost({ draft, tally }: Turns, cluster: ClusterName, { cost, own }: S
     );
     return false;
   }
+  return true;
+}
+
+/** [U14] The whole step may take too much down; what is broken already can be replaced without taking anything. */
+function mends(turns: Turns, part: Part, way: Way): boolean {
+  const { draft, tally } = turns;
+  const { cluster } = part;
+  const broken = mendable(draft, part);
+  const { grant } = draft.entry(cluster);
+  if (broken === 0 || !grant || !tally.mayRepair(cluster, broken)) return false;
+  draft.write(
+    cluster,
+    { ...grant, revision: way.to, partition: 0, processor: true, initialClusterState: "existing", onDelete: true },
+    {
+      kind: way.back ? "rollback" : "update",
+      why: `only what is broken is replaced, for the whole step may take a ready one too (${figures(turns, cluster)})`,
+      progress: draft.startStep(way.back ? "rollback" : "update", cluster, way.back),
+    },
+  );
+  tally.charge(cluster, 0, broken);
   return true;
 }
 
@@ -295,17 +333,26 @@ function release(turns: Turns, part: Part, way: Way, step: StepSize): void {
   );
 }
 
-function whyNow({ draft, leader, tally }: Turns, { cluster, released }: Part, why: string): string {
+function whyNow(turns: Turns, { cluster, released }: Part, why: string): string {
+  const { draft, leader } = turns;
+  const { update } = draft.intent;
+  const isListed = update.type === "RollingUpdate" && update.order === "Listed";
   const order =
     released > 0
       ? "it goes on where it is"
       : !viewIn(draft, cluster).healthy
         ? "unhealthy clusters go first"
-        : mayLead(leader, cluster)
+        : mayLead(leader, cluster) && !isListed
           ? "the leader's cluster goes last"
-          : "followers go from the highest ordinal down";
-  const figures = `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${tally.unavailable + tally.pendingElsewhere(cluster)} of ${tally.maxUnavailable} unavailable`;
-  return `${why === "" ? order : `${why}; ${order}`} (${figures})`;
+          : isListed
+            ? "clusters go in the order of the schedule"
+            : "followers go from the highest ordinal down";
+  return `${why === "" ? order : `${why}; ${order}`} (${figures(turns, cluster)})`;
+}
+
+function figures({ tally }: Turns, cluster: ClusterName): string {
+  const unavailable = tally.unavailable + tally.pendingElsewhere(cluster);
+  return `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ${tally.maxUnavailable} unavailable`;
 }
 
 function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimits, busyElsewhere: boolean): void {

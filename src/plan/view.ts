@@ -96,6 +96,8 @@ function countMembers(entry: ClusterEntry): number {
 function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
   // An unreachable cluster's instances all count as unavailable already.
   if (!mayAct(intent, entry) || view.reach !== "ready") return 0;
+  // [U14] With OnDelete a StatefulSet takes no pod down by itself.
+  if (entry.grant?.onDelete && intent.workload.protocol === "statefulset") return 0;
   const ready = view.ready;
   if (intent.memberConcurrency === "Parallel") {
     if (entry.turn === "returning" || entry.done || !entry.grant) return ready;

@@ -16,7 +16,7 @@ import {
   topology,
   yaml,
 } from "./testing/fixtures.ts";
-import { workloadDifferences } from "./workload.ts";
+import { type Retention, workloadDifferences } from "./workload.ts";
 
 function rendered(change: Case = {}): RenderResult & { ok: true } {
   const result = renderMember(renderInput(change));
@@ -114,13 +114,27 @@ spec:
   });
 
   it("keeps or deletes volumes as the CrossClusterStatefulset says, and is silent where both are the default", () => {
-    const at = (retention: Case["retention"]) =>
-      valueAt(rendered({ retention }).workload, "spec", "persistentVolumeClaimRetentionPolicy");
+    const at = (retention?: Retention) =>
+      valueAt(rendered({ member: { retention } }).workload, "spec", "persistentVolumeClaimRetentionPolicy");
     expect(at({ whenScaled: "Delete", whenDeleted: "Retain" })).toEqual({
       whenScaled: "Delete",
       whenDeleted: "Retain",
     });
     expect(at({ whenScaled: "Retain", whenDeleted: "Retain" })).toBeUndefined();
+  });
+
+  it("[Q13] restarts one pod at a time, whatever its template says, unless the member is declared Parallel", () => {
+    const template = (value: string) =>
+      yaml(STATEFULSET.replace("{partition: 3}", `{partition: 3, maxUnavailable: ${value}}`));
+    const at = (value: string, memberConcurrency?: "Serial" | "Parallel") =>
+      valueAt(
+        rendered({ template: template(value), member: { memberConcurrency } }).workload,
+        ...["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"],
+      );
+    expect(at("3")).toBeUndefined();
+    expect(at("50%", "Serial")).toBeUndefined();
+    expect(at("1")).toBe(1);
+    expect(at("3", "Parallel")).toBe(3);
   });
 
   it("[U10] restarts its pods for a restart and for a dependency's new content, by a mark on the pod template", () => {
@@ -315,6 +329,10 @@ describe("overrides", () => {
     [
       "/spec/updateStrategy/rollingUpdate/partition",
       "{path: /spec/updateStrategy/rollingUpdate/partition, operator: replace, value: 1}",
+    ],
+    [
+      "/spec/updateStrategy/rollingUpdate/maxUnavailable",
+      "{path: /spec/updateStrategy/rollingUpdate/maxUnavailable, operator: add, value: 2}",
     ],
     ["/metadata/name", "{path: /metadata/name, operator: replace, value: other}"],
   ])("may not change %s", (path, operation) => {

@@ -10,7 +10,7 @@ import { contentDigest, type RevisionContent } from "./revision.ts";
 import { sanitize } from "./sanitize.ts";
 import type { ClusterFacts } from "./selectors.ts";
 import { topologyConfigMap } from "./topology-files.ts";
-import { grantWorkload, type ReplicaSource, type Retention, stampContract, stampPodTemplate } from "./workload.ts";
+import { grantWorkload, type MemberSettings, type ReplicaSource, stampContract, stampPodTemplate } from "./workload.ts";
 
 export interface RenderInput {
   app: AppIdentity;
@@ -26,8 +26,8 @@ export interface RenderInput {
   baseRevision?: RevisionContent;
   replicas?: ReplicaSource;
   network?: NetworkSettings;
-  /** A StatefulSet's volumes; absent: as the template says. */
-  retention?: Retention;
+  /** What a StatefulSet has to follow besides its grant. */
+  member?: MemberSettings;
 }
 
 export type ManifestRole = "dependency" | "topology" | "service" | "serviceExport" | "workload";
@@ -74,13 +74,13 @@ export function renderMember(input: RenderInput): RenderResult {
 }
 
 function renderWorkload(input: RenderInput, dependencies: readonly MemberManifest[]) {
-  const { cluster, grant, revision, replicas, retention } = input;
+  const { cluster, grant, revision, replicas, member } = input;
   const { content } = revision;
   const { restart } = content;
   // Of this cluster's copies, so that pods restart only where an override really changed something.
   const digest = contentDigest(dependencies.map(({ object }) => object));
   const stamps = { restart, dependencyDigest: content.dependencyDigest === undefined ? undefined : digest };
-  const granted = grantWorkload(content.template, grant, replicas ?? { kind: "native" }, retention);
+  const granted = grantWorkload(content.template, grant, replicas ?? { kind: "native" }, member);
   const overridden = override(stampPodTemplate(granted.object, stamps), cluster, content, granted.grantPaths);
   return { object: sortedObject(stampContract(overridden.object, { ...input, restart })), applied: overridden.applied };
 }

@@ -20,6 +20,14 @@ export interface Retention {
   whenDeleted: VolumeRetention;
 }
 
+/** What of the CrossClusterStatefulset's spec each member's StatefulSet has to follow. */
+export interface MemberSettings {
+  /** Its volumes; absent: as the template says. */
+  readonly retention?: Retention;
+  /** Absent: Serial. */
+  readonly memberConcurrency?: "Serial" | "Parallel";
+}
+
 export interface RevisionStamps {
   readonly restart?: string;
   readonly dependencyDigest?: string;
@@ -60,11 +68,11 @@ export function grantWorkload(
   template: JsonObject,
   grant: Grant,
   source: ReplicaSource,
-  retention?: Retention,
+  settings: MemberSettings = {},
 ): GrantedWorkload {
   const { object, grantPaths } = withReplicas(template, grant.replicas, source);
   if (!isStatefulSet(object)) return { object, grantPaths };
-  return { object, grantPaths: [...grantPaths, ...grantStatefulSet(object, grant, retention)] };
+  return { object, grantPaths: [...grantPaths, ...grantStatefulSet(object, grant, settings)] };
 }
 
 /** The count that every revision's template has, so that scaling is not a revision. It is never sent to a member. */
@@ -119,7 +127,8 @@ function withNativeReplicas(object: JsonObject, replicas: number, unknownPlace: 
 }
 
 /** Leaves out what would be written as the default anyway: adopting a StatefulSet must not move its generation. */
-function grantStatefulSet(object: JsonObject, grant: Grant, retention: Retention | undefined): string[] {
+function grantStatefulSet(object: JsonObject, grant: Grant, settings: MemberSettings): string[] {
+  const { retention, memberConcurrency = "Serial" } = settings;
   const spec = ensureObject(object, "spec");
   if (grant.start !== 0 || objectAt(spec, "ordinals")) ensureObject(spec, "ordinals").start = grant.start;
   const strategy = ensureObject(spec, "updateStrategy");
@@ -129,7 +138,10 @@ function grantStatefulSet(object: JsonObject, grant: Grant, retention: Retention
   } else {
     strategy.type = "RollingUpdate";
     // Relative to ordinals.start, and so the member's own share as it is.
-    ensureObject(strategy, "rollingUpdate").partition = grant.partition;
+    const rolling = ensureObject(strategy, "rollingUpdate");
+    rolling.partition = grant.partition;
+    // Its own budget counts one cluster's pods; where one at a time is promised, a larger one would break that promise.
+    if (memberConcurrency === "Serial" && rolling.maxUnavailable !== 1) delete rolling.maxUnavailable;
   }
   const keepsAll = retention?.whenScaled === "Retain" && retention.whenDeleted === "Retain";
   if (retention && (!keepsAll || objectAt(spec, "persistentVolumeClaimRetentionPolicy"))) {
@@ -142,6 +154,7 @@ function grantStatefulSet(object: JsonObject, grant: Grant, retention: Retention
     "/spec/ordinals/start",
     "/spec/updateStrategy/type",
     "/spec/updateStrategy/rollingUpdate/partition",
+    ...(memberConcurrency === "Serial" ? ["/spec/updateStrategy/rollingUpdate/maxUnavailable"] : []),
     ...(retention ? ["/spec/persistentVolumeClaimRetentionPolicy"] : []),
   ];
 }

@@ -203,7 +203,7 @@ async function render(
     initialCluster: initialCluster(ledger, grant),
     replicas: await replicaSource(context, content.template, grant.replicas),
     network,
-    retention: spec.retentionPolicy,
+    member: { retention: spec.retentionPolicy, memberConcurrency: spec.memberConcurrency },
     ...(baseRevision && { baseRevision }),
   });
   if (!result.ok) throw result.error;

@@ -140,6 +140,13 @@ describe("pods", () => {
     expect(counts.terminating).toBe(1);
   });
 
+  it("say themselves that they are evicted or lost with their node", () => {
+    const evicted = pod("web-0", { deleting: true });
+    evicted.status = { conditions: [{ type: "DisruptionTarget", status: "True" }] };
+    const { instances } = seen(live(DONE), { pods: [evicted, pod("web-1")] });
+    expect(instances?.map(({ disrupted }) => disrupted)).toEqual([true, undefined]);
+  });
+
   it("that cannot be seen leave the terminating ones unknown, not zero", () => {
     const observation = seen(live(DONE));
     expect(observation.instances).toBeUndefined();

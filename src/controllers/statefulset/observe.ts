@@ -121,6 +121,9 @@ function readPod(pod: KubeObject, updateRevision: unknown): InstanceObservation 
     ...(revision !== undefined && typeof updateRevision === "string" && { updated: revision === updateRevision }),
     ready: conditions.some(({ type, status: holds }) => type === "Ready" && holds === "True"),
     terminating: metadata.deletionTimestamp !== undefined,
+    ...(conditions.some(({ type, status: holds }) => type === "DisruptionTarget" && holds === "True") && {
+      disrupted: true,
+    }),
   };
 }
 

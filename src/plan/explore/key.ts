@@ -66,7 +66,7 @@ function dispatchedKey(given: Dispatched | null | undefined, epoch: number, vers
 
 function stepKey(step: StepInProgress | null, ago: Ago): string {
   if (!step) return "-";
-  return `${step.kind}/${ago(step.sinceMs)}/${ago(step.progressMs)}/${step.best}/${step.unblock}/${step.unavailableBefore}`;
+  return `${step.kind}/${ago(step.sinceMs)}/${ago(step.progressMs)}/${step.best}/${step.unblock}/${step.unavailableBefore}/${step.down?.accidents ?? "-"}/${step.down?.finishedFrom ?? "-"}`;
 }
 
 function entryKey(entry: ClusterEntry, version: number, ago: Ago): string {

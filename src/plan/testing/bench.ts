@@ -1,6 +1,6 @@
-import { emptyLedger } from "../ledger.ts";
+import { emptyLedger, foundGrantOf, parseFoundGrant, rebuildLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
-import type { ClusterName, Ledger, MembershipEvidence, Observation, PlanResult, TimeMs } from "../types.ts";
+import type { ClusterName, FoundGrant, Ledger, MembershipEvidence, Observation, PlanResult, TimeMs } from "../types.ts";
 import type { EditableIntent } from "./intent.ts";
 import { TestMember } from "./member.ts";
 
@@ -14,6 +14,9 @@ export class Bench {
   readonly unreachable = new Set<ClusterName>();
   membership: MembershipEvidence | undefined;
   last: PlanResult | undefined;
+  /** What stands beside each grant on its dispatch object, as of the time when it was written. */
+  #notes = new Map<ClusterName, FoundGrant>();
+  #before: { readonly ledger: Ledger; readonly notes: Map<ClusterName, FoundGrant> } | undefined;
 
   constructor(intent: EditableIntent, ledger: Ledger = emptyLedger()) {
     this.intent = intent;
@@ -41,9 +44,33 @@ export class Bench {
 
   /** Plans, and keeps the ledger as a controller would. */
   plan(): PlanResult {
+    this.#before = { ledger: this.ledger, notes: new Map(this.#notes) };
     this.last = plan(this.intent, this.ledger, this.observations(), this.nowMs);
     this.ledger = this.last.ledger;
+    this.#note(this.last);
     return this.last;
+  }
+
+  #note({ ledger, grants }: PlanResult): void {
+    for (const { cluster, epoch } of grants) {
+      const note = foundGrantOf(ledger, cluster);
+      if (note && this.#notes.get(cluster)?.grant.epoch !== epoch) this.#notes.set(cluster, note);
+    }
+    for (const cluster of this.#notes.keys()) if (!ledger.clusters[cluster]?.grant) this.#notes.delete(cluster);
+  }
+
+  /** The controller dies before anything of its last plan is written. */
+  crash(): void {
+    if (!this.#before) return;
+    this.ledger = this.#before.ledger;
+    this.#notes = this.#before.notes;
+    this.last = undefined;
+  }
+
+  /** The ledger is lost, and made anew from the dispatch objects. */
+  rebuild(): void {
+    const found: unknown[] = JSON.parse(JSON.stringify([...this.#notes.values()]));
+    this.ledger = rebuildLedger(found.map(parseFoundGrant));
   }
 
   /** The grants of the last plan arrive in these clusters; nobody acts on them yet. */

@@ -23,7 +23,8 @@ export class TestMember {
       before !== null &&
       before.revision === grant.revision &&
       before.replicas === grant.replicas &&
-      before.partition === grant.partition;
+      before.partition === grant.partition &&
+      before.onDelete === grant.onDelete;
     if (!sameSpec && !this.unmanaged) this.generation++;
     this.unmanaged = false;
     if (before && before.revision !== grant.revision) this.counts.updated = 0;

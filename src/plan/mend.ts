@@ -1,0 +1,47 @@
+import type { Draft } from "./draft.ts";
+import { isStuck } from "./failure.ts";
+import type { Part } from "./share.ts";
+import type { ClusterName, InstanceObservation } from "./types.ts";
+import { isObserved, localOrdinal, viewIn } from "./view.ts";
+
+/**
+ * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so that one which runs another revision than the
+ * granted one would hold its own replacement up for ever. It is deleted: at once on the way back, and when nothing has moved
+ * for a while on the way forward, where it may come up by itself. [U14] So are those that a mending step is for. None of them
+ * is ready, so nothing is lost by it.
+ */
+export function deleteBroken(draft: Draft): void {
+  const { protocol, memberOrdered } = draft.intent.workload;
+  if (protocol !== "statefulset") return;
+  for (const cluster of draft.order) {
+    const { step, grant, done, turn } = draft.entry(cluster);
+    if (!step || !grant || done || turn !== "held" || !(memberOrdered || grant.onDelete)) continue;
+    if (step.kind !== "update" && step.kind !== "rollback") continue;
+    const { present } = viewIn(draft, cluster);
+    if (present?.live.epoch !== grant.epoch || !isObserved(present)) continue;
+    const broken = brokenPods(draft, cluster, grant.partition).filter(({ updated }) => updated === false);
+    if (broken.length === 0 || (!step.unblock && !isStuck(draft, cluster))) continue;
+    const pods = broken.map(({ name, uid }) => (uid === undefined ? { name } : { name, uid }));
+    draft.actions.push({ kind: "deletePods", cluster, pods });
+  }
+}
+
+/**
+ * [U14] How many pods a mending step would replace. A StatefulSet in Parallel takes its highest pod down first, even while
+ * a lower one is broken, and cannot be told otherwise; given the revision with OnDelete, it takes none, and those that are
+ * down are replaced by deleting them. Below a partition they would come back on the wrong revision, so there it is not done.
+ */
+export function mendable(draft: Draft, { cluster, share }: Part): number {
+  const { protocol, memberOrdered } = draft.intent.workload;
+  const { grant, done } = draft.entry(cluster);
+  if (protocol !== "statefulset" || memberOrdered || share > 0 || !grant || !(done || grant.onDelete)) return 0;
+  return brokenPods(draft, cluster, 0).length;
+}
+
+/** Pods from the `from`-th instance up that are not ready and not going. */
+function brokenPods(draft: Draft, cluster: ClusterName, from: number): InstanceObservation[] {
+  const entry = draft.entry(cluster);
+  const lowest = localOrdinal(draft, entry, from);
+  const pods = viewIn(draft, cluster).present?.instances ?? [];
+  return pods.filter(({ ready, terminating, ordinal }) => !ready && !terminating && (ordinal ?? -1) >= lowest);
+}
