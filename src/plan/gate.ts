@@ -245,6 +245,16 @@ export function turnIsBack(intent: Intent, grant: Grant, present: PresentObserva
   return intent.workload.protocol !== "contract" || present.report?.epoch === grant.epoch;
 }
 
+/**
+ * [G12] The operator itself says that it is done, everything is ready, and yet fewer instances run the revision than was
+ * granted: whatever opened the gate before, somebody has to act again.
+ */
+export function isUndone(intent: Intent, grant: Grant, { report }: PresentObservation): boolean {
+  if (intent.workload.protocol !== "contract" || report?.epoch !== grant.epoch || grant.onDelete) return false;
+  const { phase, ready, updated } = report;
+  return phase === "Done" && ready === grant.replicas && updated < grant.replicas - grant.partition;
+}
+
 /** [G8] How the live object differs from the grant whose epoch it carries. */
 export function driftOf(grant: Grant, { live }: PresentObservation): Evidence[] {
   const found: Evidence[] = [];

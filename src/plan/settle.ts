@@ -1,5 +1,5 @@
 import type { Draft } from "./draft.ts";
-import { driftOf, gateOf, isShrunk, turnIsBack } from "./gate.ts";
+import { driftOf, gateOf, isShrunk, isUndone, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
 import { noteDown } from "./restarts.ts";
@@ -69,7 +69,10 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     if (turnIsBack(draft.intent, grant, present)) draft.patch(cluster, { turn: "none" });
     else waitForTurnBack(draft, cluster, grant, present);
   }
-  if (draft.entry(cluster).done) return;
+  if (draft.entry(cluster).done) {
+    if (draft.entry(cluster).turn !== "none" || !isUndone(draft.intent, grant, present)) return;
+    draft.patch(cluster, { done: false });
+  }
   if (entry.turn === "held" && !entry.step) {
     // A rebuilt ledger knows of no step; its clock starts now.
     draft.patch(cluster, { step: draft.startStep("update", cluster) });

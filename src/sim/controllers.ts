@@ -1,7 +1,7 @@
 import { type ManagerOptions, runManager } from "../controllers/index.ts";
 import { type Engine, KarmadaEngine, type KarmadaEngineOptions } from "../engine/index.ts";
 import { KubeClient } from "../kube/index.ts";
-import { type HttpRequest, type Log, lineLog, silentLog } from "../runtime/index.ts";
+import { type Log, lineLog, silentLog } from "../runtime/index.ts";
 import { SimProcess } from "./process.ts";
 import { type Backend, briefly, type Weather, Wire } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -103,12 +103,4 @@ export class Controllers {
       this.#options.world.noteQuietly(process.name, () => `${level}: ${message} ${JSON.stringify(fields)}`);
     });
   }
-}
-
-export function isLease(request: HttpRequest): boolean {
-  return request.path.includes("/leases");
-}
-
-export function isEvent(request: HttpRequest): boolean {
-  return request.path.includes("/events");
 }

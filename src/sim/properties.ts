@@ -62,9 +62,10 @@ export class Properties implements Witness {
   readonly #terms = new Map<string, number>();
   readonly #notReadySinceMs = new Map<string, number>();
   readonly #returned = new Set<string>();
-  /** [S5] While it was lost others went on without it; what it was granted before, it does when it is back. */
+  /** [S5] While it was lost others went on without it; what it was granted before, it does until it is whole again. */
   readonly #wasLost = new Set<string>();
-  #firstDeploymentDone = false;
+  /** [D2] Instances of a static first deployment, known to everybody from the start: they form the application, none joins it. */
+  readonly #founders = new Set<string>();
   #lastWriter: string | undefined;
 
   constructor(world: World, rules: Rules, reach: Reach, members: ReadonlyMap<string, TrueMember>) {
@@ -144,12 +145,24 @@ export class Properties implements Witness {
     });
     remember(this.#grantedSpecs, cluster, spec);
     remember(this.#grantedRevisions, cluster, this.#rules.revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {}));
+    if (manifest.metadata.annotations?.[ANNOTATIONS.initialClusterState] === "new" && !this.#rules.isOrdered)
+      this.#rememberFounders(manifest.metadata.annotations[ANNOTATIONS.topology]);
     this.#world.note("GRANT", `${cluster} epoch ${epoch}`, () => {
       const { replicas, ordinals, updateStrategy } = isJsonObject(manifest.spec) ? manifest.spec : ({} as JsonObject);
       const revision = this.#rules.revisionOf(isJsonObject(manifest.spec) ? manifest.spec : {});
       const more = JSON.stringify({ replicas, ordinals, updateStrategy });
       return `${processor ? "its turn," : "no turn,"} ${revision} ${more}`;
     });
+  }
+
+  #rememberFounders(topology: string | undefined): void {
+    if (topology === undefined || this.#founders.size > 0) return;
+    const view: unknown = JSON.parse(topology);
+    for (const { cluster, ordinals } of Array.isArray(view) ? view.filter(isJsonObject) : []) {
+      const global = Array.isArray(ordinals) ? ordinals.filter((each) => typeof each === "number") : [];
+      const first = this.#rules.globalOrdinals ? 0 : (global[0] ?? 0);
+      for (const ordinal of global) this.#founders.add(`${cluster}/${ordinal - first}`);
+    }
   }
 
   /** A cluster's object is to be deleted there. */
@@ -187,6 +200,7 @@ export class Properties implements Witness {
       return;
     }
     this.#notReadySinceMs.delete(name);
+    this.#noteWhole(name);
     if (sinceMs === undefined) return;
     if (this.#world.nowMs - sinceMs >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS) this.#wasLost.add(name);
     if (this.#world.nowMs - sinceMs < this.#rules.failoverAfterMs + HEARD_OF_MS) return;
@@ -200,8 +214,6 @@ export class Properties implements Witness {
     const status = isJsonObject(object.status) ? object.status : undefined;
     if (!status) return;
     const { phase, reason, step } = status;
-    // [D6] Until then the instances are joiners, to the controller at least.
-    if (status.currentRevision !== undefined) this.#firstDeploymentDone = true;
     this.#world.note("STATUS", `${phase}`, () => {
       const { cluster, type: kind } = isJsonObject(step) ? step : ({} as JsonObject);
       return `${kind ?? ""} ${cluster ?? ""} ${reason ?? ""} ${JSON.stringify(status.display)} ${status.message ?? ""}`;
@@ -250,12 +262,13 @@ export class Properties implements Witness {
       }
     }
     this.#reach.count("ordinals are unique");
-    if (!instance.joined) this.#checkMembership(member, instance, "joins");
+    if (!instance.joined && !this.#isFounder(member, instance)) this.#checkMembership(member, instance, "joins");
   }
 
   up(member: TrueMember, { ordinal }: Instance): void {
     this.#world.note(member.name, `instance ${ordinal} is up`);
     if ([...member.instances.values()].every(({ up }) => up)) this.#wholeSinceMs.set(member.name, this.#world.nowMs);
+    this.#noteWhole(member.name);
   }
 
   goesDown(member: TrueMember, instance: Instance, cause: DownCause): void {
@@ -266,8 +279,10 @@ export class Properties implements Witness {
     else this.#checkMembership(member, instance, "leaves");
   }
 
-  gone(member: TrueMember, { ordinal }: Instance): void {
-    this.#world.note(member.name, `instance ${ordinal} is gone`);
+  gone(member: TrueMember, instance: Instance): void {
+    this.#world.note(member.name, `instance ${instance.ordinal} is gone`);
+    if (instance.downBy === "removal") this.#founders.delete(`${member.name}/${instance.ordinal}`);
+    this.#noteWhole(member.name);
   }
 
   deleted(member: TrueMember, kind: string, name: string): void {
@@ -323,14 +338,15 @@ export class Properties implements Witness {
   #checkMembership(member: TrueMember, instance: Instance, what: "joins" | "leaves"): void {
     const { quorum, isOrdered, tearsDown } = this.#rules;
     if (tearsDown || member.dishonest || (quorum === "None" && !isOrdered)) return;
-    if ((!isOrdered && !this.#firstDeploymentDone) || this.#mayHaveBeenLost(member)) return;
+    if (this.#mayHaveBeenLost(member)) return;
     this.#reach.count("one membership change at a time");
     const others: string[] = [];
     for (const other of this.#members.values()) {
-      if (other.dishonest || !other.reachable || this.#mayHaveBeenLost(other)) continue;
+      if (other.dishonest || this.#mayHaveBeenLost(other)) continue;
       for (const each of other.instances.values()) {
         if (each === instance) continue;
-        const changing = !each.joined || (each.state === "terminating" && each.downBy === "removal");
+        const joins = !each.joined && !this.#isFounder(other, each);
+        const changing = joins || (each.state === "terminating" && each.downBy === "removal");
         if (changing) others.push(`${other.name}/${each.ordinal}`);
       }
     }
@@ -339,6 +355,19 @@ export class Properties implements Witness {
       "one membership change at a time",
       `${member.name}/${instance.ordinal} ${what} beside ${others.join(", ")}`,
     );
+  }
+
+  #isFounder({ name }: TrueMember, { ordinal }: Instance): boolean {
+    return this.#founders.has(`${name}/${ordinal}`);
+  }
+
+  /** A cluster that was lost is as any other again once it is Ready and has all that it was granted. */
+  #noteWhole(name: string): void {
+    const member = this.#members.get(name);
+    if (!member || !this.#wasLost.has(name) || this.#notReadySinceMs.has(name)) return;
+    const instances = [...member.instances.values()];
+    const isWhole = instances.length === this.#grantedReplicas(name) && instances.every(({ up }) => up);
+    if (isWhole && member.live?.epoch === this.#turns.get(name)?.epoch) this.#wasLost.delete(name);
   }
 
   /** When the last of a cluster's instances came up: since then it has been whole, unless one is down now. */

@@ -215,6 +215,7 @@ class Stage {
         if (!member?.misbehave()) return;
         this.#reach.count("operator does not keep to the rules");
         this.#wasLiedTo = true;
+        forAWhile(happening.forMs, () => member.behave());
         return;
       case "tamper":
         if (member?.tamper()) this.#reach.count("annotations tampered with");

@@ -1,9 +1,8 @@
 import type { HttpRequest } from "../runtime/index.ts";
-import { isEvent, isLease } from "./controllers.ts";
 import type { Dice } from "./dice.ts";
 import type { Reach } from "./reach.ts";
 import type { CrashPoint } from "./scenario.ts";
-import { type Fate, isWrite, type Weather } from "./wire.ts";
+import { type Fate, isConsequential, type Weather } from "./wire.ts";
 
 /** The faults of the moment, for all processes. */
 export class Climate {
@@ -41,8 +40,7 @@ const LOST: readonly Fate[] = ["refused", "lost", "answer lost", "overloaded", "
 /** What one process gets of it. */
 export function weatherFor(climate: Climate, dice: Dice, reach: Reach): Weather {
   const fateOf = (request: HttpRequest): Fate => {
-    const counted = isWrite(request) && !isLease(request) && !isEvent(request);
-    if (counted) {
+    if (isConsequential(request)) {
       climate.writes++;
       const crash = climate.crashes.findIndex(({ write }) => write <= climate.writes);
       if (crash >= 0) return climate.crashes.splice(crash, 1)[0]?.point ?? "arrives";

@@ -120,7 +120,7 @@ export class Wire implements Transport {
           default:
         }
         void this.#carry(request).then((response) => {
-          if (isWrite(request)) world.noteQuietly(this.#label, () => `${briefly(request)}: ${response.status}`);
+          if (isConsequential(request)) world.noteQuietly(this.#label, () => `${briefly(request)}: ${response.status}`);
           switch (fate) {
             case "answer lost":
               return fail("connection reset", false);
@@ -261,8 +261,9 @@ class Channel implements AsyncIterable<string> {
   }
 }
 
-export function isWrite(request: HttpRequest): boolean {
-  return request.method !== "GET";
+/** A write that others act upon: neither a lease nor an Event. */
+export function isConsequential({ method, path }: HttpRequest): boolean {
+  return method !== "GET" && !path.includes("/leases") && !path.includes("/events");
 }
 
 /** For transcripts: the last two parts of the path say which object it is about. */

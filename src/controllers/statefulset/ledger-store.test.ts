@@ -89,6 +89,17 @@ describe("the ledger on the hub", () => {
     expect(hub.api.list(LEDGERS)[0]?.spec).toMatchObject({ state: { nextIndex: emptyLedger().nextIndex } });
   });
 
+  it("is confirmed for whoever leads, and neither for the leader before nor when it is gone", async () => {
+    const first = await leader();
+    const stored = await claim(first);
+    await hub.ask(first.confirm(stored));
+    await claim(await leader());
+    expect(await hub.ask(first.confirm(stored).catch((error: unknown) => error))).toBeInstanceOf(SupersededError);
+    hub.api.remove(LEDGERS, NAME);
+    const failure = await hub.ask(first.confirm(stored).catch((error: unknown) => error));
+    expect(failure).toMatchObject({ message: expect.stringContaining("CrossClusterLedger default/web is gone") });
+  });
+
   it("that somebody edited under the same term is a conflict, not another leader", async () => {
     const store = new LedgerStore(hub.client, cache);
     const stored = await claim(store);

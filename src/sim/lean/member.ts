@@ -8,6 +8,8 @@ import { LeanStore, type StoredObject } from "./store.ts";
 
 /** How the workload's own controller behaves. */
 export interface Operator {
+  /** Acts on its turn alone: whoever forges the turn makes it act. */
+  readonly heedsTurns: boolean;
   /** One look at the object and the instances; whatever it does next follows from that. */
   sync(member: LeanMember, workload: StoredObject | undefined): void;
 }
@@ -41,7 +43,7 @@ export class LeanMember implements GroundMember {
   readonly dice: Dice;
   readonly world: World;
   reachable = true;
-  /** Stays true: what it did then may show long afterwards. */
+  /** Stays true until it has all that its object says, for what it did may show long afterwards. */
   dishonest = false;
   misbehaves = false;
   stalled = false;
@@ -219,13 +221,18 @@ export class LeanMember implements GroundMember {
     this.wake();
   }
 
+  /** Its operator has found everything as its object says. */
+  noteWhole(): void {
+    if (!this.misbehaves) this.dishonest = false;
+  }
+
   tamper(): boolean {
     if (!this.workload) return false;
     const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
     const key = this.dice.pick(keys);
     const value = key === ANNOTATIONS.processor ? this.dice.pick(["true", "false"]) : String(this.dice.whole(0, 3));
     // With the turn in its hands it may do whatever its spec says: not what anybody granted.
-    if (key === ANNOTATIONS.processor && value === "true") this.dishonest = true;
+    if (key === ANNOTATIONS.processor && value === "true" && this.#options.operator.heedsTurns) this.dishonest = true;
     this.edit((object) => {
       const annotations = { ...object.metadata.annotations, [key]: value };
       return { ...object, metadata: { ...object.metadata, annotations } };

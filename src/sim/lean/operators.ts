@@ -18,6 +18,7 @@ export function revisionOf(spec: JsonObject): string {
 
 /** Kubernetes' StatefulSet controller: one pod at a time from the highest ordinal, partition, OrderedReady or Parallel. */
 export const statefulSetController: Operator = {
+  heedsTurns: false,
   sync(member, workload) {
     if (!workload) return;
     const spec = isJsonObject(workload.spec) ? workload.spec : {};
@@ -113,6 +114,7 @@ interface Reading {
 
 /** An operator on the contract: acts on its turn, in small steps, and reports on the epoch that it read. */
 export const contractOperator: Operator = {
+  heedsTurns: true,
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
@@ -120,6 +122,7 @@ export const contractOperator: Operator = {
       if (member.stalled || !member.workload) return;
       const phase = member.misbehaves || !reading.processor ? "Done" : actOn(member, reading, true);
       if (!reading.processor) replaceLost(member, reading);
+      if (isWhole(member, reading)) member.noteWhole();
       const all = [...member.instances.values()];
       const claims = member.misbehaves;
       const ready = claims ? reading.replicas : all.filter(({ up }) => up).length;
@@ -145,6 +148,7 @@ export const contractOperator: Operator = {
 
 /** An operator that knows nothing of Lockstep: what its spec says is what it does. */
 export const ignorantOperator: Operator = {
+  heedsTurns: false,
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
@@ -152,6 +156,7 @@ export const ignorantOperator: Operator = {
       if (member.stalled || !member.workload) return;
       const own: Reading = { ...reading, partition: 0, ordinals: undefined };
       const phase = actOn(member, own, !member.misbehaves);
+      if (isWhole(member, own)) member.noteWhole();
       const all = [...member.instances.values()];
       const ready = all.filter(({ up }) => up).length;
       member.writeStatus({
@@ -179,6 +184,13 @@ function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Readin
     processor: annotations[ANNOTATIONS.processor] === "true",
     ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology]),
   };
+}
+
+/** All instances that it is to have, up, on the revision that it is to have, as the object says it now. */
+function isWhole(member: LeanMember, { generation, replicas, revision, partition }: Reading): boolean {
+  const all = [...member.instances.values()].sort((a, b) => a.ordinal - b.ordinal);
+  if (generation !== member.workload?.metadata.generation || all.length !== replicas) return false;
+  return all.every((instance, at) => instance.up && (at < partition || instance.revision === revision));
 }
 
 /** One small act: a removal, an addition, or a restart; never two, unless it is one that does not keep to that. */

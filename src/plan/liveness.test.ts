@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import { Bench } from "./testing/bench.ts";
+import { testIntent } from "./testing/intent.ts";
+import type { Intent } from "./types.ts";
+
+/** Deployed and at rest. */
+function running(sizes: Record<string, number>, edit: Partial<Intent> = {}): Bench {
+  const bench = new Bench(testIntent(sizes, { podManagementPolicy: "Parallel", ...edit }));
+  bench.run();
+  return bench;
+}
+
+function schedule(bench: Bench, sizes: Record<string, number>): void {
+  const clusters = Object.entries(sizes).map(([cluster, replicas]) => ({ cluster, replicas }));
+  for (const { cluster } of clusters) bench.intent.fleet[cluster] ??= { state: "Ready" };
+  bench.intent.schedule = { kind: "known", source: "explicit", clusters };
+}
+
+const stepsOf = (bench: Bench) => bench.plan().steps.map(({ cluster, kind }) => `${cluster} ${kind}`);
+const STUCK_S = 60;
+
+describe("nothing waits for ever", () => {
+  test("[G8] a grant that nobody has seen arrive for five minutes is written again, and holds nobody up", () => {
+    const bench = running({ a: 1, b: 1, c: 1 });
+    bench.intent.revision = { kind: "ready", id: "B" };
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    bench.wait(299);
+    expect(stepsOf(bench)).toEqual([]);
+    bench.wait(1);
+    expect(stepsOf(bench)).toEqual(["c reassert"]);
+    expect(bench.ledger.clusters.c).toMatchObject({ turn: "held", done: false });
+    bench.settle();
+    bench.run();
+    expect(bench.last?.figures).toMatchObject({ updated: 3 });
+  });
+
+  test("[G8] what was written while a cluster was away is on its way from its return on", () => {
+    const bench = running({ a: 1, b: 1, c: 1 });
+    bench.intent.revision = { kind: "ready", id: "B" };
+    bench.plan();
+    bench.unreachable.add("c");
+    bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.plan();
+    bench.wait(1_000);
+    bench.run();
+    bench.unreachable.delete("c");
+    bench.intent.fleet.c = { state: "Ready" };
+    expect(stepsOf(bench)).not.toContain("c reassert");
+    bench.wait(300);
+    expect(stepsOf(bench)).toContain("c reassert");
+  });
+
+  test("[G12] an operator that says Done with fewer updated than granted is asked again", () => {
+    const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
+    const member = bench.member("b");
+    expect(stepsOf(bench)).toEqual([]);
+    if (member.report) member.report = { ...member.report, updated: 1 };
+    expect(stepsOf(bench)).toEqual(["b update"]);
+    bench.settle();
+    bench.run();
+    expect(bench.ledger.clusters.b).toMatchObject({ turn: "none", done: true });
+  });
+
+  test("[G12] one of which an instance is being brought back is not", () => {
+    const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
+    const member = bench.member("b");
+    if (member.report) member.report = { ...member.report, updated: 1, ready: 1 };
+    expect(stepsOf(bench)).toEqual([]);
+  });
+
+  test("[Q15] what stands still in its own turn may be cured beside the turn of another that stands still", () => {
+    const bench = running({ a: 2, b: 1 }, { quorum: "None" });
+    bench.intent.revision = { kind: "ready", id: "BROKEN" };
+    schedule(bench, { a: 2, b: 1, c: 1 });
+    expect(stepsOf(bench)).toContain("c grow");
+    bench.deliver();
+    Object.assign(bench.member("c").counts, { replicas: 1, updated: 1 });
+    bench.member("c").health = "unhealthy";
+    bench.plan();
+    schedule(bench, { a: 2, b: 0, c: 1 });
+    bench.intent.revision = { kind: "ready", id: "GOOD" };
+    bench.plan();
+    bench.wait(STUCK_S);
+    expect(stepsOf(bench)).toContain("c rollback");
+  });
+
+  test("[S11] a stuck cluster that is to be drained goes before the growth that waits for its turn", () => {
+    const bench = running({ a: 1, b: 1, c: 1 }, { quorum: "None", podManagementPolicy: "OrderedReady" });
+    bench.intent.revision = { kind: "ready", id: "BROKEN" };
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    bench.deliver();
+    Object.assign(bench.member("c").counts, { ready: 0, updated: 1 });
+    Object.assign(bench.member("c"), { health: "unhealthy", observedGeneration: bench.member("c").generation });
+    bench.plan();
+    schedule(bench, { a: 1, b: 1, c: 0, d: 1 });
+    expect(stepsOf(bench)).toEqual([]);
+    bench.wait(STUCK_S);
+    expect(stepsOf(bench)).toContain("c shrink");
+  });
+
+  test("[C9] a newcomer that lost its turn and never becomes ready is updated like any other", () => {
+    const bench = running({ a: 2, b: 1 });
+    bench.intent.revision = { kind: "ready", id: "A" };
+    schedule(bench, { a: 2, b: 1, c: 1 });
+    expect(stepsOf(bench)).toContain("c grow");
+    bench.deliver();
+    const member = bench.member("c");
+    Object.assign(member.counts, { replicas: 1, ready: 0, available: 0, updated: 1 });
+    member.observedGeneration = member.generation;
+    member.health = "unhealthy";
+    bench.plan();
+    // Somebody edits the object: it is written again, without a turn as far as anybody knows.
+    const entry = bench.ledger.clusters.c;
+    if (!entry?.grant || !member.live) throw new Error("c was granted nothing");
+    const grant = { ...entry.grant, processor: false };
+    bench.ledger = {
+      ...bench.ledger,
+      clusters: { ...bench.ledger.clusters, c: { ...entry, grant, turn: "none", step: null } },
+    };
+    member.live = grant;
+    bench.intent.revision = { kind: "ready", id: "GOOD" };
+    expect(stepsOf(bench)[0]).toMatch(/^c (update|rollback)$/);
+  });
+});
+
+const CONTRACT: Intent["workload"] = {
+  protocol: "contract",
+  hasPartition: true,
+  memberOrdered: true,
+  reportsLeader: false,
+};
+
+describe("joins that are taken back", () => {
+  test("[S10] those that may be serving already go one at a time", () => {
+    const sizes = { a: 3, b: 2 };
+    const bench = new Bench(testIntent(sizes, { podManagementPolicy: "Parallel" }));
+    bench.plan();
+    bench.deliver();
+    for (const [name, replicas] of Object.entries(sizes)) {
+      const member = bench.member(name);
+      Object.assign(member.counts, { replicas, ready: replicas, available: replicas, updated: replicas });
+      member.health = "unhealthy";
+      member.observedGeneration = member.generation;
+    }
+    schedule(bench, { a: 3, b: 0 });
+    bench.plan();
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
+  });
+
+  test("[S10] those that never came up go at once", () => {
+    const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel" }));
+    bench.plan();
+    bench.deliver();
+    schedule(bench, { a: 2, b: 0 });
+    bench.plan();
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(0);
+  });
+});
