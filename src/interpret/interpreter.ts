@@ -46,6 +46,7 @@ interface Entry<O extends Operation> {
   retryScheduled: boolean;
 }
 
+type NativeAnswers = { [O in Operation]?: Outcome<O> };
 type Caches = { readonly [O in Operation]: LruMap<Entry<O>> };
 
 export class Interpreter {
@@ -53,6 +54,8 @@ export class Interpreter {
   readonly #layers: Layers;
   readonly #caller: WebhookCaller;
   readonly #caches: Caches;
+  /** Native code's answers about an object that was read, for as long as somebody holds the object. */
+  readonly #natively = new WeakMap<JsonObject, NativeAnswers>();
   readonly #listeners = new Set<CompletionListener>();
   readonly #stopped = new AbortController();
 
@@ -107,7 +110,7 @@ export class Interpreter {
     const sources = this.#layers.sources(operation, input);
     const [first] = sources;
     if (first === undefined) return noInterpreter(operation, input.object);
-    if (first.layer === "native") return first.answer(input);
+    if (first.layer === "native") return this.#nativeAnswer(operation, input, first);
     const cache: LruMap<Entry<O>> = this.#caches[operation];
     const key = keyOf(operation, input, sources);
     if (typeof key !== "string") return key;
@@ -120,6 +123,23 @@ export class Interpreter {
     const entry: Entry<O> = { outcome, failures: 0, retryScheduled: false };
     cache.set(key, entry);
     if (first.layer === "webhook") void this.#ask(operation, input, sources, entry);
+    return outcome;
+  }
+
+  #nativeAnswer<O extends Operation>(
+    operation: O,
+    input: Inputs[O],
+    source: { answer: (input: Inputs[O]) => Settled<O> },
+  ): Outcome<O> {
+    const { object, ...others } = input;
+    if (!isStored(operation, object) || Object.keys(others).length > 0) return source.answer(input);
+    const answers: NativeAnswers = this.#natively.get(object) ?? {};
+    this.#natively.set(object, answers);
+    const known: Outcome<O> | undefined = answers[operation];
+    if (known !== undefined) return known;
+    const outcome = source.answer(input);
+    const answer: { [K in O]?: Outcome<O> } = answers;
+    answer[operation] = outcome;
     return outcome;
   }
 
@@ -220,16 +240,24 @@ const READING: ReadonlySet<Operation> = new Set<Operation>([
 /** Or why there is none. */
 function keyOf<O extends Operation>(operation: O, input: Inputs[O], sources: readonly Source<O>[]): string | Failed {
   const { object, ...others } = input;
-  const uid = valueAt(object, "metadata", "uid");
-  const resourceVersion = valueAt(object, "metadata", "resourceVersion");
-  const isStored = READING.has(operation) && typeof uid === "string" && typeof resourceVersion === "string";
   try {
-    const content = isStored ? `${uid}\n${resourceVersion}` : digest(object);
+    const content = isStored(operation, object) ? storedVersion(object) : digest(object);
     const rest = Object.keys(others).length === 0 ? "" : digest(others);
     return [content, rest, ...sources.map(({ layer, version }) => `${layer}:${version}`)].join("\n");
   } catch (error) {
     return failureOf(error, sources[0]?.layer ?? "native", undefined);
   }
+}
+
+function isStored(operation: Operation, object: JsonObject): boolean {
+  return READING.has(operation) && storedVersion(object) !== undefined;
+}
+
+/** What its content is known by; undefined for an object that does not come from an API server. */
+function storedVersion(object: JsonObject): string | undefined {
+  const uid = valueAt(object, "metadata", "uid");
+  const resourceVersion = valueAt(object, "metadata", "resourceVersion");
+  return typeof uid === "string" && typeof resourceVersion === "string" ? `${uid}\n${resourceVersion}` : undefined;
 }
 
 function digest(value: unknown): string {

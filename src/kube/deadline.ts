@@ -17,7 +17,7 @@ const FINISHED = new Error("the work ended before its deadline");
 /**
  * Runs `work` with a signal that aborts when the time is over or the parent aborts, and settles at that moment even if
  * the work does not listen. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request on
- * a parent that lives as long as the process.
+ * a parent that lives as long as the process. The signal aborts as well when the work has ended, which ends its timer.
  */
 export async function withDeadline<Value>(
   clock: Clock,
@@ -28,17 +28,18 @@ export async function withDeadline<Value>(
   parent?.throwIfAborted();
   if (parent) allowManyListeners(parent);
   const inner = new AbortController();
-  const timer = new AbortController();
+  const { signal } = inner;
   const onParentAbort = () => inner.abort(parent?.reason);
   parent?.addEventListener("abort", onParentAbort, { once: true });
-  clock.sleep(durationMs, timer.signal).then(
-    () => inner.abort(new DeadlineReached(durationMs)),
-    () => {},
-  );
   try {
-    return await orAbort(work(inner.signal), inner.signal);
+    const result = orAbort(work(signal), signal);
+    clock.sleep(durationMs, signal).then(
+      () => inner.abort(new DeadlineReached(durationMs)),
+      () => {},
+    );
+    return await result;
   } finally {
-    timer.abort(FINISHED);
+    inner.abort(FINISHED);
     parent?.removeEventListener("abort", onParentAbort);
   }
 }
@@ -51,9 +52,17 @@ export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
       promise.catch(() => {});
       return onAbort();
     }
-    allowManyListeners(signal);
     signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    promise.then(
+      (value) => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(value);
+      },
+      (error) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
   });
 }
 
