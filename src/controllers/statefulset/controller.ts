@@ -26,6 +26,7 @@ import {
   type Baseline,
   emptyLedger,
   type Intent,
+  type Ledger,
   type Observation,
   type PlanResult,
   plan,
@@ -39,6 +40,7 @@ import { Approvals } from "./approvals.ts";
 import { withDeliveryFailures } from "./delivery.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
+import { sameButMarks } from "./ledger-marks.ts";
 import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
 import { membershipOf } from "./membership.ts";
 import { MissingClusters } from "./missing-clusters.ts";
@@ -77,7 +79,12 @@ export interface StatefulsetControllerOptions {
 
 /** What this process knows of an application that it leads. */
 interface Session {
+  /** As it was last written. */
   stored: StoredLedger;
+  /** As it is now: ahead of `stored` by marks at most. */
+  ledger: Ledger;
+  /** Since when it has been ahead, on the monotonic clock. */
+  unsavedSinceMs: number | undefined;
   /** Every dispatch object carries this leader's term. */
   stamped: boolean;
   /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
@@ -89,6 +96,11 @@ interface Session {
 const DEFAULT_CONCURRENCY = 32;
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/**
+ * Marks that no grant carried along are written after this long. A crash loses no more of them, and a deadline fires at
+ * most so much too early; a step of seconds costs one write instead of one for each thing seen.
+ */
+const MARKS_SAVED_AFTER_MS = 5_000;
 
 export class StatefulsetController {
   readonly #options: StatefulsetControllerOptions;
@@ -272,10 +284,10 @@ export class StatefulsetController {
     const nowMs = clock.now();
     const clusters = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
     const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
-    const revision = await this.#revision(key, statefulset, template, session.stored, clusters);
+    const revision = await this.#revision(key, statefulset, template, session.ledger, clusters);
     // What runs can be compared with what is asked for only once that is known; until then nothing is granted anyway.
     const baselines =
-      revision.kind === "pending" ? {} : await this.#baselines(key, statefulset, app, adopting, session.stored);
+      revision.kind === "pending" ? {} : await this.#baselines(key, statefulset, app, adopting, session.ledger);
     const intent = intentOf({
       statefulset,
       template: template.kind === "one" ? template.object : undefined,
@@ -283,16 +295,16 @@ export class StatefulsetController {
       revision,
       schedule: engine.schedule(app),
       clusters: [...clusters.values()],
-      goneSinceMs: this.#missing.of(session.stored.ledger, clusters, nowMs),
+      goneSinceMs: this.#missing.of(session.ledger, clusters, nowMs),
       approvals: this.#approvalBook.of(key),
       baselines,
       nowMs,
     });
-    const observations = this.#observe(statefulset, app, intent, session.stored);
+    const observations = this.#observe(statefulset, app, intent, session.ledger);
     const snapshots = Object.keys(observations).map((cluster) => engine.snapshot(app, cluster));
     const membership = intent.workload.protocol === "contract" ? membershipOf(snapshots) : undefined;
     const seen = { clusters: observations, ...(membership && { membership }) };
-    const result = plan(intent, session.stored.ledger, seen, nowMs);
+    const result = plan(intent, session.ledger, seen, nowMs);
 
     const context = await this.#carryOut(statefulset, app, session, result, clusters, adopting);
     const finished = await this.#finishDeletion(object, statefulset, app, session, result);
@@ -303,7 +315,8 @@ export class StatefulsetController {
     await this.#tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
-    const delays = [dueMs, retryMs].filter((delay) => delay !== undefined);
+    const saveMs = session.unsavedSinceMs === undefined ? undefined : MARKS_SAVED_AFTER_MS;
+    const delays = [dueMs, retryMs, saveMs].filter((delay) => delay !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -318,10 +331,7 @@ export class StatefulsetController {
   ) {
     const { engine, interpreter } = this.#options;
     if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    const decides = !sameJson(session.stored.ledger, result.ledger);
-    if (decides) {
-      session.stored = await this.#ledgerStore.write(session.stored, result.ledger);
-    }
+    const decides = await this.#save(session, result.ledger);
     const { retentionPolicy } = statefulset.spec;
     const tearingDown = statefulset.metadata.deletionTimestamp !== undefined;
     const volumes = tearingDown ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
@@ -358,16 +368,30 @@ export class StatefulsetController {
     return { act: actContext, ...done };
   }
 
+  /** Whether it was written. */
+  async #save(session: Session, ledger: Ledger): Promise<boolean> {
+    const { stored } = session;
+    const nowMs = this.#options.clock.monotonicMs();
+    const isSaved = sameJson(stored.ledger, ledger);
+    const unsavedSinceMs = isSaved ? undefined : (session.unsavedSinceMs ?? nowMs);
+    const isDue = unsavedSinceMs !== undefined && nowMs - unsavedSinceMs >= MARKS_SAVED_AFTER_MS;
+    const mustWrite = !isSaved && (isDue || !sameButMarks(stored.ledger, ledger));
+    if (mustWrite) session.stored = await this.#ledgerStore.write(stored, ledger);
+    session.unsavedSinceMs = mustWrite ? undefined : unsavedSinceMs;
+    session.ledger = ledger;
+    return mustWrite;
+  }
+
   #observe(
     statefulset: ParsedCrossClusterStatefulset,
     app: EngineApp,
     intent: Intent,
-    stored: StoredLedger,
+    ledger: Ledger,
   ): Record<string, Observation> {
     const { engine, interpreter } = this.#options;
     const scheduled = intent.schedule.kind === "known" ? intent.schedule.clusters.map(({ cluster }) => cluster) : [];
-    const names = new Set([...Object.keys(stored.ledger.clusters), ...scheduled, ...Object.keys(intent.baselines)]);
-    const homes = instanceHomes(stored.ledger);
+    const names = new Set([...Object.keys(ledger.clusters), ...scheduled, ...Object.keys(intent.baselines)]);
+    const homes = instanceHomes(ledger);
     const observations: Record<string, Observation> = {};
     for (const cluster of names) {
       observations[cluster] = observe(engine.snapshot(app, cluster), {
@@ -385,12 +409,12 @@ export class StatefulsetController {
     key: string,
     statefulset: ParsedCrossClusterStatefulset,
     template: Exclude<TemplateFound, { kind: "unknown" }>,
-    stored: StoredLedger,
+    ledger: Ledger,
     clusters: ReadonlyMap<string, EngineCluster>,
   ): Promise<RevisionIntent> {
     if (template.kind !== "one") return { kind: "missing", message: template.message };
     const ready = [...clusters.values()].filter(({ state }) => state === "Ready").map(({ name }) => name);
-    const held = ready.filter((name) => stored.ledger.clusters[name]?.grant);
+    const held = ready.filter((name) => ledger.clusters[name]?.grant);
     return this.#reviser.revision(key, statefulset, template.object, held.length > 0 ? held : ready);
   }
 
@@ -400,11 +424,11 @@ export class StatefulsetController {
     statefulset: ParsedCrossClusterStatefulset,
     app: EngineApp,
     adopting: ReadonlySet<string>,
-    stored: StoredLedger,
+    ledger: Ledger,
   ): Promise<Record<string, Baseline>> {
     const baselines: Record<string, Baseline> = {};
     for (const cluster of adopting) {
-      if (stored.ledger.clusters[cluster]?.grant) continue;
+      if (ledger.clusters[cluster]?.grant) continue;
       const snapshot = this.#options.engine.snapshot(app, cluster);
       if (snapshot.kind !== "present") continue;
       const replicas = this.#replicasOf(snapshot.object);
@@ -427,6 +451,8 @@ export class StatefulsetController {
     if (found.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
     const session: Session = {
       stored: found.stored,
+      ledger: found.stored.ledger,
+      unsavedSinceMs: undefined,
       stamped: false,
       tidied: new Map(),
       dispatchedRefs: new Map(),
