@@ -40,8 +40,7 @@ import { Approvals } from "./approvals.ts";
 import { withDeliveryFailures } from "./delivery.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
-import { sameButMarks } from "./ledger-marks.ts";
-import { LedgerStore, type StoredLedger } from "./ledger-store.ts";
+import { LedgerStore } from "./ledger-store.ts";
 import { membershipOf } from "./membership.ts";
 import { MissingClusters } from "./missing-clusters.ts";
 import { networkOf } from "./network.ts";
@@ -59,7 +58,7 @@ import {
 } from "./resources.ts";
 import { Reviser } from "./revise.ts";
 import { RevisionStore } from "./revision-store.ts";
-import { sameJson } from "./same-json.ts";
+import { Session } from "./session.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { findTemplate, ordinalsStart, type TemplateFound } from "./template.ts";
 import { aggregatedStatus, selectorOf } from "./workload-status.ts";
@@ -77,31 +76,10 @@ export interface StatefulsetControllerOptions {
   readonly concurrency?: number;
 }
 
-/** What this process knows of an application that it leads. */
-interface Session {
-  /** As it was last written. */
-  stored: StoredLedger;
-  /** As it is now: ahead of `stored` by marks at most. */
-  ledger: Ledger;
-  /** Since when it has been ahead, on the monotonic clock. */
-  unsavedSinceMs: number | undefined;
-  /** Every dispatch object carries this leader's term. */
-  stamped: boolean;
-  /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
-  readonly tidied: Map<string, string>;
-  readonly dispatchedRefs: ActContext["dispatchedRefs"];
-}
-
 /** Far more than work at a time: whoever waits for a slow member must not keep the others waiting. */
 const DEFAULT_CONCURRENCY = 32;
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
-/**
- * Marks that no grant carried along are written after this long. A crash loses no more of them, and a deadline fires at
- * most so much too early; a step of seconds costs one write instead of one for each thing seen.
- */
-const MARKS_SAVED_AFTER_MS = 5_000;
-
 export class StatefulsetController {
   readonly #options: StatefulsetControllerOptions;
   readonly #queue: WorkQueue;
@@ -315,8 +293,7 @@ export class StatefulsetController {
     await this.#tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
-    const saveMs = session.unsavedSinceMs === undefined ? undefined : MARKS_SAVED_AFTER_MS;
-    const delays = [dueMs, retryMs, saveMs].filter((delay) => delay !== undefined);
+    const delays = [dueMs, retryMs, session.saveAfterMs].filter((delay) => delay !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -331,7 +308,7 @@ export class StatefulsetController {
   ) {
     const { engine, interpreter } = this.#options;
     if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    const decides = await this.#save(session, result.ledger);
+    const decides = await session.save(result.ledger);
     const { retentionPolicy } = statefulset.spec;
     const tearingDown = statefulset.metadata.deletionTimestamp !== undefined;
     const volumes = tearingDown ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
@@ -349,7 +326,7 @@ export class StatefulsetController {
       spec: statefulset.spec,
       network: networkOf(statefulset),
       ledger: result.ledger,
-      term: session.stored.term,
+      term: session.term,
       adopting,
       dispatchedRefs: session.dispatchedRefs,
     };
@@ -357,29 +334,15 @@ export class StatefulsetController {
       return { act: actContext, failures: [], unfinished: false };
     }
     // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
-    if (!decides) await this.#ledgerStore.confirm(session.stored);
+    if (!decides) await session.confirm();
     if (!session.stamped) {
-      await engine.stamp(app, session.stored.term);
+      await engine.stamp(app, session.term);
       session.stamped = true;
     }
     // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
     const still = grantsOutstanding(staying, engine.dispatched(app), app);
     const done = await act(actContext, still, actions, clusters);
     return { act: actContext, ...done };
-  }
-
-  /** Whether it was written. */
-  async #save(session: Session, ledger: Ledger): Promise<boolean> {
-    const { stored } = session;
-    const nowMs = this.#options.clock.monotonicMs();
-    const isSaved = sameJson(stored.ledger, ledger);
-    const unsavedSinceMs = isSaved ? undefined : (session.unsavedSinceMs ?? nowMs);
-    const isDue = unsavedSinceMs !== undefined && nowMs - unsavedSinceMs >= MARKS_SAVED_AFTER_MS;
-    const mustWrite = !isSaved && (isDue || !sameButMarks(stored.ledger, ledger));
-    if (mustWrite) session.stored = await this.#ledgerStore.write(stored, ledger);
-    session.unsavedSinceMs = mustWrite ? undefined : unsavedSinceMs;
-    session.ledger = ledger;
-    return mustWrite;
   }
 
   #observe(
@@ -449,14 +412,7 @@ export class StatefulsetController {
     });
     if (found.kind === "unreadable") return found;
     if (found.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
-    const session: Session = {
-      stored: found.stored,
-      ledger: found.stored.ledger,
-      unsavedSinceMs: undefined,
-      stamped: false,
-      tidied: new Map(),
-      dispatchedRefs: new Map(),
-    };
+    const session = new Session(this.#ledgerStore, this.#options.clock, found.stored);
     this.#sessions.set(key, session);
     return { kind: "led" as const, session };
   }
@@ -532,7 +488,7 @@ export class StatefulsetController {
     if (!result.finished || engine.dispatched(app).length > 0) return false;
     if ((await engine.unhold(app)) === "kept") this.#announcements.holdKept(object, app);
     await this.#revisionStore.removeAll(statefulset.metadata);
-    await this.#ledgerStore.remove(session.stored);
+    await session.removeLedger();
     await this.#removeFinalizer(object);
     return true;
   }

@@ -465,11 +465,6 @@ export class KarmadaEngine implements Engine {
     }
   }
 
-  #refusal(work: KubeObject): string | undefined {
-    const delivery = this.#read(work)?.delivery;
-    return delivery?.state === "failed" ? delivery.message : undefined;
-  }
-
   /** Whether the Work's status stands for a workload that cannot be read itself. */
   #isReadFrom(work: KubeObject): boolean {
     const template = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app.template;

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type ClusterEntry, emptyLedger, type Ledger } from "../../plan/index.ts";
+import { LedgerStore } from "./ledger-store.ts";
+import { LEDGERS } from "./resources.ts";
+import { Session } from "./session.ts";
+import { TestHub } from "./testing/objects.ts";
+
+let hub: TestHub;
+let session: Session;
+
+beforeEach(async () => {
+  hub = new TestHub();
+  const store = new LedgerStore(hub.client, await hub.cacheOf(LEDGERS));
+  const found = await hub.ask(store.claim({ namespace: "default", name: "web" }, async () => ledger()));
+  if (found.kind !== "stored") throw new Error(`claimed ${found.kind}`);
+  session = new Session(store, hub.clock, found.stored);
+});
+
+afterEach(() => hub.stop());
+
+function ledger(changes: Partial<ClusterEntry> = {}): Ledger {
+  const entry: ClusterEntry = {
+    index: 0,
+    clusterId: "a",
+    start: 0,
+    instances: [],
+    highWater: 0,
+    epoch: 0,
+    grant: null,
+    baseRevision: null,
+    turn: "none",
+    step: null,
+    done: false,
+    writtenAtMs: 0,
+    ackedAtMs: null,
+    openSinceMs: null,
+    awaySinceMs: null,
+    lostAtMs: null,
+    reassertedAtMs: null,
+    removedByLoss: false,
+    returned: false,
+    staleVolumes: false,
+    ...changes,
+  };
+  return { ...emptyLedger(), clusters: { member1: entry } };
+}
+
+const wait = (ms: number) => hub.clock.run(hub.clock.sleep(ms));
+const writes = () => hub.writes().length;
+
+describe("a session", () => {
+  it("writes at once what somebody may have to act upon", async () => {
+    const before = writes();
+    expect(await hub.ask(session.save(ledger({ epoch: 1 })))).toBe(true);
+    expect(writes()).toBe(before + 1);
+    expect(session.saveAfterMs).toBeUndefined();
+  });
+
+  it("goes on with marks at once, and writes them after a while", async () => {
+    const before = writes();
+    expect(await hub.ask(session.save(ledger({ ackedAtMs: 1 })))).toBe(false);
+    expect(session.ledger.clusters.member1?.ackedAtMs).toBe(1);
+    expect(writes()).toBe(before);
+    await wait(session.saveAfterMs ?? 0);
+    expect(await hub.ask(session.save(session.ledger))).toBe(true);
+    expect(writes()).toBe(before + 1);
+    expect(session.saveAfterMs).toBeUndefined();
+  });
+
+  it("counts from the first mark that is not written, however many follow", async () => {
+    await hub.ask(session.save(ledger({ ackedAtMs: 1 })));
+    await wait((session.saveAfterMs ?? 0) / 2);
+    expect(await hub.ask(session.save(ledger({ ackedAtMs: 1, openSinceMs: 2 })))).toBe(false);
+    await wait((session.saveAfterMs ?? 0) / 2);
+    expect(await hub.ask(session.save(ledger({ ackedAtMs: 1, openSinceMs: 2 })))).toBe(true);
+  });
+
+  it("writes marks along with the next thing that counts", async () => {
+    await hub.ask(session.save(ledger({ ackedAtMs: 1 })));
+    await hub.ask(session.save(ledger({ ackedAtMs: 1, turn: "held" })));
+    const [stored] = hub.api.list(LEDGERS);
+    expect(stored?.spec).toMatchObject({ state: { clusters: { member1: { ackedAtMs: 1, turn: "held" } } } });
+  });
+
+  it("has nothing to write when a mark went back to what is stored", async () => {
+    await hub.ask(session.save(ledger({ openSinceMs: 1 })));
+    await hub.ask(session.save(ledger()));
+    expect(session.saveAfterMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,70 @@
+import type { Ledger } from "../../plan/index.ts";
+import type { Clock } from "../../runtime/index.ts";
+import type { ActContext } from "./act.ts";
+import { sameButMarks } from "./ledger-marks.ts";
+import type { LedgerStore, StoredLedger } from "./ledger-store.ts";
+import { sameJson } from "./same-json.ts";
+
+/**
+ * Marks that no grant carried along are written after this long. A crash loses no more of them, and a deadline fires at
+ * most so much too early; a step of seconds costs one write instead of one for each thing seen.
+ */
+const MARKS_SAVED_AFTER_MS = 5_000;
+
+/** What this process knows of an application that it leads. */
+export class Session {
+  /** Every dispatch object carries this leader's term. */
+  stamped = false;
+  /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
+  readonly tidied = new Map<string, string>();
+  readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
+  readonly #store: LedgerStore;
+  readonly #clock: Clock;
+  #stored: StoredLedger;
+  #ledger: Ledger;
+  /** Since when the ledger has been ahead of what is stored, on the monotonic clock. */
+  #unsavedSinceMs: number | undefined;
+
+  constructor(store: LedgerStore, clock: Clock, stored: StoredLedger) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#stored = stored;
+    this.#ledger = stored.ledger;
+  }
+
+  get term(): number {
+    return this.#stored.term;
+  }
+
+  /** As it is now: ahead of what is stored by marks at most. */
+  get ledger(): Ledger {
+    return this.#ledger;
+  }
+
+  /** When what is not stored yet has to be, from now; undefined when everything is. */
+  get saveAfterMs(): number | undefined {
+    return this.#unsavedSinceMs === undefined ? undefined : MARKS_SAVED_AFTER_MS;
+  }
+
+  /** Writes the ledger, unless only marks have changed and not long ago. Whether it was written. */
+  async save(ledger: Ledger): Promise<boolean> {
+    const nowMs = this.#clock.monotonicMs();
+    const isSaved = sameJson(this.#stored.ledger, ledger);
+    const unsavedSinceMs = isSaved ? undefined : (this.#unsavedSinceMs ?? nowMs);
+    const isDue = unsavedSinceMs !== undefined && nowMs - unsavedSinceMs >= MARKS_SAVED_AFTER_MS;
+    const mustWrite = !isSaved && (isDue || !sameButMarks(this.#stored.ledger, ledger));
+    if (mustWrite) this.#stored = await this.#store.write(this.#stored, ledger);
+    this.#unsavedSinceMs = mustWrite ? undefined : unsavedSinceMs;
+    this.#ledger = ledger;
+    return mustWrite;
+  }
+
+  /** Throws when another leader has taken the ledger over, or it is gone. */
+  confirm(): Promise<void> {
+    return this.#store.confirm(this.#stored);
+  }
+
+  removeLedger(): Promise<void> {
+    return this.#store.remove(this.#stored);
+  }
+}
