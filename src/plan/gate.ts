@@ -97,11 +97,18 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
     );
   }
   if (report.desired !== grant.replicas || report.ready !== grant.replicas || report.phase !== "Done") {
-    return notReady(report.ready, grant, object, [
+    const seen = [
       { object, field: "status.crossCluster.phase", value: report.phase },
       { object, field: "status.crossCluster.desired", value: `${report.desired}` },
       { object, field: "status.crossCluster.ready", value: `${report.ready}` },
-    ]);
+    ];
+    if (report.ready !== grant.replicas) return notReady(report.ready, grant, object, seen);
+    return closed(
+      "WaitingForReady",
+      `${report.ready} of ${report.desired} instances are ready, and the operator reports ${report.phase}; ${grant.replicas} and Done are needed`,
+      "Look at what the operator still does in this cluster.",
+      seen,
+    );
   }
   if (present.observedGeneration !== undefined && present.observedGeneration !== present.generation) {
     return notObserved(present, object);

@@ -208,13 +208,16 @@ export function heldCount(entry: ClusterEntry): number {
   return held;
 }
 
-/** [S4] Additions that are still outstanding anywhere. */
+/** [S4] Additions that are still outstanding anywhere. A join that nobody wants any more is none. */
 export function outstandingAdditions(draft: Draft, desired: Desired): number {
   let outstanding = 0;
   for (const [cluster, wanted] of desired) {
     const entry = draft.ledger.clusters[cluster];
-    outstanding += Math.max(0, wanted - (entry ? heldCount(entry) : 0));
-    for (const { state } of entry?.instances ?? []) if (state === "joining" && !entry?.done) outstanding++;
+    let settled = 0;
+    for (const { state } of entry?.instances ?? []) {
+      if (state === "member" || (state === "joining" && entry?.done)) settled++;
+    }
+    outstanding += Math.max(0, wanted - settled);
   }
   return outstanding;
 }

@@ -26,7 +26,7 @@ export const REASONS = {
   WaitingForDelivery: "The grant has been written; the member's object does not show it yet.",
   WaitingForObserved: "The member's controller has not yet seen the granted spec.",
   WaitingForReport: "The operator has not reported on this epoch yet.",
-  WaitingForReady: "Not every instance of the grant is ready.",
+  WaitingForReady: "Not every instance of the grant is ready, or its operator is not done with them.",
   WaitingForUpdated: "Not every released instance runs the granted revision.",
   WaitingForTermination: "An instance is still going away.",
   Unhealthy: "The member says that the object is not healthy.",

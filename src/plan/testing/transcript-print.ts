@@ -57,8 +57,12 @@ export function topologyLines(ledger: Ledger, grant: Grant): string[] {
   ];
 }
 
-export function figureLines(figures: Figures | undefined): string[] {
-  return Object.entries(figures ?? {}).map(([key, value]) => `${key} ${value ?? "-"}`);
+/** Those that are asked for; without names, all. */
+export function figureLines(figures: Figures | undefined, names: readonly string[]): string[] {
+  const all = Object.entries(figures ?? {}).map(([key, value]) => [key, `${key} ${value ?? "-"}`] as const);
+  const unknown = names.find((name) => !all.some(([key]) => key === name));
+  if (unknown !== undefined) throw new Error(`there is no figure '${unknown}'`);
+  return all.filter(([key]) => names.length === 0 || names.includes(key)).map(([, line]) => line);
 }
 
 /** [R1] Reasons in full: the message, what it rests on, what a person can do. */

@@ -43,7 +43,7 @@ const ROUNDS_MAX = 200;
  *   grants                        every cluster's grant as it stands
  *   topology NAME                 what that cluster has been told
  *   why NAME | why *              the last plan's reasons there, with evidence and remedy
- *   figures                       the arithmetic behind the last plan
+ *   figures [NAME ...]            the arithmetic behind the last plan
  *   preflight                     what the settings make impossible, or do otherwise than they seem to say
  */
 export class Transcript {
@@ -112,7 +112,7 @@ export class Transcript {
       grants: () => this.#print((bench.last?.grants ?? []).map(grantLine)),
       topology: () => this.#print(topologyLines(bench.ledger, this.#grant(name))),
       why: () => this.#print(whyLines(bench.last, name)),
-      figures: () => this.#print(figureLines(bench.last?.figures)),
+      figures: () => this.#print(figureLines(bench.last?.figures, args)),
       preflight: () => this.#print(problemLines(preflight(this.#intent, bench.ledger))),
     };
     const run = commands[command];
