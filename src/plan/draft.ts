@@ -114,7 +114,7 @@ export class Draft {
     cluster: ClusterName | undefined,
     message: string,
     remedy: string,
-    evidence: readonly Evidence[] = [],
+    evidence: readonly Evidence[],
   ): void {
     if (cluster === undefined) {
       this.waiting.push({ code, message, evidence, remedy });

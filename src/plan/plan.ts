@@ -110,10 +110,10 @@ function onePass(draft: Draft): PassOutcome {
   // [F3] A rollback goes before membership; otherwise membership goes before the next update step.
   const back = rollout?.rollout.kind === "rollback";
   if (back && !changed()) {
-    updateSteps({ membershipFirst: false, busy: busyWithQuorum(draft) }, rollout);
+    updateSteps({ membershipFirst: null, busy: busyWithQuorum(draft) }, rollout);
     if (changed()) return { target, finished: false };
   }
-  let limits: Pick<ScaleOutcome, "membershipFirst" | "busy"> = { membershipFirst: false, busy: busyWithQuorum(draft) };
+  let limits: Pick<ScaleOutcome, "membershipFirst" | "busy"> = { membershipFirst: null, busy: busyWithQuorum(draft) };
   if (desired && !still && !changed()) {
     const deployment = deployStatic(turns, desired, rollout);
     if (changed() || deployment === "waits") return { target, finished: false };

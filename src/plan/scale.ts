@@ -38,26 +38,26 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
   const atOnce = draft.intent.quorum === "None" && draft.intent.podManagementPolicy === "Parallel";
   const keep = new Set<ClusterName>();
   cancelJoins(turns, desired, atOnce);
-  let membershipFirst = false;
+  let membershipFirst: ClusterName | null = null;
   for (const cluster of draft.order) {
     const outcome = takeUp(turns, cluster, atOnce);
-    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome === "waitsForTurn") membershipFirst = cluster;
     if (outcome !== "nothing" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
   }
   for (const cluster of draft.order) {
     const outcome = grow(turns, desired, rollout, cluster, atOnce, facts);
-    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome === "waitsForTurn") membershipFirst = cluster;
     if (outcome === "started" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
     if (outcome === "waitsForTurn" && !atOnce) break;
   }
   for (const cluster of leaderLast(turns)) {
     // [S11] Growth may wait for the turn of a cluster that is stuck and to be drained itself: only that one goes before it.
-    if (membershipFirst && !atOnce && !isStuckInSurplus(draft, desired, cluster)) continue;
+    if (membershipFirst !== null && !atOnce && !isStuckInSurplus(draft, desired, cluster)) continue;
     const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
-    if (outcome === "waitsForTurn") membershipFirst = true;
+    if (outcome === "waitsForTurn") membershipFirst = cluster;
     if (outcome !== "nothing" && !atOnce) break;
   }
-  return { membershipFirst: membershipFirst && !atOnce, busy: atOnce ? new Set() : busyClusters(draft), keep };
+  return { membershipFirst: atOnce ? null : membershipFirst, busy: atOnce ? new Set() : busyClusters(draft), keep };
 }
 
 /** What the whole fleet says, gathered once per pass. */

@@ -32,7 +32,7 @@ export function release(draft: Draft): boolean {
  */
 export function tearDown(draft: Draft): boolean {
   let left = false;
-  let busy = false;
+  let busy: ClusterName | null = null;
   const parallel = draft.intent.podManagementPolicy === "Parallel";
   for (const cluster of [...draft.order].reverse()) {
     const entry = draft.entry(cluster);
@@ -57,12 +57,14 @@ export function tearDown(draft: Draft): boolean {
       continue;
     }
     const leaving = entry.instances.some(({ state }) => state === "leaving");
-    if (busy && !parallel) {
-      draft.wait("TeardownInProgress", cluster, "clusters after it in the order go first", "Wait for them.");
+    if (busy !== null && !parallel) {
+      draft.wait("TeardownInProgress", cluster, `${busy} goes first`, "Wait for it.", [
+        { object: busy, field: "instances", value: `${draft.entry(busy).instances.length}` },
+      ]);
       continue;
     }
     if (!leaving) takeTop(draft, cluster, parallel ? heldCount(entry) : 1, "teardown, from the highest ordinal down");
-    busy = true;
+    busy = cluster;
   }
   return !left;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { REASONS } from "./reasons.ts";
-import { replay } from "./testing/transcript.ts";
+import { replay, Transcript } from "./testing/transcript.ts";
 
 /** Each file is documentation that is checked: UPDATE=1 writes what the planner says now; read the difference before you keep it. */
 const folder = new URL("./transcripts/", import.meta.url);
@@ -13,7 +13,11 @@ const texts = new Map(files.map((file) => [file, readFileSync(new URL(file, fold
 describe("a transcript says what the planner does", () => {
   test.each(files)("%s", (file) => {
     const text = texts.get(file) ?? "";
-    const played = replay(text);
+    const transcript = new Transcript();
+    const played = replay(text, transcript);
+    // [R1] Each with evidence and a remedy.
+    const bare = transcript.bench.reasons.filter(({ evidence, remedy }) => evidence.length === 0 || remedy === "");
+    expect(bare).toEqual([]);
     if (process.env.UPDATE) writeFileSync(new URL(file, folder), played);
     else expect(played).toBe(text);
   });

@@ -15,8 +15,8 @@ const SECOND_MS = 1000;
 
 /** [S6] What membership changes leave to update steps. */
 export interface UpdateLimits {
-  /** A membership change is due before the next update step. */
-  readonly membershipFirst: boolean;
+  /** Where a membership change is due before the next update step. */
+  readonly membershipFirst: ClusterName | null;
   /** Clusters with a membership change under way. */
   readonly busy: ReadonlySet<ClusterName>;
 }
@@ -44,7 +44,7 @@ export function startUpdates(
   }
   let allowance =
     view.rollout.kind === "rollback" ? Number.POSITIVE_INFINITY : batchAllowance(update.batches, view.parts);
-  let blocked = false;
+  let blockedBy: ClusterName | null = null;
   const follower = view.parts.find(
     ({ cluster, state }) =>
       (state === "due" || state === "working") && view.isOpen(cluster) && !mayLead(turns.leader, cluster),
@@ -63,23 +63,27 @@ export function startUpdates(
         cluster,
         `its wave comes after wave ${view.rollout.wave + 1}`,
         "Wait for the waves before it.",
+        [{ object: `rollout to ${view.rollout.to}`, field: "wave", value: `${view.rollout.wave + 1}` }],
       );
       continue;
     }
     if (!isAsked(turns, cluster) && !leaderAllows(turns, update, view, cluster, follower)) continue;
     const step = sizeStep(turns, part, way.to, way.back ? Number.POSITIVE_INFINITY : allowance);
     if (step.release === 0) {
-      draft.wait("BatchInProgress", cluster, "the current batch is not complete", "Wait for the batch's instances.");
+      const incomplete = view.parts.filter(({ state }) => state === "working").map((each) => each.cluster);
+      draft.wait("BatchInProgress", cluster, "the current batch is not complete", "Wait for the batch's instances.", [
+        { object: `rollout to ${view.rollout.to}`, field: "not complete", value: incomplete.join(", ") },
+      ]);
       continue;
     }
     const busyElsewhere = limits.busy.size > (limits.busy.has(cluster) ? 1 : 0);
     const cure = isInsideTurn(turns, cluster, step);
-    if (!cure && step.cost > 0 && (blocked || limits.membershipFirst || busyElsewhere)) {
-      reportBehind(turns, cluster, limits, busyElsewhere);
+    if (!cure && step.cost > 0 && (blockedBy !== null || limits.membershipFirst !== null || busyElsewhere)) {
+      reportBehind(turns, cluster, limits, busyElsewhere, blockedBy);
       continue;
     }
     if (!cure && !mayCost(turns, cluster, step)) {
-      if (step.cost > 0 && !mends(turns, part, way)) blocked = true;
+      if (step.cost > 0 && !mends(turns, part, way)) blockedBy = cluster;
       continue;
     }
     const leaderMayGo = step.replacesReady && mayTakeLeader(draft, turns.leader, cluster, step.partition, step.below);
@@ -355,7 +359,13 @@ function figures({ tally }: Turns, cluster: ClusterName): string {
   return `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ${tally.maxUnavailable} unavailable`;
 }
 
-function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimits, busyElsewhere: boolean): void {
+function reportBehind(
+  { draft }: Turns,
+  cluster: ClusterName,
+  limits: UpdateLimits,
+  busyElsewhere: boolean,
+  blockedBy: ClusterName | null,
+): void {
   if (busyElsewhere) {
     const where = [...limits.busy].join(", ");
     draft.wait(
@@ -365,19 +375,22 @@ function reportBehind({ draft }: Turns, cluster: ClusterName, limits: UpdateLimi
       "Wait for it to finish.",
       [{ object: where, field: "membership change", value: "under way" }],
     );
-  } else if (limits.membershipFirst) {
+  } else if (limits.membershipFirst !== null) {
     draft.wait(
       "MembershipFirst",
       cluster,
-      "a membership change is due before the next update step",
+      `a membership change in ${limits.membershipFirst} is due before the next update step`,
       "Wait for the scaling to finish.",
+      [{ object: limits.membershipFirst, field: "membership change", value: "due" }],
     );
   } else {
+    const before = blockedBy ?? "a cluster before it";
     draft.wait(
       "OrderFirst",
       cluster,
-      "a cluster before this one waits for budget or quorum",
+      `${before} comes before it, and waits for budget or quorum`,
       "Wait; see that cluster's reason.",
+      [{ object: before, field: "started", value: "no" }],
     );
   }
 }

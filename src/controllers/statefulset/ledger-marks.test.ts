@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type ClusterEntry, emptyLedger, type Ledger } from "../../plan/index.ts";
 import { sameButMarks } from "./ledger-marks.ts";
 
-const STEP = { kind: "update", sinceMs: 1, progressMs: 2, best: 3, unblock: false, unavailableBefore: 0 } as const;
+const STEP = {
+  kind: "update",
+  sinceMs: 1,
+  progressMs: 2,
+  best: 3,
+  unblock: false,
+  unavailableBefore: 0,
+  down: { accidents: [], finishedFrom: null },
+} as const;
 
 function entry(changes: Partial<ClusterEntry> = {}): ClusterEntry {
   const marks = { ackedAtMs: null, openSinceMs: null, step: STEP };
@@ -18,7 +26,7 @@ describe("two ledgers are the same but for marks", () => {
     ["nothing changed", {}],
     ["a grant was seen to have arrived", { ackedAtMs: 7 }],
     ["a gate opened", { openSinceMs: 7 }],
-    ["a step came further", { step: { ...STEP, progressMs: 9, best: 5 } }],
+    ["a step came further", { step: { ...STEP, progressMs: 9, best: 5, down: { accidents: [], finishedFrom: 2 } } }],
   ])("when %s", (_what, changes) => {
     expect(sameButMarks(ledger(), ledger(changes))).toBe(true);
     expect(sameButMarks(ledger(changes), ledger())).toBe(true);
@@ -30,6 +38,7 @@ describe("two ledgers are the same but for marks", () => {
     ["a gate was passed", { done: true, ackedAtMs: 7 }],
     ["a step ended", { step: null }],
     ["another step began", { step: { ...STEP, sinceMs: 9 } }],
+    ["an accident was seen beside it", { step: { ...STEP, down: { accidents: [1], finishedFrom: null } } }],
   ])("but not when %s", (_what, changes) => {
     expect(sameButMarks(ledger(), ledger(changes))).toBe(false);
     expect(sameButMarks(ledger(changes), ledger())).toBe(false);

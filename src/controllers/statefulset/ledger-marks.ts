@@ -19,6 +19,8 @@ export function sameButMarks(a: Ledger, b: Ledger): boolean {
 }
 
 function withoutMarks(entry: ClusterEntry): ClusterEntry {
-  const step = entry.step && { ...entry.step, progressMs: 0, best: 0 };
+  // An accident is no mark: what was evicted looks like a restart once it is back.
+  const accidents = entry.step?.down?.accidents ?? [];
+  const step = entry.step && { ...entry.step, progressMs: 0, best: 0, down: { accidents, finishedFrom: null } };
   return { ...entry, ackedAtMs: null, openSinceMs: null, step };
 }

@@ -1,5 +1,6 @@
 import { emptyLedger, foundGrantOf, parseFoundGrant, rebuildLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
+import type { Waiting } from "../reasons.ts";
 import type { ClusterName, FoundGrant, Ledger, MembershipEvidence, Observation, PlanResult, TimeMs } from "../types.ts";
 import type { EditableIntent } from "./intent.ts";
 import { TestMember } from "./member.ts";
@@ -14,6 +15,8 @@ export class Bench {
   readonly unreachable = new Set<ClusterName>();
   membership: MembershipEvidence | undefined;
   last: PlanResult | undefined;
+  /** Every reason that any plan has given. */
+  readonly reasons: Waiting[] = [];
   /** What stands beside each grant on its dispatch object, as of the time when it was written. */
   #notes = new Map<ClusterName, FoundGrant>();
   #before: { readonly ledger: Ledger; readonly notes: Map<ClusterName, FoundGrant> } | undefined;
@@ -47,6 +50,7 @@ export class Bench {
     this.#before = { ledger: this.ledger, notes: new Map(this.#notes) };
     this.last = plan(this.intent, this.ledger, this.observations(), this.nowMs);
     this.ledger = this.last.ledger;
+    this.reasons.push(...this.last.waiting);
     this.#note(this.last);
     return this.last;
   }

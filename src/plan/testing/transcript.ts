@@ -224,8 +224,7 @@ function pairs(args: readonly string[]): Map<string, string> {
 }
 
 /** Replays a whole file: each block is commands, "----", the output. Returns the file as it should be. */
-export function replay(text: string): string {
-  const transcript = new Transcript();
+export function replay(text: string, transcript = new Transcript()): string {
   const blocks = text.split(/\n\n+/).filter((block) => block.trim() !== "");
   return `${blocks
     .map((block) => {
