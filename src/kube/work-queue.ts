@@ -39,6 +39,9 @@ const DEFAULT_CONCURRENCY = 4;
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 120_000;
 
+/** Without a reason of its own every abort makes an exception with a stack. */
+const REPLACED = new Error("the alarm is set anew");
+
 /**
  * Keys to be worked on. A key waits at most once however often it is added; it is never worked on twice at a time;
  * added while it is being worked on, it runs once more afterwards. First come, first served, so that no key starves.
@@ -126,7 +129,7 @@ export class WorkQueue {
     this.#again.clear();
     this.#delays.clear();
     this.#retries.clear();
-    this.#alarm?.abort.abort();
+    this.#alarm?.abort.abort(REPLACED);
     if (this.#running.size === 0) return;
     const timer = new AbortController();
     if (graceMs !== undefined) {
@@ -208,7 +211,7 @@ export class WorkQueue {
       this.#retries.nextMs ?? Number.POSITIVE_INFINITY,
     );
     if (nextMs === Number.POSITIVE_INFINITY || (this.#alarm && this.#alarm.atMs <= nextMs)) return;
-    this.#alarm?.abort.abort();
+    this.#alarm?.abort.abort(REPLACED);
     const alarm = { atMs: nextMs, abort: new AbortController() };
     this.#alarm = alarm;
     this.#clock.sleep(Math.ceil(nextMs - this.#clock.monotonicMs()), alarm.abort.signal).then(

@@ -210,7 +210,7 @@ export class Properties implements Witness {
   }
 
   #status(type: Commit["type"], object: KubeObject, old: KubeObject | undefined): void {
-    if (type === "DELETED" || JSON.stringify(object.status) === JSON.stringify(old?.status)) return;
+    if (type === "DELETED" || object.status === old?.status) return;
     const status = isJsonObject(object.status) ? object.status : undefined;
     if (!status) return;
     const { phase, reason, step } = status;

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -90,7 +89,6 @@ export class Wire implements Transport {
         open = false;
         reject(new TransportError(`${request.method} ${request.path}: aborted`));
       };
-      if (request.signal) setMaxListeners(0, request.signal);
       request.signal?.addEventListener("abort", onAbort, { once: true });
       const fate = weather.fate(request);
       if (fate !== "arrives") world.note(this.#label, `fault: ${fate}`, () => briefly(request));
@@ -175,7 +173,6 @@ export class Wire implements Transport {
           });
         },
       };
-      if (request.signal) setMaxListeners(0, request.signal);
       request.signal?.addEventListener("abort", onAbort, { once: true });
       world.after(weather.latencyMs(), `open ${this.#label}`, () => {
         if (!process.isAlive || server.signal.aborted || request.signal?.aborted) return;

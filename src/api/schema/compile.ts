@@ -19,11 +19,11 @@ export function compileSchema(openAPIV3Schema: JsonObject): CompiledSchema {
   const rules = compileRules(root);
   return {
     prune: (value, known) => pruneObject(root, value, known),
-    applyDefaults: (value, known) => {
-      if (!isTooDeep(value)) applyDefaults(root, value, known);
-    },
+    // Follows the schema, which is not too deep itself.
+    applyDefaults: (value, known) => applyDefaults(root, value, known),
     validate(value, old): FieldError[] {
-      if (isTooDeep(value) || (old && isTooDeep(old))) {
+      // Comparing with the old value goes no deeper than the new one does.
+      if (isTooDeep(value)) {
         return [wording.invalidWhole("", "the object is nested too deeply")];
       }
       const errors = checkUniqueness(root, value, "", old, checkValue(root, value, "", old, []));

@@ -46,7 +46,7 @@ function object(status?: CrossClusterStatefulsetStatus): KubeObject {
 
 const phase = () => (hub.api.list(STATEFULSETS)[0]?.status as CrossClusterStatefulsetStatus | undefined)?.phase;
 const say = (text: string) => writer.say(KEY, () => ({ phase: text }));
-const soon = () => hub.clock.run(hub.clock.sleep(500));
+const soon = () => hub.clock.run(hub.clock.sleep(1_500));
 
 describe("a status", () => {
   it("is written soon, and of several only the newest", async () => {
@@ -57,6 +57,17 @@ describe("a status", () => {
     await soon();
     expect(phase()).toBe("Settled");
     expect(hub.writes()).toHaveLength(1);
+  });
+
+  it("is written at once when it is the first for a while, and then no more often than people read", async () => {
+    for (let change = 0; change < 40; change++) {
+      say(`change ${change}`);
+      await hub.clock.run(hub.clock.sleep(100));
+      if (change === 1) expect(hub.writes()).toHaveLength(1);
+    }
+    expect(hub.writes().length).toBeLessThanOrEqual(5);
+    await soon();
+    expect(phase()).toBe("change 39");
   });
 
   it("that says nothing new is not written", async () => {

@@ -29,8 +29,10 @@ export interface StatusWriterOptions {
 }
 
 const FIELD_MANAGER = "lockstep-status";
-/** What one step changes comes in a few plans, milliseconds apart: it is said at once. Nobody reads faster than this. */
+/** What one step changes comes in a few plans, milliseconds apart: it is said in one go. */
 const COLLECT_MS = 100;
+/** One object's status is written no more often than this: people read no faster, and a hub has thousands of objects. */
+const INTERVAL_MS = 1_000;
 /** People edit seldom, and a lagging cache is made up for by one read; who keeps losing tries again later. */
 const SWAP_ATTEMPTS = 3;
 /** Few, so that statuses never take the connections that grants need. */
@@ -44,8 +46,8 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #queue: WorkQueue;
   readonly #pending = new Map<string, Statement>();
-  /** The version that our last write of each object made. */
-  readonly #written = new Map<string, string>();
+  /** The version that our last write of each object made, and when, on the monotonic clock. */
+  readonly #written = new Map<string, { readonly version: string | undefined; readonly atMs: number }>();
   /** The objects whose status is being written, each with the versions that came in meanwhile. */
   readonly #underWay = new Map<string, Set<string | undefined>>();
 
@@ -58,7 +60,9 @@ export class StatusWriter {
 
   say(key: string, statement: Statement): void {
     this.#pending.set(key, statement);
-    this.#queue.addAfter(key, COLLECT_MS);
+    const lastMs = this.#written.get(key)?.atMs ?? Number.NEGATIVE_INFINITY;
+    const freeMs = lastMs + INTERVAL_MS - this.#options.clock.monotonicMs();
+    this.#queue.addAfter(key, Math.max(COLLECT_MS, freeMs));
   }
 
   /**
@@ -76,7 +80,7 @@ export class StatusWriter {
     if (!onlyStatus) return false;
     const seen = this.#underWay.get(key);
     seen?.add(resourceVersion);
-    return seen !== undefined || this.#written.get(key) === resourceVersion;
+    return seen !== undefined || this.#written.get(key)?.version === resourceVersion;
   }
 
   forget(key: string): void {
@@ -102,7 +106,7 @@ export class StatusWriter {
 
   /** False: somebody has just changed the object, and it was read anew. */
   async #wrote(key: string, statement: Statement, attempt: number): Promise<boolean> {
-    const { hub, cache, mayAct } = this.#options;
+    const { hub, cache, clock, mayAct } = this.#options;
     const object = cache.getByKey(key);
     if (!object || !mayAct()) return true;
     const before = isJsonObject(object.status) ? object.status : undefined;
@@ -114,7 +118,7 @@ export class StatusWriter {
       // Not applied: working out who owns each of its many fields costs the server several times the write.
       const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
       const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
-      this.#written.set(key, written.metadata.resourceVersion ?? "");
+      this.#written.set(key, { version: written.metadata.resourceVersion, atMs: clock.monotonicMs() });
       cache.wrote(written);
       seen.delete(written.metadata.resourceVersion);
       return true;
