@@ -18,6 +18,7 @@ import {
   turnElsewhere,
 } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
+import { letStuckLeaversGo } from "./settle.ts";
 import { needsTurn } from "./share.ts";
 import type { ClusterName } from "./types.ts";
 import { isRefused, type UpdateLimits } from "./update.ts";
@@ -205,7 +206,9 @@ function shrink(
   const surplus = heldCount(entry) - (desired.get(cluster) ?? 0);
   const top = topInstance(entry);
   if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
-  if (entry.instances.some(({ state }) => state === "leaving")) return "nothing";
+  if (entry.instances.some(({ state }) => state === "leaving")) {
+    return letStuckLeaversGo(draft, cluster) ? "started" : "nothing";
+  }
   // A step under way here may still take an instance down before its operator reads that another is to leave.
   const underWay = entry.done ? 0 : viewIn(draft, cluster).pending;
   const cost = (topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0) + underWay;

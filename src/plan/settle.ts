@@ -1,4 +1,5 @@
 import type { Draft } from "./draft.ts";
+import { isStuck } from "./failure.ts";
 import { driftOf, gateOf, isShrunk, isUndone, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
@@ -196,16 +197,10 @@ function settleGate(draft: Draft, cluster: ClusterName, present: PresentObservat
 
 /** The grant is carried out: joiners are members, leavers are gone. */
 function finish(draft: Draft, cluster: ClusterName, openSinceMs: number): void {
-  const { instances } = draft.entry(cluster);
-  const moves = instances.some(({ state }) => state !== "member");
-  const stay = moves
-    ? instances.filter(({ state }) => state !== "leaving").map(({ ordinal }) => ({ ordinal, state: "member" }) as const)
-    : instances;
-  if (draft.identity.mode === "Dense" && stay.length < instances.length) {
-    const gone = instances.filter(({ state }) => state === "leaving").map(({ ordinal }) => ({ ordinal, cluster }));
-    draft.set("retired", [...draft.ledger.retired, ...gone]);
-  }
-  const { grant, baseRevision } = draft.entry(cluster);
+  dropLeavers(draft, cluster);
+  const { grant, baseRevision, instances } = draft.entry(cluster);
+  const joins = instances.some(({ state }) => state === "joining");
+  const stay = joins ? instances.map(({ ordinal }) => ({ ordinal, state: "member" }) as const) : instances;
   const whole = grant !== null && grant.partition === 0 && !grant.onDelete;
   draft.patch(cluster, {
     done: true,
@@ -214,6 +209,27 @@ function finish(draft: Draft, cluster: ClusterName, openSinceMs: number): void {
     step: null,
     baseRevision: whole ? grant.revision : baseRevision,
   });
+}
+
+function dropLeavers(draft: Draft, cluster: ClusterName): void {
+  const { instances } = draft.entry(cluster);
+  const gone = instances.filter(({ state }) => state === "leaving").map(({ ordinal }) => ({ ordinal, cluster }));
+  if (gone.length === 0) return;
+  if (draft.identity.mode === "Dense") draft.set("retired", [...draft.ledger.retired, ...gone]);
+  draft.patch(cluster, { instances: instances.filter(({ state }) => state !== "leaving") });
+}
+
+/**
+ * [S11] A removal that stands still although its leavers are gone: what stays there never becomes ready. Whoever is drained
+ * further need not wait for that. Whether the leavers were let go.
+ */
+export function letStuckLeaversGo(draft: Draft, cluster: ClusterName): boolean {
+  const entry = draft.entry(cluster);
+  const { present } = viewIn(draft, cluster);
+  if (!entry.step || !entry.grant || !present || !isShrunk(draft.intent, entry.grant, present)) return false;
+  if (stillMembers(draft, cluster, entry).length > 0 || !isStuck(draft, cluster)) return false;
+  dropLeavers(draft, cluster);
+  return true;
 }
 
 function stillMembers(draft: Draft, cluster: ClusterName, entry: ClusterEntry): string[] {
