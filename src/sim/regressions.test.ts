@@ -11,6 +11,7 @@ const FOUND: readonly (readonly [number, string])[] = [
   [308, "a leader that slept through a release does not put its hold back"],
   [999, "a leader that slept through a release keeps no revision"],
   [1053, "an instance that hangs while it goes away is not started again before it has gone"],
+  [1483, "a drained cluster whose last instances never become ready does not wait for them"],
   [1523, "a grant whose epoch was changed back before anybody saw it is written again"],
   [1747, "a stuck cluster that is to be drained does not wait for a growth that waits for its turn"],
   [1789, "whoever edits a template that is not there yet has edited nothing"],
