@@ -132,13 +132,21 @@ export type Snapshot =
       readonly pods?: readonly KubeObject[];
     };
 
+export interface PodSeen {
+  readonly name: string;
+  readonly uid?: string;
+  /** Its resourceVersion. */
+  readonly version?: string;
+}
+
 /** What may be done in a member directly; everything else goes through dispatch objects. */
 export interface MemberAccess {
   /** Whether the member's API server would take this object; changes nothing. */
   dryRun(manifest: KubeObject): Promise<DryRun>;
   /** The ordinals of which a claim of this StatefulSet-like workload exists; undefined when that cannot be read. */
   volumes(namespace: string, workload: string): Promise<readonly number[] | undefined>;
-  deletePod(namespace: string, pod: { readonly name: string; readonly uid?: string }): Promise<void>;
+  /** Only in the version that is named: a pod that has changed since it was seen is left alone. */
+  deletePod(namespace: string, pod: PodSeen): Promise<void>;
   deleteVolumes(namespace: string, workload: string): Promise<void>;
 }
 

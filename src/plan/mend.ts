@@ -21,7 +21,11 @@ export function deleteBroken(draft: Draft): void {
     if (present?.live.epoch !== grant.epoch || !isObserved(present)) continue;
     const broken = brokenPods(draft, cluster, grant.partition).filter(({ updated }) => updated === false);
     if (broken.length === 0 || (!step.unblock && !isStuck(draft, cluster))) continue;
-    const pods = broken.map(({ name, uid }) => (uid === undefined ? { name } : { name, uid }));
+    const pods = broken.map(({ name, uid, version }) => ({
+      name,
+      ...(uid === undefined ? {} : { uid }),
+      ...(version === undefined ? {} : { version }),
+    }));
     draft.actions.push({ kind: "deletePods", cluster, pods });
   }
 }

@@ -74,15 +74,14 @@ interface PassOutcome {
 function onePass(draft: Draft): PassOutcome {
   const started = draft.changes;
   const changed = () => draft.changes !== started;
-  if (!draft.intent.deletion) registerClusters(draft);
+  const { deletion } = draft.intent;
+  if (!deletion) registerClusters(draft);
   noteReach(draft);
+  if (deletion?.policy === "Release") return { target: null, finished: release(draft) };
   settle(draft);
   reportReach(draft);
   takeTurnsOfLost(draft);
-  if (draft.intent.deletion) {
-    const finished = draft.intent.deletion.policy === "Release" ? release(draft) : tearDown(draft);
-    return { target: null, finished };
-  }
+  if (deletion) return { target: null, finished: tearDown(draft) };
   const target = resolveTarget(draft);
   if (target.frozen) {
     returnTurns(draft, new Set());

@@ -225,6 +225,8 @@ export interface InstanceObservation {
   /** The local name. */
   readonly name: string;
   readonly uid?: string;
+  /** Its resourceVersion: what is deleted must still be as it was seen. */
+  readonly version?: string;
   /** The number at the end of its local name. */
   readonly ordinal?: number;
   /** Runs the revision of the live spec. Absent: unknown. */
@@ -442,11 +444,11 @@ export type Action =
   | { readonly kind: "remove"; readonly cluster: ClusterName; readonly volumes: VolumeRetention }
   /** Delete the dispatch objects and leave everything in the cluster as it is. */
   | { readonly kind: "release"; readonly cluster: ClusterName }
-  /** Broken instances that block a StatefulSet's way back; delete with the uid as precondition. */
+  /** Broken instances that block a StatefulSet's way back; delete with uid and version as preconditions. */
   | {
       readonly kind: "deletePods";
       readonly cluster: ClusterName;
-      readonly pods: ReadonlyArray<{ readonly name: string; readonly uid?: string }>;
+      readonly pods: ReadonlyArray<Pick<InstanceObservation, "name" | "uid" | "version">>;
     };
 
 /** The arithmetic behind the decisions, for status and previews. */

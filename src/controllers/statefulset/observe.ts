@@ -117,6 +117,7 @@ function readPod(pod: KubeObject, updateRevision: unknown): InstanceObservation 
   return {
     name: metadata.name,
     ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    ...(metadata.resourceVersion !== undefined && { version: metadata.resourceVersion }),
     ...(ordinal !== undefined && { ordinal }),
     ...(revision !== undefined && typeof updateRevision === "string" && { updated: revision === updateRevision }),
     ready: conditions.some(({ type, status: holds }) => type === "Ready" && holds === "True"),

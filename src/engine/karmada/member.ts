@@ -1,6 +1,6 @@
-import { type KubeClient, type KubeObject, NotFoundError, resource } from "../../kube/index.ts";
+import { ConflictError, type KubeClient, type KubeObject, NotFoundError, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { DryRun, MemberAccess } from "../port.ts";
+import type { DryRun, MemberAccess, PodSeen } from "../port.ts";
 import { PODS } from "./streams.ts";
 
 const CLAIMS = resource({
@@ -66,9 +66,17 @@ export class KarmadaMember implements MemberAccess {
     }
   }
 
-  async deletePod(namespace: string, pod: { readonly name: string; readonly uid?: string }): Promise<void> {
-    const preconditions = pod.uid === undefined ? undefined : { uid: pod.uid };
-    await ignoreNotFound(this.#client.delete(PODS, { namespace, name: pod.name }, { preconditions }));
+  async deletePod(namespace: string, { name, uid, version }: PodSeen): Promise<void> {
+    const preconditions = {
+      ...(uid !== undefined && { uid }),
+      ...(version !== undefined && { resourceVersion: version }),
+    };
+    try {
+      await ignoreNotFound(this.#client.delete(PODS, { namespace, name }, { preconditions }));
+    } catch (error) {
+      // It has changed since it was seen, and may have come up: the next snapshot tells.
+      if (!(error instanceof ConflictError)) throw error;
+    }
   }
 
   async deleteVolumes(namespace: string, workload: string): Promise<void> {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../plan.ts";
-import { Explorer, LIVENESS, type Outcome } from "./explore.ts";
+import { Explorer, type Outcome } from "./explore.ts";
 import { COSTLY_PROPERTIES, PROPERTIES } from "./properties.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
+import { LIVENESS } from "./watch.ts";
 
 /** Each scenario is explored once, whichever test asks first. */
 const explored = new Map<Scenario, Outcome>();

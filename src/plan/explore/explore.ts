@@ -1,38 +1,21 @@
-import { emptyLedger } from "../ledger.ts";
-import { plan } from "../plan.ts";
-import { keyOf } from "./key.ts";
-import type { Deed } from "./member.ts";
-import { kubelet } from "./member.ts";
-import {
-  arrive,
-  edited,
-  isDeliverable,
-  lookEverywhere,
-  mended,
-  movesOf,
-  operate,
-  type Planned,
-  type Planner,
-  planNow,
-  type Step,
-} from "./moves.ts";
+import type { Planner } from "./controller.ts";
+import { Graph } from "./graph.ts";
+import type { Move, MoveKind } from "./moves.ts";
 import type { Property } from "./properties/property.ts";
-import { COSTLY_PROPERTIES, PROPERTIES } from "./properties.ts";
-import { askedFor } from "./rest.ts";
+import { Rest } from "./rest.ts";
 import type { Scenario } from "./scenario.ts";
-import { clustersOf, memberOf, NO_FAULTS, type State, withMember } from "./state.ts";
-import { describe } from "./trace.ts";
-
-/** Every so many plans the costly properties are checked too. */
-const COSTLY_EVERY = 7;
-/** Fair rounds after which an application that has not come to rest never will: each round finishes what one plan started. */
-const ROUNDS_MAX = 150;
-/** Acts of one cluster within one round; more means that an operator runs in circles. */
-const ACTS_MAX = 60;
+import { startOf } from "./start.ts";
+import type { State } from "./state.ts";
+import { type Ending, type Path, traceOf } from "./trace.ts";
+import { Broken, LIVENESS, Watch } from "./watch.ts";
+import { World } from "./world.ts";
 
 export interface Outcome {
   readonly states: number;
   readonly transitions: number;
+  /** Different inputs that the planner was given. */
+  readonly plans: number;
+  /** Moves from the start to the state that is farthest from it. */
   readonly depth: number;
   /** Nothing was left out: every state that can be reached was visited. */
   readonly complete: boolean;
@@ -48,354 +31,182 @@ export interface Violation {
   readonly trace: string;
 }
 
-interface Node {
+/** A scenario that has more is not meant to be closed: memory and patience end. */
+const STATES_MAX = 4_000_000;
+
+interface Start {
   readonly state: State;
-  readonly parent: number;
-  readonly label: string;
-  readonly depth: number;
-  /** What led to a start, told. */
-  readonly prefix?: readonly string[];
+  /** What led there from the beginning, without faults. */
+  readonly picks: readonly number[];
 }
 
-/** Thrown inside when a property does not hold; carries what was found to where the path is known. */
-class Broken extends Error {
-  readonly property: Pick<Property, "rule" | "name">;
-  constructor(property: Pick<Property, "rule" | "name">, what: string) {
-    super(what);
-    this.property = property;
-  }
-}
+const BY_ITSELF: ReadonlySet<MoveKind> = new Set(["work", "look", "heal"]);
 
-export const LIVENESS = { rule: "U2 S1", name: "when faults end, all comes to rest as asked for" } as const;
-export const PURITY = { rule: "R2", name: "inputs are never changed" } as const;
+/** An undisturbed run has fewer moves; more means that it never ends, and the properties will say so. */
+const STAGES_MAX = 400;
 
 /** Visits states from the nearest to the farthest, so the first violation found has the shortest path. */
 export class Explorer {
   readonly #scenario: Scenario;
-  #planner: Planner;
-  readonly #dangers: Record<string, number> = {};
-  readonly #comesToRest = new Set<string>();
-  readonly #watched: ReadonlySet<string> | undefined;
-  #plans = 0;
-  /** Set while a counterexample is told. */
-  #told: string[] | null = null;
+  readonly #planner: Planner;
+  readonly #watch: Watch;
+  readonly #world: World;
+  readonly #rest: Rest;
 
   /** `watched`: only these properties are checked. */
   constructor(scenario: Scenario, planner: Planner, watched?: ReadonlyArray<Pick<Property, "name">>) {
     this.#scenario = scenario;
-    this.#watched = watched && new Set(watched.map(({ name }) => name));
-    this.#planner = (intent, ledger, observations, nowMs) => {
-      try {
-        return planner(deepFreeze(intent), deepFreeze(ledger), deepFreeze(observations), nowMs);
-      } catch (error) {
-        // A planner that changes its inputs fails here: they are frozen.
-        if (!(error instanceof TypeError) || !/read only|not extensible|Cannot (add|delete)/.test(error.message))
-          throw error;
-        throw new Broken(PURITY, error.message);
-      }
-    };
-    for (const { name } of [...PROPERTIES, ...COSTLY_PROPERTIES, LIVENESS]) this.#dangers[name] = 0;
+    this.#planner = planner;
+    this.#watch = new Watch(planner, watched);
+    this.#world = new World(scenario, planner, this.#watch);
+    this.#rest = new Rest(scenario, this.#world, this.#watch);
   }
 
-  explore(): Outcome {
-    const nodes: Node[] = [];
-    const seen = new Set<string>();
+  get dangers(): Readonly<Record<string, number>> {
+    return this.#watch.dangers;
+  }
+
+  /**
+   * Without a limit: every state. Then nothing may go in circles by itself, so that every way ends in a state where nothing is
+   * left to do, and from each of those all must come to rest as asked. With a limit, from every state visited one fair way
+   * must lead to rest.
+   */
+  explore(atMost = STATES_MAX): Outcome {
+    const { limit } = this.#scenario;
+    const world = this.#world;
+    const graph = new Graph();
+    const queue: Array<State | undefined> = [];
+    const starts: Start[] = [];
+    const first = startOf(this.#scenario);
     let transitions = 0;
+    let at = 0;
+    let ending: Ending = "start";
     const outcome = (violation: Violation | null): Outcome => ({
-      states: nodes.length,
+      states: graph.size,
       transitions,
-      depth: nodes.at(-1)?.depth ?? 0,
-      complete: next >= nodes.length,
-      dangers: this.#dangers,
+      plans: world.plans,
+      depth: graph.pathTo(graph.size - 1).picks.length,
+      complete: violation === null && at === graph.size,
+      dangers: this.#watch.dangers,
       violation,
     });
-    let next = 0;
-    let label = "the start";
+    const broken = (error: Broken, id: number, end: Ending): Outcome => {
+      const { start, picks } = graph.pathTo(id);
+      const path: Path = { from: first, before: starts[start]?.picks ?? [], picks };
+      return outcome(this.#violation(error, path, end));
+    };
     try {
-      for (const { state, prefix } of this.#starts()) {
-        const key = keyOf(state);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        nodes.push({ state, parent: -1, label: "the start", depth: 0, prefix });
+      for (const start of limit === undefined ? [{ state: first, picks: [] }] : this.#stages(first)) {
+        const state = world.canonical({ ...start.state, faults: this.#scenario.faults });
+        if (!graph.find(world.key(state), -1, 0).isNew) continue;
+        queue.push(state);
+        starts.push(start);
       }
-      for (; next < nodes.length && nodes.length < this.#scenario.states; next++) {
-        const node = nodes[next];
-        if (!node) break;
-        label = "faults end";
-        this.#checkRest(node.state);
-        for (const move of movesOf(this.#scenario, this.#planner, node.state)) {
-          label = move.label;
+      for (; at < graph.size && graph.size < (limit ?? atMost); at++) {
+        const state = queue[at];
+        queue[at] = undefined;
+        if (!state) break;
+        graph.expand();
+        ending = "rest";
+        if (limit !== undefined) this.#rest.check(state);
+        ending = "moves";
+        let goesOn = false;
+        for (const [pick, move] of world.moves.of(state).entries()) {
+          ending = pick;
           transitions++;
-          const { state } = this.#check(node.state, move.run());
-          const key = keyOf(state);
-          if (seen.has(key)) continue;
-          seen.add(key);
-          nodes.push({ state, parent: next, label, depth: node.depth + 1 });
+          const next = world.after(state, move.run());
+          const { id, isNew } = graph.find(world.key(next), at, pick);
+          if (isNew) queue.push(next);
+          if (id === at || !BY_ITSELF.has(move.kind)) continue;
+          goesOn = true;
+          graph.edge(id);
         }
+        ending = "rest";
+        if (limit === undefined && !goesOn) this.#rest.check(state);
       }
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      const { rule, name } = error.property;
-      const path = pathTo(nodes, next);
-      const labels = [...path.map((node) => node.label), label];
-      return outcome({ rule, property: name, what: error.message, trace: this.#trace(labels, error, path[0]) });
+      return broken(error, at, ending);
+    }
+    const circle = at === graph.size && this.#watch.watches(LIVENESS) ? graph.circle() : undefined;
+    if (circle) {
+      const error = new Broken(LIVENESS, `${circle.length} states go in circles by themselves`);
+      return broken(error, circle[0] ?? 0, { circle: circle.length });
     }
     return outcome(null);
   }
 
-  /** Goes one way only: `choose` picks among the moves, by their number. Faults end with it, and all must come to rest. */
+  /** Goes one way only: each pick chooses among the moves. Faults end with it, and all must come to rest. */
   walk(picks: readonly number[]): Violation | null {
-    const labels: string[] = ["the start"];
-    let label = "the start";
+    return this.#go(picks.map((pick) => (moves) => pick % moves.length));
+  }
+
+  /** Goes one way only, by the moves' labels: a counterexample, kept. */
+  follow(labels: readonly string[]): Violation | null {
+    return this.#go(
+      labels.map((label) => (moves) => {
+        const found = moves.findIndex((move) => move.label === label);
+        if (found >= 0) return found;
+        const open = moves.map((move) => move.label).join("; ");
+        throw new Error(`'${label}' cannot happen in '${this.#scenario.name}'; what can: ${open}`);
+      }),
+    );
+  }
+
+  #go(choices: ReadonlyArray<(moves: readonly Move[]) => number>): Violation | null {
+    const world = this.#world;
+    const from = startOf(this.#scenario);
+    const gone: number[] = [];
+    let ending: Ending = "start";
     try {
-      let state = this.#start();
-      for (const pick of picks) {
-        const moves = movesOf(this.#scenario, this.#planner, state);
-        const move = moves[pick % moves.length];
+      let state = world.canonical({ ...from, faults: this.#scenario.faults });
+      for (const choose of choices) {
+        ending = "moves";
+        const moves = world.moves.of(state);
+        const chosen = choose(moves);
+        const move = moves[chosen];
         if (!move) break;
-        label = move.label;
-        state = this.#check(state, move.run()).state;
-        labels.push(label);
+        ending = chosen;
+        state = world.after(state, move.run());
+        gone.push(chosen);
       }
-      label = "faults end";
-      this.#checkRest(state);
+      ending = "rest";
+      this.#rest.check(state);
       return null;
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      const { rule, name } = error.property;
-      return { rule, property: name, what: error.message, trace: this.#trace([...labels, label], error) };
+      return this.#violation(error, { from, before: [], picks: gone }, ending);
     }
-  }
-
-  get dangers(): Readonly<Record<string, number>> {
-    return this.#dangers;
-  }
-
-  /** The application deployed and at rest, or nothing at all. */
-  #start(): State {
-    const { intent, leader, start, faults } = this.#scenario;
-    const given = intent.update.type === "RollingUpdate" ? Number(intent.update.maxUnavailable) : 1;
-    const empty: State = {
-      nowMs: 1_000_000,
-      intent,
-      ledger: emptyLedger(),
-      hub: {},
-      actions: [],
-      finished: false,
-      members: {},
-      seen: {},
-      leader,
-      edits: 0,
-      faults: NO_FAULTS,
-      maxUnavailable: given,
-      requeueAtMs: undefined,
-      droppedWhileLost: [],
-    };
-    if (start === "empty") return { ...empty, faults };
-    // How the application was deployed is not in question here, so even a mutant begins with a sound one.
-    const planner = this.#planner;
-    this.#planner = plan;
-    const { state } = this.#calm(empty);
-    this.#planner = planner;
-    return { ...state, faults };
   }
 
   /**
    * Not only the beginning: every stage that an undisturbed run passes through after the first edit, so that faults and the
    * further edits meet each of them within few moves.
    */
-  #starts(): Array<{ state: State; prefix: string[] }> {
-    const first = this.#start();
-    const starts = [{ state: first, prefix: [] as string[] }];
-    const { edits, faults } = this.#scenario;
-    if (!this.#scenario.stages || (edits.length === 0 && this.#scenario.start === "deployed")) return starts;
-    const told: string[] = [];
-    let state: State = { ...first, faults: NO_FAULTS };
-    const go = (label: string, step: Step): void => {
-      told.push(`- ${label}`, ...describe(state, step));
-      state = this.#check(state, step).state;
-      starts.push({ state: { ...state, faults }, prefix: [...told] });
-    };
-    const edit = edits[0];
-    if (edit && this.#scenario.start === "deployed") {
-      go(`edit: ${edit.label}`, planNow(this.#scenario, this.#planner, edited(this.#scenario, state)));
-    }
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      const before = keyOf(state);
-      for (let moves = 0; moves < ACTS_MAX; moves++) {
-        const move = movesOf(this.#scenario, this.#planner, state).find(
-          ({ label }) => label.includes(": the ") || label.includes(": an "),
-        );
-        if (!move) break;
-        go(move.label, move.run());
-      }
-      go("look everywhere", lookEverywhere(this.#scenario, this.#planner, state));
-      if (keyOf(state) !== before) continue;
-      if (state.requeueAtMs === undefined) break;
-      state = { ...state, nowMs: state.requeueAtMs };
+  #stages(first: State): Start[] {
+    const world = this.#world;
+    const starts: Start[] = [{ state: first, picks: [] }];
+    let state = world.canonical(first);
+    let picks: number[] = [];
+    for (let stage = 0; stage < STAGES_MAX; stage++) {
+      const moves = world.moves.of(state);
+      const begins = stage === 0 && this.#scenario.start === "deployed";
+      const pick = ["work", "look", ...(begins ? ["edit"] : [])]
+        .map((kind) => moves.findLastIndex((move) => move.kind === kind))
+        .find((found) => found >= 0);
+      const move = pick === undefined ? undefined : moves[pick];
+      if (!move || pick === undefined) break;
+      state = world.after(state, move.run());
+      picks = [...picks, pick];
+      starts.push({ state, picks });
     }
     return starts;
   }
 
-  #check(before: State, step: Step): Step {
-    this.#told?.push(...describe(before, step));
-    for (const deed of step.deeds) this.#judge((property) => checkDeed(property, deed, before, step.state));
-    const { planned } = step;
-    if (planned) {
-      this.#judge((property) => checkPlan(property, planned, this.#planner));
-      if (this.#plans++ % COSTLY_EVERY === 0) {
-        this.#judge((property) => checkPlan(property, planned, this.#planner), COSTLY_PROPERTIES);
-      }
-    }
-    return step;
-  }
-
-  #judge(check: (property: Property) => ReturnType<Property["check"]>, properties = PROPERTIES): void {
-    for (const property of properties) {
-      if (this.#watched && !this.#watched.has(property.name)) continue;
-      const verdict = check(property);
-      if (verdict === "quiet") continue;
-      this.#dangers[property.name] = (this.#dangers[property.name] ?? 0) + 1;
-      if (verdict !== "danger") throw new Broken(property, verdict.broken);
-    }
-  }
-
-  /** [U2] Faults end, people answer what they are asked, the remaining edits are made: then all must come to rest as asked. */
-  #checkRest(from: State): void {
-    const { intent } = from;
-    const everybody = clustersOf(from);
-    const waves = intent.update.type === "RollingUpdate" ? intent.update.waves : [];
-    const revisions = ["A", "B", "C", "D"];
-    let state: State = { ...from, faults: NO_FAULTS };
-    for (const cluster of everybody) {
-      state = mended(state, cluster);
-      const member = memberOf(state, cluster);
-      if (member.mute) state = withMember(state, cluster, { ...member, mute: false });
-    }
-    // First nobody answers: whatever is waited for is waited for in peace. Then people do what the remedies say.
-    const quiet = this.#calm(state, true);
-    const approvals = waves.flatMap((_, wave) => revisions.map((revision) => ({ revision, wave })));
-    const answered = (one: State): State => ({
-      ...one,
-      intent: {
-        ...one.intent,
-        requests: { ...one.intent.requests, confirmedDrain: everybody, confirmedLost: [], resume: "end", approvals },
-      },
-    });
-    const { path, state: rest, known } = quiet.known ? quiet : this.#calm(answered(quiet.state), true);
-    if (path !== quiet.path) path.push(...quiet.path);
-    if (!known) {
-      this.#dangers[LIVENESS.name] = (this.#dangers[LIVENESS.name] ?? 0) + 1;
-      const wrong = askedFor(this.#scenario, rest);
-      if (wrong && (this.#watched?.has(LIVENESS.name) ?? true))
-        throw new Broken(LIVENESS, `${wrong}; ${waitingText(this.#planner, rest)}`);
-    }
-    for (const key of path) this.#comesToRest.add(key);
-  }
-
-  /** Everybody does all that is left to do, round by round. `toTheEnd`: edits that are left are made on the way. */
-  #calm(from: State, toTheEnd = false): { state: State; path: string[]; known: boolean } {
-    const path: string[] = [];
-    let state = from;
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      const key = keyOf(state);
-      if (toTheEnd && this.#comesToRest.has(key)) return { state, path, known: true };
-      path.push(key);
-      const before = state;
-      state = this.#check(state, lookEverywhere(this.#scenario, this.#planner, state)).state;
-      for (const cluster of clustersOf(state)) state = this.#workIn(state, cluster);
-      if (keyOf(state) !== keyOf(before)) continue;
-      const isAnswered = state.intent.requests.resume !== undefined;
-      if (toTheEnd && isAnswered && state.edits < this.#scenario.edits.length) {
-        state = edited(this.#scenario, state);
-      } else if (state.requeueAtMs !== undefined) {
-        state = { ...state, nowMs: state.requeueAtMs };
-        state = this.#check(state, planNow(this.#scenario, this.#planner, state)).state;
-      } else if (toTheEnd && isAnswered && state.ledger.halt) {
-        // A person looks at the halt and lets it go on.
-        const { intent } = state;
-        const requests = { ...intent.requests, resume: `${intent.requests.resume}+` };
-        state = { ...state, intent: { ...intent, requests } };
-      } else return { state, path, known: false };
-    }
-    const what = `not at rest after ${ROUNDS_MAX} fair rounds; ${waitingText(this.#planner, state)}`;
-    if (this.#watched && !this.#watched.has(LIVENESS.name)) return { state, path: [], known: true };
-    throw new Broken(LIVENESS, what);
-  }
-
-  #workIn(from: State, cluster: string): State {
-    let state = from;
-    for (let acts = 0; acts < ACTS_MAX; acts++) {
-      const before = state;
-      if (isDeliverable(state, cluster)) state = this.#check(state, arrive(state, cluster)).state;
-      const member = memberOf(state, cluster);
-      if (member.read !== member.live) state = withMember(state, cluster, { ...member, read: member.live });
-      state = this.#check(state, operate(this.#scenario, state, cluster)).state;
-      const moved = kubelet(this.#scenario, memberOf(state, cluster));
-      if (moved) state = withMember(state, cluster, moved);
-      if (state === before) break;
-    }
-    return state;
-  }
-
-  /** Plays the moves again, this time telling what happens. */
-  #trace(labels: readonly string[], error: Broken, start?: Node): string {
+  #violation(error: Broken, path: Path, ending: Ending): Violation {
     const { rule, name } = error.property;
-    const lines = [`[${rule}] ${name}`, `  broken: ${error.message}`, `  scenario: ${this.#scenario.name}`];
-    let state: State;
-    if (start) {
-      lines.push(...(start.prefix ?? []));
-      state = start.state;
-    } else {
-      try {
-        state = this.#start();
-      } catch {
-        return [...lines, "  on the way to the start"].join("\n");
-      }
-    }
-    for (const label of labels.slice(1)) {
-      lines.push(`- ${label}`);
-      const move = movesOf(this.#scenario, this.#planner, state).find((each) => each.label === label);
-      if (!move) {
-        // Not a move: faults end, and everybody works to the end.
-        this.#told = lines;
-        try {
-          this.#checkRest(state);
-        } catch {}
-        this.#told = null;
-        break;
-      }
-      const step = move.run();
-      lines.push(...describe(state, step));
-      state = step.state;
-    }
-    return lines.join("\n");
+    const told = traceOf(this.#scenario, this.#planner, path, ending);
+    const trace = [`[${rule}] ${name}`, `  broken: ${error.message}`, `  scenario: ${this.#scenario.name}`, ...told];
+    return { rule, property: name, what: error.message, trace: trace.join("\n") };
   }
-}
-
-function checkDeed(property: Property, deed: Deed, before: State, after: State): ReturnType<Property["check"]> {
-  return property.on === "deed" ? property.check(deed, before, after) : "quiet";
-}
-
-function checkPlan(property: Property, planned: Planned, planner: Planner): ReturnType<Property["check"]> {
-  return property.on === "plan" ? property.check(planned, planner) : "quiet";
-}
-
-function pathTo(nodes: readonly Node[], last: number): Node[] {
-  const path: Node[] = [];
-  for (let at = nodes[last]; at; at = nodes[at.parent]) path.unshift(at);
-  return path;
-}
-
-function waitingText(planner: Planner, state: State): string {
-  const { waiting } = planNow({ dispatchFirst: false }, planner, state).planned?.result ?? { waiting: [] };
-  return `waiting: ${waiting.map(({ cluster, code }) => `${cluster ?? ""} ${code}`).join(", ") || "for nothing"}`;
-}
-
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const each of Object.values(value)) deepFreeze(each);
-  }
-  return value;
 }

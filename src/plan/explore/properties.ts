@@ -1,7 +1,13 @@
 /** Every rule that is watched. One file for each kind of danger; see SPEC.md for the rules' numbers. */
 import { accidentsShrinkTheRoom, budgetHolds, lostVotersCount, majorityHolds } from "./properties/down.ts";
 import { nothingDeletedUnseen, releaseMovesNothing, removedEmpty, teardownInReverse } from "./properties/ends.ts";
-import { epochsRise, gateIsHeld, gateNeedsTheWork, turnsAreAcknowledged } from "./properties/gates.ts";
+import {
+  epochsRise,
+  gateIsHeld,
+  gateNeedsTheWork,
+  oneContentPerEpoch,
+  turnsAreAcknowledged,
+} from "./properties/gates.ts";
 import {
   identityIsKept,
   membershipGoesAlone,
@@ -20,7 +26,7 @@ import {
   sameInputsSameAnswer,
 } from "./properties/purity.ts";
 
-/** Checked on every plan. */
+/** Checked on all that happens. */
 export const PROPERTIES: readonly Property[] = [
   budgetHolds,
   majorityHolds,
@@ -31,6 +37,7 @@ export const PROPERTIES: readonly Property[] = [
   oneMembershipChange,
   membershipGoesAlone,
   epochsRise,
+  oneContentPerEpoch,
   gateNeedsTheWork,
   turnsAreAcknowledged,
   nothingDeletedUnseen,

@@ -1,9 +1,135 @@
 import type { ClusterName } from "../types.ts";
+import type { Step } from "./controller.ts";
+import { edited, mended } from "./person.ts";
 import type { Scenario } from "./scenario.ts";
-import { clustersOf, memberOf, type State } from "./state.ts";
+import { clustersOf, memberOf, NO_FAULTS, type State, withMember } from "./state.ts";
+import { Broken, LIVENESS, type Watch } from "./watch.ts";
+import type { World } from "./world.ts";
+
+/** What one after the other did until all was at rest; for a person who reads a counterexample. */
+export type Told = (before: State, step: Step) => void;
+
+/** [U2] Faults end, people answer what they are asked, the remaining edits are made: then all must come to rest as asked. */
+export class Rest {
+  readonly #scenario: Scenario;
+  readonly #world: World;
+  readonly #watch: Watch;
+  /** States, without faults to come, that are known to come to rest. */
+  readonly #known = new Set<string>();
+
+  constructor(scenario: Scenario, world: World, watch: Watch) {
+    this.#scenario = scenario;
+    this.#world = world;
+    this.#watch = watch;
+  }
+
+  /** Everybody does what is left to do, one thing after the other. Throws if that never ends, or ends otherwise than asked. */
+  check(from: State, told?: Told): State {
+    const path = new Set<string>();
+    let state = this.#world.canonical({ ...from, faults: NO_FAULTS });
+    for (;;) {
+      const key = this.#world.key(state);
+      if (this.#known.has(key)) break;
+      if (path.has(key)) {
+        if (this.#watch.watches(LIVENESS)) throw new Broken(LIVENESS, `runs in circles; ${this.#waiting(state)}`);
+        break;
+      }
+      path.add(key);
+      const next = this.#next(state);
+      if (!next) {
+        this.#judge(state);
+        break;
+      }
+      told?.(state, next);
+      state = this.#world.after(state, next);
+    }
+    for (const key of path) this.#known.add(key);
+    return state;
+  }
+
+  /** Without edits and answers: the application deployed and at rest. */
+  calm(from: State): State {
+    let state = this.#world.canonical(from);
+    const seen = new Set<string>();
+    for (;;) {
+      const key = this.#world.key(state);
+      if (seen.has(key)) throw new Broken(LIVENESS, `runs in circles; ${this.#waiting(state)}`);
+      seen.add(key);
+      const next = this.#byItself(state) ?? this.#byTime(state);
+      if (!next) return state;
+      state = this.#world.after(state, next);
+    }
+  }
+
+  #judge(state: State): void {
+    this.#watch.met(LIVENESS);
+    const wrong = this.#watch.watches(LIVENESS) ? askedFor(this.#scenario, state) : undefined;
+    if (wrong) throw new Broken(LIVENESS, `${wrong}; ${this.#waiting(state)}`);
+  }
+
+  #next(state: State): Step | undefined {
+    return this.#byItself(state) ?? this.#byPeople(state);
+  }
+
+  /** Faults end first; then clusters work; then the controller looks. */
+  #byItself(state: State): Step | undefined {
+    const { moves } = this.#world;
+    for (const cluster of clustersOf(state)) {
+      const member = memberOf(state, cluster);
+      if (member.cut) return moves.plan(mended(state, cluster));
+      if (member.mute) return { state: withMember(state, cluster, { ...member, mute: false }), deeds: [] };
+    }
+    const work = moves.work(state);
+    if (work) return work.run();
+    return moves.isUnseen(state) ? moves.lookEverywhere(state) : undefined;
+  }
+
+  #byTime(state: State): Step | undefined {
+    const { moves } = this.#world;
+    const waitMs = moves.wakesInMs(state);
+    if (waitMs === undefined) return undefined;
+    const step = moves.plan({ ...state, nowMs: state.nowMs + waitMs });
+    // What time alone does not change is at rest.
+    return this.#world.canonical(step.state) === state ? undefined : step;
+  }
+
+  /** First nobody answers: whatever is waited for is waited for in peace. Then people do what the remedies say. */
+  #byPeople(state: State): Step | undefined {
+    const { moves } = this.#world;
+    const { intent, edits } = state;
+    const { resume } = intent.requests;
+    if (resume === undefined) return this.#byTime(state) ?? moves.plan(answered(state, "end"));
+    if (edits < this.#scenario.edits.length) return moves.plan(edited(this.#scenario, state));
+    const later = this.#byTime(state);
+    if (later || !state.ledger.halt) return later;
+    // A person looks at the halt and lets it go on.
+    return moves.plan(answered(state, resume === "end" ? "end again" : "end"));
+  }
+
+  #waiting(state: State): string {
+    const { waiting } = this.#world.moves.plan(state).planned?.result ?? { waiting: [] };
+    return `waiting: ${waiting.map(({ cluster, code }) => `${cluster ?? ""} ${code}`).join(", ") || "for nothing"}`;
+  }
+}
+
+const REVISIONS = ["A", "B", "C", "D"];
+
+function answered(state: State, resume: string): State {
+  const { intent } = state;
+  const waves = intent.update.type === "RollingUpdate" ? intent.update.waves : [];
+  const approvals = waves.flatMap((_, wave) => REVISIONS.map((revision) => ({ revision, wave })));
+  const requests = {
+    ...intent.requests,
+    confirmedDrain: clustersOf(state),
+    confirmedLost: [],
+    resume,
+    approvals,
+  };
+  return { ...state, intent: { ...intent, requests } };
+}
 
 /** Whether the world at rest is what was asked for. Says what is not. */
-export function askedFor(scenario: Scenario, state: State): string | undefined {
+function askedFor(scenario: Scenario, state: State): string | undefined {
   const { intent, ledger } = state;
   if (intent.deletion) return afterDeletion(state, intent.deletion.policy);
   if (intent.schedule.kind !== "known" || intent.revision.kind !== "ready") return undefined;
@@ -40,6 +166,7 @@ function afterDeletion(state: State, policy: "Release" | "Teardown"): string | u
   if (!state.finished) return `the ${policy} is not finished`;
   const running = clustersOf(state).filter((cluster) => memberOf(state, cluster).pods.length > 0);
   if (policy === "Teardown" && running.length > 0) return `${running} still run instances`;
-  if (policy === "Release" && Object.keys(state.hub).length > 0) return "a dispatch object is left";
+  if (policy === "Release" && Object.values(state.places).some(({ given }) => given))
+    return "a dispatch object is left";
   return undefined;
 }

@@ -29,12 +29,10 @@ export interface Scenario {
   readonly edits: readonly Edit[];
   /** Explored from the first deployment on, or from the application at rest. */
   readonly start: "empty" | "deployed";
-  /** Exploration begins at every stage of an undisturbed run after the first edit, too. */
-  readonly stages: boolean;
   /** How far time jumps when nothing asks for a certain time. */
   readonly waitMs: number;
-  /** At most so many states are visited, those nearest to the start. */
-  readonly states: number;
+  /** At most so many states are visited, those nearest to the start. Undefined: every one. */
+  readonly limit: number | undefined;
   /** What must be so in the end, beyond every cluster running what the schedule says. */
   readonly sizesMayDiffer: boolean;
   /** The controller dispatches before it writes the ledger. Only a mutant does. */
@@ -53,9 +51,6 @@ type Settings = Partial<Omit<Scenario, "intent" | "faults" | "name">> & {
   readonly memberOrdered?: boolean;
 };
 
-/** Enough to meet every danger many times, few enough for a test run; `states` of a scenario overrides it. */
-export const STATES_DEFAULT = 1_000;
-
 export function scenario(name: string, settings: Settings): Scenario {
   const { sizes, spec, update, identity, faults, spare = [], memberOrdered = true, ...given } = settings;
   const protocol = given.protocol ?? "contract";
@@ -69,9 +64,8 @@ export function scenario(name: string, settings: Settings): Scenario {
     accident: "crash",
     edits: [],
     start: "deployed",
-    stages: true,
     waitMs: 61_000,
-    states: STATES_DEFAULT,
+    limit: undefined,
     sizesMayDiffer: false,
     dispatchFirst: false,
     ...given,

@@ -1,14 +1,19 @@
 import { confirmLost, remove, rolling, type Scenario, scaleTo, scenario, template, undo } from "./scenario.ts";
 
+/** So many states where all of them are too many. */
+const WIDE = 1_000;
+
 /** Small fleets, each with what could go wrong in one corner of the rules. Together they meet every property's danger. */
 export const SCENARIOS: readonly Scenario[] = [
   scenario("StatefulSets 2+2+1, update, an accident", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 2, b: 2, c: 1 },
     faults: { accident: 1 },
     edits: [template("B")],
   }),
   scenario("StatefulSets 2+1, superseded in mid-step, a pod killed", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 2, b: 1 },
     accident: "kill",
@@ -16,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), template("C")],
   }),
   scenario("StatefulSets 3+1, partition set and lowered, superseded on two revisions", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 3, b: 1 },
     update: { partition: 1 },
@@ -24,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), template("C"), rolling({ partition: 0 })],
   }),
   scenario("StatefulSet 3 in batches of one, superseded on two revisions, a pod killed", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 3 },
     update: { batches: [1] },
@@ -32,14 +39,15 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), template("C")],
   }),
   scenario("StatefulSets 1+2 in batches of one, superseded while stuck", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 1, b: 2 },
     update: { batches: [1] },
-    stages: false,
     faults: { wait: 1 },
     edits: [template("B"), template("C")],
   }),
   scenario("StatefulSets 2+1, a pod evicted", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 2, b: 1 },
     accident: "evict",
@@ -47,6 +55,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("StatefulSets 1+1+1, several clusters scaled in one edit", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 1, b: 1, c: 1 },
     faults: { accident: 1 },
@@ -60,12 +69,14 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), undo("1", "A")],
   }),
   scenario("StatefulSets 2+2, scaled in mid-rollout, ledger lost", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 2, b: 2 },
     faults: { rebuild: 1 },
     edits: [template("B"), scaleTo({ a: 1, b: 3 })],
   }),
   scenario("StatefulSets in Parallel pod management, 3+2, maxUnavailable 2", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 3, b: 2 },
     memberOrdered: false,
@@ -74,6 +85,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("StatefulSet 5 in one cluster, batches", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 5 },
     update: { batches: [1, 2] },
@@ -81,6 +93,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 2+2+1, maxUnavailable 2, a leader that moves", {
+    limit: WIDE,
     sizes: { a: 2, b: 2, c: 1 },
     leader: "a",
     update: { maxUnavailable: 2 },
@@ -95,6 +108,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 2+1+1, crashes between ledger and dispatch", {
+    limit: WIDE,
     sizes: { a: 2, b: 1, c: 1 },
     update: { maxUnavailable: 2 },
     spec: { quorum: "None" },
@@ -108,18 +122,20 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 1+1+1, dropped by the schedule while lost", {
-    stages: false,
+    limit: WIDE,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { cut: 1, wait: 1 },
     waitMs: 301_000,
     edits: [scaleTo({ a: 2, b: 1, c: 0 })],
   }),
   scenario("contract 1+1+1, drained and cut off", {
+    limit: WIDE,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { cut: 1 },
     edits: [scaleTo({ a: 1, b: 1, c: 0 })],
   }),
   scenario("contract 1+1+1, Replace after confirm-lost", {
+    limit: WIDE,
     sizes: { a: 1, b: 1, c: 1 },
     spec: { failover: { policy: "Replace", afterSeconds: 300 } },
     sizesMayDiffer: true,
@@ -128,6 +144,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [confirmLost("c"), template("B")],
   }),
   scenario("contract 1+1+1 in Dense, scaled out and in, crashes", {
+    limit: WIDE,
     sizes: { a: 1, b: 1, c: 1 },
     identity: { mode: "Dense" },
     seesVolumes: true,
@@ -135,6 +152,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [scaleTo({ a: 1, b: 2, c: 0 }), scaleTo({ a: 2, b: 1, c: 1 })],
   }),
   scenario("contract 2+1, growth and update edited together", {
+    limit: WIDE,
     sizes: { a: 2, b: 1 },
     spare: ["c"],
     faults: { accident: 1 },
@@ -148,6 +166,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), rolling({ paused: true }), rolling({ paused: false })],
   }),
   scenario("contract 3+2 restarting in parallel, maxUnavailable 2", {
+    limit: WIDE,
     sizes: { a: 3, b: 2 },
     spec: { memberConcurrency: "Parallel" },
     update: { maxUnavailable: 2 },
@@ -160,12 +179,13 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 1+1+1, health unknown beside an accident", {
-    stages: false,
+    limit: WIDE,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { mute: 1, accident: 1 },
     edits: [template("B")],
   }),
   scenario("ignorant 2+2+1, an accident, maxUnavailable 2", {
+    limit: WIDE,
     protocol: "ignorant",
     identity: { mode: "PerCluster" },
     sizes: { a: 2, b: 2, c: 1 },
@@ -174,6 +194,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("ignorant 1+1, superseded", {
+    limit: WIDE,
     protocol: "ignorant",
     identity: { mode: "PerCluster" },
     sizes: { a: 1, b: 1 },
@@ -181,12 +202,14 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), template("C")],
   }),
   scenario("contract 2+1+1, two accidents in an update", {
+    limit: WIDE,
     sizes: { a: 2, b: 1, c: 1 },
     update: { maxUnavailable: 2 },
     faults: { accident: 2 },
     edits: [template("B")],
   }),
   scenario("StatefulSets 2+1, OnDelete, a pod evicted", {
+    limit: WIDE,
     protocol: "statefulset",
     sizes: { a: 2, b: 1 },
     spec: { update: { type: "OnDelete" } },
@@ -195,6 +218,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), scaleTo({ a: 1, b: 2 })],
   }),
   scenario("contract 2+1+1, the ledger lost in an update", {
+    limit: WIDE,
     sizes: { a: 2, b: 1, c: 1 },
     leader: "c",
     update: { maxUnavailable: 2, leaderTransfer: { timeoutSeconds: 30 } },
@@ -202,12 +226,14 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), scaleTo({ a: 2, b: 2, c: 0 })],
   }),
   scenario("first deployment in order, a cluster cut off", {
+    limit: WIDE,
     start: "empty",
     sizes: { a: 2, b: 1, c: 1 },
     faults: { cut: 1, crash: 1 },
     edits: [template("B")],
   }),
   scenario("first deployment at once", {
+    limit: WIDE,
     start: "empty",
     sizes: { a: 2, b: 2, c: 1 },
     spec: { podManagementPolicy: "Parallel" },
@@ -220,6 +246,7 @@ export const SCENARIOS: readonly Scenario[] = [
     edits: [template("B"), remove("Release")],
   }),
   scenario("torn down with a cluster cut off", {
+    limit: WIDE,
     sizes: { a: 2, b: 1, c: 1 },
     faults: { cut: 1 },
     edits: [remove("Teardown")],

@@ -6,6 +6,7 @@ import type {
   Ledger,
   MemberReportSeen,
   Observation,
+  Observations,
   PlanResult,
   RevisionId,
   TimeMs,
@@ -19,13 +20,11 @@ export interface State {
   readonly nowMs: TimeMs;
   readonly intent: Intent;
   readonly ledger: Ledger;
-  /** The dispatch objects on the hub. */
-  readonly hub: Readonly<Record<ClusterName, Dispatched>>;
+  /** By cluster: every one of the fleet. */
+  readonly places: Readonly<Record<ClusterName, Place>>;
   /** Deletions of the last plan that was carried out; each is repeated by the planner until it is seen done. */
   readonly actions: PlanResult["actions"];
   readonly finished: boolean;
-  readonly members: Readonly<Record<ClusterName, Member>>;
-  readonly seen: Readonly<Record<ClusterName, Seen>>;
   /** The cluster whose lowest ready instance leads. Null: the scenario knows no leader. */
   readonly leader: ClusterName | null;
   /** Edits of the scenario that have been made so far; they are made in their order. */
@@ -34,12 +33,19 @@ export interface State {
   readonly faults: Faults;
   /** The most that any setting since the start allowed to be unavailable: a step keeps the setting it started with. */
   readonly maxUnavailable: number;
-  /** When the last plan wanted to be called again. */
-  readonly requeueAtMs: TimeMs | undefined;
   /** Clusters that a schedule dropped, or shrank, while they were lost. */
   readonly droppedWhileLost: readonly ClusterName[];
 }
 
+/** One cluster: what the hub says it should be, what it is, and what has been seen of it. */
+export interface Place {
+  /** The dispatch object on the hub. */
+  readonly given: Dispatched | null;
+  readonly member: Member;
+  readonly seen: Seen | null;
+}
+
+/** What may go wrong, each with how often in one scenario. */
 export interface Faults {
   /** An instance dies by itself and comes back. */
   readonly accident: number;
@@ -63,20 +69,33 @@ export const NO_FAULTS: Faults = { accident: 0, cut: 0, crash: 0, leader: 0, reb
 export interface Dispatched {
   readonly grant: Grant;
   readonly ordinals: readonly number[];
-  readonly found: FoundGrant;
+  /** What a lost ledger is rebuilt from. Null where the scenario never loses it. */
+  readonly found: FoundGrant | null;
+}
+
+/** What an object in a cluster carries: spec and annotations. */
+export interface Live {
+  readonly epoch?: number;
+  readonly revision: RevisionId;
+  readonly replicas: number;
+  readonly partition: number;
+  readonly onDelete: boolean;
+  readonly processor: boolean;
+  readonly topologyVersion?: number;
+  readonly transferLeaderTo?: string;
+  readonly ordinals: readonly number[];
 }
 
 export interface Pod {
   readonly ordinal: number;
   readonly revision: RevisionId;
   readonly phase: "starting" | "ready" | "terminating";
-  /** Which life of this ordinal it is: the uid. */
-  readonly life: number;
+  /** What became of it since the pods were last seen: who names it as it was seen names another version, or another pod. */
+  readonly since: "same" | "changed" | "created";
 }
 
 /** What a controller that follows its spec writes into status: right when written, old soon after. */
 export interface Status {
-  readonly observedGeneration: number;
   readonly replicas: number;
   readonly ready: number;
   readonly updated: number;
@@ -85,23 +104,26 @@ export interface Status {
 }
 
 export interface Member {
-  /** What the live object carries. */
-  readonly live: Dispatched | null;
+  readonly live: Live | null;
+  /** The epoch of the dispatch object that was applied last. */
+  readonly applied: number | null;
   /** What the operator on the contract has read; it acts on that. */
-  readonly read: Dispatched | null;
-  readonly generation: number;
+  readonly read: Live | null;
+  /** The status is about the spec that the object carries now (observedGeneration has caught up). */
+  readonly observed: boolean;
   readonly status: Status | null;
   readonly report: MemberReportSeen | null;
   /** By ascending ordinal. */
   readonly pods: readonly Pod[];
   readonly volumes: readonly number[];
-  readonly lives: number;
   /** Instances that are down because Lockstep's grant made an operator take them down. */
   readonly ownDown: Readonly<Record<number, "update" | "leave">>;
   /** The revision that each ordinal ran last. */
   readonly ran: Readonly<Record<number, RevisionId>>;
   readonly cut: boolean;
   readonly mute: boolean;
+  /** Given up as lost, and has not read since then that its turn is over: what it does is not Lockstep's doing. */
+  readonly givenUp: boolean;
 }
 
 /** What the planner has been shown of a cluster; object and pods come by two watches. */
@@ -114,31 +136,53 @@ export interface Seen {
 
 export const NEW_MEMBER: Member = {
   live: null,
+  applied: null,
   read: null,
-  generation: 0,
+  observed: false,
   status: null,
   report: null,
   pods: [],
   volumes: [],
-  lives: 0,
   ownDown: {},
   ran: {},
   cut: false,
   mute: false,
+  givenUp: false,
 };
 
-export function memberOf(state: State, cluster: ClusterName): Member {
-  return state.members[cluster] ?? NEW_MEMBER;
+export const NEW_PLACE: Place = { given: null, member: NEW_MEMBER, seen: null };
+
+export function placeOf(state: Pick<State, "places">, cluster: ClusterName): Place {
+  return state.places[cluster] ?? NEW_PLACE;
+}
+
+export function memberOf(state: Pick<State, "places">, cluster: ClusterName): Member {
+  return state.places[cluster]?.member ?? NEW_MEMBER;
+}
+
+export function withPlace(state: State, cluster: ClusterName, change: Partial<Place>): State {
+  return { ...state, places: { ...state.places, [cluster]: { ...placeOf(state, cluster), ...change } } };
 }
 
 export function withMember(state: State, cluster: ClusterName, member: Member): State {
-  return { ...state, members: { ...state.members, [cluster]: member } };
+  return withPlace(state, cluster, { member });
 }
 
-export function clustersOf(state: State): ClusterName[] {
-  return Object.keys(state.intent.fleet);
+export function clustersOf(state: Pick<State, "places">): ClusterName[] {
+  return Object.keys(state.places);
 }
 
-export function isReachable(state: State, cluster: ClusterName): boolean {
-  return state.intent.fleet[cluster]?.state === "Ready" && state.seen[cluster]?.observation.kind !== "unreachable";
+/** What the planner is shown: the same object for the same observation. */
+export function observationsOf(state: Pick<State, "places">): Observations {
+  const clusters: Record<ClusterName, Observation> = {};
+  for (const cluster of Object.keys(state.places)) {
+    const seen = state.places[cluster]?.seen;
+    if (seen) clusters[cluster] = seen.observation;
+  }
+  return { clusters };
+}
+
+/** Ready in the fleet, and the planner was shown something of it. */
+export function isReachable(intent: Intent, observations: Observations, cluster: ClusterName): boolean {
+  return intent.fleet[cluster]?.state === "Ready" && observations.clusters[cluster]?.kind !== "unreachable";
 }

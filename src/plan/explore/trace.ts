@@ -1,6 +1,52 @@
 import type { Observation } from "../types.ts";
-import type { Step } from "./moves.ts";
+import { type Planner, plannedOn, type Step } from "./controller.ts";
+import { Moves } from "./moves.ts";
+import { Rest } from "./rest.ts";
+import type { Scenario } from "./scenario.ts";
 import { memberOf, type State } from "./state.ts";
+import { Watch } from "./watch.ts";
+import { World } from "./world.ts";
+
+/** A way through a scenario: which move was picked each time. `before`: without faults, on the way to where they begin. */
+export interface Path {
+  readonly from: State;
+  readonly before: readonly number[];
+  readonly picks: readonly number[];
+}
+
+/**
+ * Where a violation was found at the end of a path: on the way there, while the next moves were looked for, in a further
+ * move, while all came to rest, or in a circle of so many moves.
+ */
+export type Ending = "start" | "moves" | "rest" | number | { readonly circle: number };
+
+/** Goes the way again, this time telling what happens, with times and epochs as they would really be. */
+export function traceOf(scenario: Scenario, planner: Planner, { from, before, picks }: Path, ending: Ending): string[] {
+  const lines: string[] = [];
+  const moves = new Moves(scenario, (state) => plannedOn(planner, state));
+  let state = from;
+  const go = (pick: number): void => {
+    const move = moves.of(state)[pick];
+    if (!move) throw new Error(`the way cannot be gone again: there is no move ${pick} after\n${lines.join("\n")}`);
+    lines.push(`- ${move.label}`);
+    const step = move.run();
+    lines.push(...describe(state, step));
+    state = step.state;
+  };
+  for (const pick of before) go(pick);
+  state = { ...state, faults: scenario.faults };
+  for (const pick of picks) go(pick);
+  if (typeof ending === "number") go(ending);
+  if (ending === "rest") {
+    lines.push("- faults end (epochs, versions and times count from the newest now)");
+    const watch = new Watch(planner, []);
+    new Rest(scenario, new World(scenario, planner, watch), watch).check(state, (was, step) => {
+      lines.push(...describe(was, step));
+    });
+  }
+  if (typeof ending === "object") lines.push(`- and so on in a circle of ${ending.circle} moves`);
+  return lines;
+}
 
 /** What a move did, for a person who reads a counterexample. */
 export function describe(before: State, { state, deeds, planned }: Step): string[] {
@@ -10,14 +56,16 @@ export function describe(before: State, { state, deeds, planned }: Step): string
       `    ${deed.cluster}: ${deed.kind === "removed" ? "its object is removed" : `${deed.ordinal} ${deed.kind}`}`,
     );
   }
-  for (const cluster of Object.keys(state.members)) {
+  for (const cluster of Object.keys(state.places)) {
     if (memberOf(state, cluster).pods === memberOf(before, cluster).pods) continue;
     const pods = memberOf(state, cluster).pods.map(({ ordinal, revision, phase }) => `${ordinal}:${revision}:${phase}`);
     lines.push(`    ${cluster} runs ${pods.join(" ") || "nothing"}`);
   }
   if (!planned) return lines;
-  for (const [cluster, { observation }] of Object.entries(state.seen)) {
-    if (observation !== before.seen[cluster]?.observation) lines.push(`    sees ${cluster}: ${shown(observation)}`);
+  for (const [cluster, { seen }] of Object.entries(planned.before.places)) {
+    const observation = seen?.observation;
+    if (observation && observation !== before.places[cluster]?.seen?.observation)
+      lines.push(`    sees ${cluster}: ${shown(observation)}`);
   }
   const { result } = planned;
   for (const { cluster, kind, epoch, why } of result.steps) {

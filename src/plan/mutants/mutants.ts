@@ -1,8 +1,13 @@
-import { LIVENESS, PURITY } from "../explore/explore.ts";
-import type { Planner } from "../explore/moves.ts";
+import type { Planner } from "../explore/controller.ts";
 import { accidentsShrinkTheRoom, budgetHolds, lostVotersCount, majorityHolds } from "../explore/properties/down.ts";
 import { nothingDeletedUnseen, releaseMovesNothing, teardownInReverse } from "../explore/properties/ends.ts";
-import { epochsRise, gateIsHeld, gateNeedsTheWork, turnsAreAcknowledged } from "../explore/properties/gates.ts";
+import {
+  epochsRise,
+  gateIsHeld,
+  gateNeedsTheWork,
+  oneContentPerEpoch,
+  turnsAreAcknowledged,
+} from "../explore/properties/gates.ts";
 import {
   identityIsKept,
   membershipGoesAlone,
@@ -13,6 +18,7 @@ import {
 import { leaderGoesLast, partitionIsGlobal, pauseHolds, wavesGoInOrder } from "../explore/properties/order.ts";
 import type { Property } from "../explore/properties/property.ts";
 import { everyWaitIsExplained, planningAgainChangesNothing } from "../explore/properties/purity.ts";
+import { LIVENESS, PURITY } from "../explore/watch.ts";
 import { plan } from "../plan.ts";
 import { Tally } from "../quorum.ts";
 import type {
@@ -300,6 +306,19 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: [onlyWhatWasGranted],
   },
   {
+    name: "broken pods are deleted whatever became of them since",
+    make: () =>
+      answering((result) => ({
+        ...result,
+        actions: result.actions.map((action) => {
+          if (action.kind !== "deletePods") return action;
+          return { ...action, pods: action.pods.map(({ version: _, ...pod }) => pod) };
+        }),
+      })),
+    scenario: "StatefulSet 3 in batches of one",
+    caughtBy: [budgetHolds, majorityHolds],
+  },
+  {
     name: "a write keeps the epoch",
     make: () =>
       answering((result, { ledger }) => {
@@ -321,7 +340,7 @@ export const MUTANTS: readonly Mutant[] = [
     make: () => plan,
     dispatchFirst: true,
     scenario: "contract 2+1+1, crashes",
-    caughtBy: [epochsRise],
+    caughtBy: [oneContentPerEpoch],
   },
   {
     name: "waves are ignored",

@@ -1,7 +1,8 @@
 import type { ClusterEntry, ClusterName, Grant, Ledger } from "../../types.ts";
-import type { Planned } from "../moves.ts";
+import type { Planned } from "../controller.ts";
+import { allowedBy } from "../person.ts";
 import { isReachable, memberOf, type State } from "../state.ts";
-import { broken, changedGrants, type DeedProperty, type PlanProperty } from "./property.ts";
+import { broken, changedGrants, type DeedProperty, type PlanAlone, type WorldProperty } from "./property.ts";
 
 // What really went down, whatever the planner believed.
 
@@ -12,10 +13,13 @@ export const budgetHolds: DeedProperty = {
   check: (deed, _before, state) => {
     if (deed.kind !== "down" || deed.cause !== "update") return "quiet";
     let down = 0;
-    for (const [cluster, { ownDown }] of Object.entries(state.members)) {
+    for (const [cluster, place] of Object.entries(state.places)) {
+      const { ownDown } = place.member;
       const entry = state.ledger.clusters[cluster];
       if (cluster !== deed.cluster && entry?.lostAtMs !== null) continue;
-      for (const cause of Object.values(ownDown)) if (cause === "update") down++;
+      // What leaves spends no budget any more.
+      for (const { ordinal, state: is } of entry?.instances ?? [])
+        if (is !== "leaving" && ownDown[ordinal] === "update") down++;
     }
     if (down > state.maxUnavailable && state.ledger.clusters[deed.cluster]?.lostAtMs === null) {
       return broken(
@@ -50,7 +54,7 @@ export const majorityHolds: DeedProperty = {
 // What may go down, by what the planner was shown.
 
 /** What the planner was shown of one cluster's instances: members, how many of them not seen ready, and who may go on. */
-export function shownOf({ before, observations, result }: Planned, cluster: ClusterName) {
+export function shownOf({ before, observations, result }: PlanAlone, cluster: ClusterName) {
   const was = before.ledger.clusters[cluster];
   const is = result.ledger.clusters[cluster];
   const members = is && !is.removedByLoss ? is.instances.filter(({ state }) => state !== "joining").length : 0;
@@ -87,8 +91,15 @@ function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number;
 
 /** A member that goes from the highest instance down is really in the middle of one, and so takes no other. */
 function isRestarting(state: State, { cluster, revision }: Grant): boolean {
-  const next = memberOf(state, cluster).pods.findLast((pod) => pod.revision !== revision || pod.phase !== "ready");
-  return next !== undefined && (next.phase === "terminating" || next.revision === revision);
+  const { pods, live } = memberOf(state, cluster);
+  for (const ordinal of [...(live?.ordinals ?? [])].reverse()) {
+    const pod = pods.find((each) => each.ordinal === ordinal);
+    // It is created next, before anything else goes down.
+    if (!pod) return true;
+    if (pod.revision !== revision || pod.phase !== "ready")
+      return pod.phase === "terminating" || pod.revision === revision;
+  }
+  return false;
 }
 
 /** What turns may take over all clusters, before or after a plan. */
@@ -114,8 +125,8 @@ function costlyStarts(planned: Planned): ClusterName[] {
   });
 }
 
-export const accidentsShrinkTheRoom: PlanProperty = {
-  on: "plan",
+export const accidentsShrinkTheRoom: WorldProperty = {
+  on: "world",
   rule: "Q11 Q5",
   name: "a step starts only if what is seen down and what turns may take stays within maxUnavailable",
   check: (planned) => {
@@ -134,7 +145,7 @@ export const accidentsShrinkTheRoom: PlanProperty = {
     }
     const counts = (cluster: ClusterName) => !shownOf(planned, cluster).lost;
     const pending = pendingIn(planned, result.ledger, counts) - took;
-    const allowed = Number(before.intent.update.maxUnavailable);
+    const allowed = allowedBy(before.intent);
     // What turns that were out already may take is not this plan's doing.
     if (down + pending > allowed && pending > pendingIn(planned, before.ledger, counts)) {
       return broken(`${starts} may start: ${down} seen down, ${pending} may go down, ${allowed} may be`);
@@ -143,8 +154,8 @@ export const accidentsShrinkTheRoom: PlanProperty = {
   },
 };
 
-export const lostVotersCount: PlanProperty = {
-  on: "plan",
+export const lostVotersCount: WorldProperty = {
+  on: "world",
   rule: "Q8 Q1",
   name: "a step starts only if a majority of all voters, lost ones included, is seen ready afterwards",
   check: (planned) => {
@@ -160,7 +171,7 @@ export const lostVotersCount: PlanProperty = {
       ready += shown.ready;
       lost ||= shown.lost && shown.voters > 0;
     }
-    const counts = (cluster: ClusterName) => isReachable(before, cluster);
+    const counts = (cluster: ClusterName) => isReachable(before.intent, planned.observations, cluster);
     const pending = pendingIn(planned, result.ledger, counts);
     const majority = Math.floor(voters / 2) + 1;
     const allThere = voters <= 2 && ready === voters && pending <= 1;

@@ -1,6 +1,13 @@
 import type { ClusterName } from "../../types.ts";
 import { isReachable } from "../state.ts";
-import { broken, changedGrants, type DeedProperty, type PlanProperty, type Verdict } from "./property.ts";
+import {
+  broken,
+  changedGrants,
+  type DeedProperty,
+  type PlanProperty,
+  type Verdict,
+  type WorldProperty,
+} from "./property.ts";
 
 export const removedEmpty: DeedProperty = {
   on: "deed",
@@ -12,16 +19,16 @@ export const removedEmpty: DeedProperty = {
   },
 };
 
-export const nothingDeletedUnseen: PlanProperty = {
-  on: "plan",
+export const nothingDeletedUnseen: WorldProperty = {
+  on: "world",
   rule: "C2 C6",
   name: "nothing is deleted on a cluster that is away, lost, or came back after it was dropped",
   check: (planned) => {
-    const { before, result } = planned;
+    const { before, observations, result } = planned;
     let verdict: Verdict = "quiet";
     const { confirmedDrain } = before.intent.requests;
     const guarded = (cluster: ClusterName) => {
-      if (!isReachable(before, cluster)) return "away";
+      if (!isReachable(before.intent, observations, cluster)) return "away";
       const kept = before.droppedWhileLost.includes(cluster) && !confirmedDrain.includes(cluster);
       return kept && !before.intent.deletion ? "back after it was dropped" : undefined;
     };
@@ -57,11 +64,11 @@ export const teardownInReverse: PlanProperty = {
   on: "plan",
   rule: "T2",
   name: "a teardown goes from the highest ordinal down and says what it cannot reach",
-  check: ({ before, result }) => {
+  check: ({ before, observations, result }) => {
     if (before.intent.deletion?.policy !== "Teardown") return "quiet";
     let verdict: Verdict = "quiet";
     for (const [cluster, entry] of Object.entries(result.ledger.clusters)) {
-      if (!entry.grant || isReachable(before, cluster)) continue;
+      if (!entry.grant || isReachable(before.intent, observations, cluster)) continue;
       verdict = "danger";
       if (!result.waiting.some((each) => each.cluster === cluster && each.code === "TeardownUnreachable")) {
         return broken(`${cluster} cannot be reached, and nobody is told`);
@@ -79,7 +86,10 @@ export const teardownInReverse: PlanProperty = {
       if (leaves.length > 1) return broken(`${cluster}: ${leaves.length} instances leave at once`);
       const later = Object.entries(result.ledger.clusters).find(
         ([other, { index, grant, done }]) =>
-          index > entry.index && grant && isReachable(before, other) && !(grant.replicas === 0 && done),
+          index > entry.index &&
+          grant &&
+          isReachable(before.intent, observations, other) &&
+          !(grant.replicas === 0 && done),
       );
       if (later) return broken(`${cluster}: ${leaves[0]?.ordinal} leaves before ${later[0]} is empty`);
     }

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
+import { same } from "../same.ts";
 import { memberOf } from "../state.ts";
-import { broken, type PlanProperty, sameWork, type Verdict } from "./property.ts";
+import { broken, type PlanProperty, sameWork, type Verdict, type WorldProperty } from "./property.ts";
 
 export const epochsRise: PlanProperty = {
   on: "plan",
@@ -12,14 +12,25 @@ export const epochsRise: PlanProperty = {
       const is = result.ledger.clusters[cluster];
       if (!is) return broken(`${cluster} vanished from the ledger`);
       if (is.epoch < was.epoch) return broken(`${cluster}: the epoch fell from ${was.epoch} to ${is.epoch}`);
-      if (!is.grant || !was.grant || isDeepStrictEqual(is.grant, was.grant)) continue;
+      if (!is.grant || !was.grant || same(is.grant, was.grant)) continue;
       verdict = "danger";
       if (is.grant.epoch <= was.grant.epoch) return broken(`${cluster}: the grant changed and its epoch did not`);
     }
-    // What stands on the hub is never overtaken by something of the same epoch.
+    return verdict;
+  },
+};
+
+export const oneContentPerEpoch: WorldProperty = {
+  on: "world",
+  rule: "G2",
+  name: "what stands on the hub is never overtaken by something else of the same epoch",
+  check: ({ before, result }) => {
+    let verdict: Verdict = "quiet";
     for (const grant of result.grants) {
-      const on = before.hub[grant.cluster]?.grant;
-      if (on && on.epoch === grant.epoch && !isDeepStrictEqual(on, grant)) {
+      const on = before.places[grant.cluster]?.given?.grant;
+      if (!on || on === grant) continue;
+      verdict = "danger";
+      if (on.epoch === grant.epoch && !same(on, grant)) {
         return broken(`${grant.cluster}: epoch ${grant.epoch} was dispatched with another content`);
       }
     }
@@ -27,8 +38,8 @@ export const epochsRise: PlanProperty = {
   },
 };
 
-export const gateNeedsTheWork: PlanProperty = {
-  on: "plan",
+export const gateNeedsTheWork: WorldProperty = {
+  on: "world",
   rule: "G1 G3 G4 G5",
   name: "a gate opens only when the cluster has really done what this grant asks for",
   check: ({ before, observations, result }) => {
@@ -50,7 +61,7 @@ export const gateNeedsTheWork: PlanProperty = {
       if (seen.health !== "healthy" && grant.replicas > 0)
         return broken(`${cluster}: done, and its health is ${seen.health}`);
       const { pods, ownDown, live } = memberOf(before, cluster);
-      if (live?.grant.epoch !== seen.live.epoch) continue;
+      if (live?.epoch !== seen.live.epoch) continue;
       const left = pods.filter(
         ({ ordinal, revision }) =>
           !grant.onDelete && live.ordinals.indexOf(ordinal) >= grant.partition && revision !== grant.revision,
@@ -67,8 +78,8 @@ export const gateNeedsTheWork: PlanProperty = {
   },
 };
 
-export const turnsAreAcknowledged: PlanProperty = {
-  on: "plan",
+export const turnsAreAcknowledged: WorldProperty = {
+  on: "world",
   rule: "G7",
   name: "a turn counts until the cluster shows that it has read the end of it",
   check: ({ before, observations, result }) => {
@@ -82,7 +93,7 @@ export const turnsAreAcknowledged: PlanProperty = {
       if (shown !== was.grant?.epoch)
         return broken(`${cluster}: its turn is over at ${was.grant?.epoch}, ${shown} was seen`);
       const { read } = memberOf(before, cluster);
-      if (before.intent.workload.protocol === "contract" && read?.grant.processor) {
+      if (before.intent.workload.protocol === "contract" && read?.processor) {
         return broken(`${cluster}: its turn is over, and its operator still believes to have it`);
       }
     }

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import { topologyView } from "../../topology.ts";
 import type { ClusterName, Ledger } from "../../types.ts";
+import { same } from "../same.ts";
 import { memberOf } from "../state.ts";
-import { broken, type DeedProperty, type PlanProperty, type Verdict } from "./property.ts";
+import { broken, type DeedProperty, type PlanProperty, type Verdict, type WorldProperty } from "./property.ts";
 
 export const onlyWhatWasGranted: DeedProperty = {
   on: "deed",
@@ -12,7 +12,7 @@ export const onlyWhatWasGranted: DeedProperty = {
     if (deed.kind !== "created") return "quiet";
     const { ran, live, read } = memberOf(before, deed.cluster);
     const ranBefore = ran[deed.ordinal];
-    const granted = [live?.grant.revision, read?.grant.revision];
+    const granted = [live?.revision, read?.revision];
     if (deed.revision !== ranBefore && !granted.includes(deed.revision)) {
       return broken(
         `${deed.cluster}: ${deed.ordinal} ran ${ranBefore}, ${granted[0]} is granted, and it comes back on ${deed.revision}`,
@@ -60,7 +60,9 @@ export const membershipGoesAlone: PlanProperty = {
     const { intent } = before;
     if (intent.quorum !== "Majority" || intent.deletion) return "quiet";
     if (intent.podManagementPolicy === "Parallel" && before.ledger.currentRevision === null) return "quiet";
+    const earlier = new Set<ClusterName>();
     for (const { cluster, kind } of result.steps) {
+      earlier.add(cluster);
       const held = result.ledger.clusters[cluster]?.grant;
       if ((kind !== "grow" && kind !== "shrink") || held?.replicas === before.ledger.clusters[cluster]?.grant?.replicas)
         continue;
@@ -68,7 +70,9 @@ export const membershipGoesAlone: PlanProperty = {
       if (result.ledger.clusters[cluster]?.removedByLoss) continue;
       const other = Object.entries(result.ledger.clusters).find(([name, entry]) => {
         const emptied = entry.grant?.replicas === 0 && entry.done;
-        return name !== cluster && entry.turn !== "none" && entry.lostAtMs === null && entry.grant && !emptied;
+        // [S6] A step that costs nothing may start beside a membership change; it comes after it in the same plan.
+        const out = before.ledger.clusters[name]?.turn !== "none" || earlier.has(name);
+        return name !== cluster && out && entry.turn !== "none" && entry.lostAtMs === null && entry.grant && !emptied;
       });
       if (other) return broken(`${cluster} starts to ${kind} while ${other[0]}'s turn is ${other[1].turn}`);
       return "danger";
@@ -77,8 +81,8 @@ export const membershipGoesAlone: PlanProperty = {
   },
 };
 
-export const identityIsKept: PlanProperty = {
-  on: "plan",
+export const identityIsKept: WorldProperty = {
+  on: "world",
   rule: "I2 I3 I5",
   name: "ordinals are unique, stay in their block, are never renumbered, and not reused while a volume may survive",
   check: ({ before, result }) => {
@@ -103,7 +107,7 @@ export const identityIsKept: PlanProperty = {
           return broken(`${cluster}: ${ordinal} is beyond its block`);
         if (had.has(ordinal) || !was) continue;
         verdict = "danger";
-        for (const [other, member] of Object.entries(before.members)) {
+        for (const [other, { member }] of Object.entries(before.places)) {
           const reuses = identity.reuseVolumes && other === cluster;
           if (!reuses && member.volumes.includes(ordinal))
             return broken(`${cluster} gets ordinal ${ordinal}, whose volume is in ${other}`);
@@ -127,7 +131,7 @@ export const topologyIsVersioned: PlanProperty = {
     for (const { cluster, topologyVersion } of result.grants) {
       const was = before.ledger.topologies[String(topologyVersion)];
       const is = ledger.topologies[String(topologyVersion)];
-      if (was && is && !isDeepStrictEqual(was, is)) return broken(`version ${topologyVersion} changed its meaning`);
+      if (was && is && !same(was, is)) return broken(`version ${topologyVersion} changed its meaning`);
       try {
         topologyView(ledger, topologyVersion);
       } catch (error) {

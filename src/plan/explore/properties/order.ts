@@ -1,8 +1,15 @@
 import type { ClusterName, Ledger, RollingUpdate } from "../../types.ts";
-import type { Planned } from "../moves.ts";
+import type { Planned } from "../controller.ts";
 import { isReachable, memberOf } from "../state.ts";
 import { shownOf } from "./down.ts";
-import { broken, changedGrants, type PlanProperty, type Verdict } from "./property.ts";
+import {
+  broken,
+  changedGrants,
+  type PlanAlone,
+  type PlanProperty,
+  type Verdict,
+  type WorldProperty,
+} from "./property.ts";
 
 export const partitionIsGlobal: PlanProperty = {
   on: "plan",
@@ -32,8 +39,8 @@ export const partitionIsGlobal: PlanProperty = {
   },
 };
 
-export const leaderGoesLast: PlanProperty = {
-  on: "plan",
+export const leaderGoesLast: WorldProperty = {
+  on: "world",
   rule: "L2",
   name: "the leader's cluster starts after every other cluster of the open waves",
   check: (planned) => {
@@ -44,7 +51,9 @@ export const leaderGoesLast: PlanProperty = {
       return "quiet";
     const claims = Object.keys(result.ledger.clusters).filter((cluster) => {
       const seen = observations.clusters[cluster];
-      return isReachable(before, cluster) && seen?.kind === "present" && seen.leader.kind === "here";
+      return (
+        isReachable(before.intent, observations, cluster) && seen?.kind === "present" && seen.leader.kind === "here"
+      );
     });
     const [leader] = claims;
     if (leader === undefined || claims.length > 1) return "quiet";
@@ -61,7 +70,7 @@ export const leaderGoesLast: PlanProperty = {
 };
 
 /** Clusters that this plan gives the rollout's revision for the first time. */
-function begins(planned: Planned): ClusterName[] {
+function begins(planned: PlanAlone): ClusterName[] {
   const { rollout } = planned.result.ledger;
   if (rollout?.kind !== "update" || planned.before.intent.deletion) return [];
   return changedGrants(planned).flatMap(({ grant, was, entry }) => {
@@ -103,8 +112,8 @@ function ordinalsOf(ledger: Ledger): number[] {
     .sort((a, b) => a - b);
 }
 
-export const wavesGoInOrder: PlanProperty = {
-  on: "plan",
+export const wavesGoInOrder: WorldProperty = {
+  on: "world",
   rule: "W3",
   name: "a wave opens only when the one before is complete and approved, and its clusters begin only then",
   check: (planned) => {

@@ -1,6 +1,6 @@
 import type { ClusterEntry, Grant } from "../../types.ts";
-import type { Deed } from "../member.ts";
-import type { Planned, Planner } from "../moves.ts";
+import type { Planned, Planner } from "../controller.ts";
+import type { Deed } from "../operator.ts";
 import type { State } from "../state.ts";
 
 /**
@@ -9,11 +9,25 @@ import type { State } from "../state.ts";
  */
 export type Verdict = "quiet" | "danger" | { readonly broken: string };
 
+/** A plan and what it was made from; nothing else of the world. */
+export type PlanAlone = Pick<Planned, "observations" | "result"> & {
+  readonly before: Pick<State, "intent" | "ledger" | "nowMs">;
+};
+
+/** About the planner's answer to what it was given. */
 export interface PlanProperty {
   readonly on: "plan";
   readonly rule: string;
   readonly name: string;
-  readonly check: (planned: Planned, planner: Planner) => Verdict;
+  readonly check: (planned: PlanAlone, planner: Planner) => Verdict;
+}
+
+/** About the planner's answer in the world as it really was, whatever the planner was shown of it. */
+export interface WorldProperty {
+  readonly on: "world";
+  readonly rule: string;
+  readonly name: string;
+  readonly check: (planned: Planned) => Verdict;
 }
 
 export interface DeedProperty {
@@ -24,7 +38,7 @@ export interface DeedProperty {
   readonly check: (deed: Deed, before: State, state: State) => Verdict;
 }
 
-export type Property = PlanProperty | DeedProperty;
+export type Property = PlanProperty | WorldProperty | DeedProperty;
 
 export const broken = (text: string): Verdict => ({ broken: text });
 
@@ -32,7 +46,7 @@ export const broken = (text: string): Verdict => ({ broken: text });
 export function changedGrants({
   before,
   result,
-}: Planned): Array<{ grant: Grant; was: Grant | null; entry: ClusterEntry }> {
+}: PlanAlone): Array<{ grant: Grant; was: Grant | null; entry: ClusterEntry }> {
   return Object.values(result.ledger.clusters).flatMap((entry) => {
     const { grant } = entry;
     const was = grant ? (before.ledger.clusters[grant.cluster]?.grant ?? null) : null;

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { foundGrantOf, parseFoundGrant, parseLedger, rebuildLedger } from "../../ledger.ts";
 import { REASONS } from "../../reasons.ts";
+import { same } from "../same.ts";
 import { isReachable } from "../state.ts";
 import { broken, type PlanProperty, sameWork } from "./property.ts";
 
@@ -8,7 +8,7 @@ export const everyWaitIsExplained: PlanProperty = {
   on: "plan",
   rule: "R1",
   name: "whatever is wanted and does not happen has a reason with a remedy, a grant on its way, or a time",
-  check: ({ before, result }) => {
+  check: ({ before, observations, result }) => {
     for (const { code, message, remedy } of result.waiting) {
       if (!(code in REASONS) || message === "" || remedy === "") return broken(`a reason without words: ${code}`);
     }
@@ -25,7 +25,7 @@ export const everyWaitIsExplained: PlanProperty = {
     });
     if (!open) return "quiet";
     const onItsWay = result.grants.some(({ cluster, epoch }) => {
-      const seen = before.seen[cluster]?.observation;
+      const seen = observations.clusters[cluster];
       return seen?.kind !== "present" || seen.live.epoch !== epoch;
     });
     if (result.waiting.length === 0 && result.actions.length === 0 && !onItsWay && result.requeueAt === undefined) {
@@ -55,7 +55,7 @@ export const planningAgainChangesNothing: PlanProperty = {
     const again = planner(before.intent, result.ledger, observations, before.nowMs);
     if (again.steps.length > 0) return broken(`a second plan starts ${JSON.stringify(again.steps)}`);
     for (const key of ["ledger", "grants", "actions", "waiting", "figures", "requeueAt"] as const) {
-      if (!isDeepStrictEqual(again[key], result[key])) {
+      if (!same(again[key], result[key])) {
         return broken(
           `a second plan has other ${key}: ${JSON.stringify(result[key])} became ${JSON.stringify(again[key])}`,
         );
@@ -71,7 +71,7 @@ export const sameInputsSameAnswer: PlanProperty = {
   name: "the same inputs give the same answer",
   check: ({ before, observations, result }, planner) => {
     const twin = planner(before.intent, before.ledger, observations, before.nowMs);
-    return isDeepStrictEqual(twin, result) ? "danger" : broken("two plans on the same inputs differ");
+    return same(twin, result) ? "danger" : broken("two plans on the same inputs differ");
   },
 };
 
@@ -81,9 +81,7 @@ export const ledgerSurvivesStorage: PlanProperty = {
   name: "a ledger that is written and read again is the same",
   check: ({ result }) => {
     const stored: unknown = JSON.parse(JSON.stringify(result.ledger));
-    return isDeepStrictEqual(parseLedger(stored), result.ledger)
-      ? "danger"
-      : broken("the ledger does not survive JSON");
+    return same(parseLedger(stored), result.ledger) ? "danger" : broken("the ledger does not survive JSON");
   },
 };
 
@@ -99,7 +97,14 @@ export const rebuiltLedgerMovesNothing: PlanProperty = {
     const atRest = entries.every(([cluster, { done, turn, lostAtMs, removedByLoss, grant }]) => {
       const seen = observations.clusters[cluster];
       const shown = seen?.kind === "present" && seen.live.epoch === grant?.epoch;
-      return done && turn === "none" && lostAtMs === null && !removedByLoss && shown && isReachable(before, cluster);
+      return (
+        done &&
+        turn === "none" &&
+        lostAtMs === null &&
+        !removedByLoss &&
+        shown &&
+        isReachable(before.intent, observations, cluster)
+      );
     });
     if (!atRest || entries.length === 0 || result.waiting.length > 0) return "quiet";
     const found = entries.flatMap(([cluster]) => foundGrantOf(ledger, cluster) ?? []);
@@ -108,7 +113,7 @@ export const rebuiltLedgerMovesNothing: PlanProperty = {
     if (again.actions.length > 0) return broken(`a rebuilt ledger acts: ${JSON.stringify(again.actions)}`);
     for (const [cluster, { grant, instances }] of entries) {
       const rebuilt = again.ledger.clusters[cluster];
-      if (!isDeepStrictEqual(rebuilt?.instances, instances)) return broken(`${cluster} lost its identity`);
+      if (!same(rebuilt?.instances, instances)) return broken(`${cluster} lost its identity`);
       if (!rebuilt?.grant || !grant || !sameWork(rebuilt.grant, grant))
         return broken(`${cluster} is moved by a rebuilt ledger`);
     }

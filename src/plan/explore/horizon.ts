@@ -1,0 +1,48 @@
+import type { Intent } from "../types.ts";
+import type { Scenario } from "./scenario.ts";
+
+const SECOND_MS = 1000;
+/** The planner's own patience: a sweep that is not taken, a drifted object, a step that was superseded, an unknown leader. */
+const PATIENCE_MS = 60_000;
+/** No deadline at all: the age is kept as it is. */
+const NEVER_MS = Number.POSITIVE_INFINITY;
+
+/**
+ * How old a time can become before its age makes no difference any more: the longest deadline that it is held against. Times
+ * that are only shown have none. Beyond its horizon every age is the same to the planner, and so it is to the explorer.
+ */
+export interface Horizons {
+  readonly written: number;
+  readonly acked: number;
+  readonly open: number;
+  readonly reasserted: number;
+  readonly away: number;
+  readonly stepSince: number;
+  readonly progress: number;
+  readonly soak: number;
+  readonly leaderUnknown: number;
+}
+
+export function horizonsOf({ intent, edits, faults }: Scenario): Horizons {
+  const intents = [intent];
+  for (const edit of edits) intents.push(edit.apply(intents.at(-1) ?? intent));
+  const longest = (seconds: (each: Intent) => number) => Math.max(...intents.map(seconds)) * SECOND_MS;
+  const rolling = (seconds: (each: Extract<Intent["update"], { type: "RollingUpdate" }>) => number) =>
+    longest(({ update }) => (update.type === "RollingUpdate" ? seconds(update) : 0));
+  const transfer = rolling(({ leaderTransfer }) => leaderTransfer?.timeoutSeconds ?? 0);
+  return {
+    // A rebuilt ledger believes the dispatch object that was written last.
+    written: faults.rebuild > 0 ? NEVER_MS : PATIENCE_MS,
+    acked: longest(({ assumeCompleteAfterSeconds }) => assumeCompleteAfterSeconds ?? 0),
+    open: longest(({ minReadySeconds }) => minReadySeconds),
+    reasserted: PATIENCE_MS,
+    away: longest(({ failover }) => failover.afterSeconds),
+    stepSince: transfer,
+    progress: Math.max(
+      PATIENCE_MS,
+      rolling(({ progressDeadlineSeconds }) => progressDeadlineSeconds),
+    ),
+    soak: rolling(({ waves }) => Math.max(0, ...waves.map(({ soakSeconds }) => soakSeconds))),
+    leaderUnknown: Math.max(PATIENCE_MS, transfer),
+  };
+}
