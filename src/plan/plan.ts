@@ -21,6 +21,7 @@ import { release, tearDown } from "./teardown.ts";
 import { pruneTopologies, removeDrained, returnTurns, sweepTopology } from "./turns.ts";
 import type { ClusterName, Grant, Intent, Ledger, Observations, PlanResult, TimeMs } from "./types.ts";
 import { startUpdates } from "./update.ts";
+import { viewOf } from "./view.ts";
 
 /**
  * A pass works on the views of its start; when it changes the ledger, another pass looks again. Each pass that changes
@@ -77,7 +78,11 @@ function onePass(draft: Draft): PassOutcome {
   const { deletion } = draft.intent;
   if (!deletion) registerClusters(draft);
   noteReach(draft);
-  if (deletion?.policy === "Release") return { target: null, finished: release(draft) };
+  if (deletion?.policy === "Release") {
+    for (const cluster of draft.order) draft.views.set(cluster, viewOf(draft, cluster));
+    reportReach(draft);
+    return { target: null, finished: release(draft) };
+  }
   settle(draft);
   reportReach(draft);
   takeTurnsOfLost(draft);

@@ -2,7 +2,7 @@ import type { Draft } from "./draft.ts";
 import { heldCount } from "./member.ts";
 import { takeTop } from "./scale.ts";
 import type { ClusterName } from "./types.ts";
-import { viewIn, viewOf } from "./view.ts";
+import { viewIn } from "./view.ts";
 
 /**
  * [T1] Release: the dispatch objects go, everything in the clusters stays exactly as it is. No step is started, none is
@@ -13,7 +13,7 @@ export function release(draft: Draft): boolean {
     const { grant } = draft.entry(cluster);
     if (!grant) continue;
     draft.actions.push({ kind: "release", cluster });
-    if (viewOf(draft, cluster).reach !== "ready") {
+    if (viewIn(draft, cluster).reach !== "ready") {
       draft.wait(
         "ReleaseUnreachable",
         cluster,

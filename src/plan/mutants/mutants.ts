@@ -315,7 +315,7 @@ export const MUTANTS: readonly Mutant[] = [
           return { ...action, pods: action.pods.map(({ version: _, ...pod }) => pod) };
         }),
       })),
-    scenario: "StatefulSet 3 in batches of one",
+    scenario: "StatefulSets 1+2 in batches of one, superseded while stuck",
     caughtBy: [budgetHolds, majorityHolds],
   },
   {
