@@ -98,6 +98,41 @@ describe("nothing waits for ever", () => {
     expect(stepsOf(bench)).toContain("c shrink");
   });
 
+  test("[U12] a drained cluster that is stuck in mid-update, and may not be drained further, is taken back", () => {
+    const bench = running(
+      { a: 2, b: 2, c: 2 },
+      { workload: { ...CONTRACT, protocol: "ignorant", hasPartition: false } },
+    );
+    bench.intent.revision = { kind: "ready", id: "BROKEN" };
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    bench.deliver();
+    const member = bench.member("c");
+    Object.assign(member.counts, { replicas: 2, ready: 1, available: 1, updated: 1 });
+    Object.assign(member, { health: "unhealthy", observedGeneration: member.generation });
+    bench.plan();
+    schedule(bench, { a: 2, b: 2, c: 0 });
+    bench.intent.revision = { kind: "ready", id: "GOOD" };
+    bench.wait(STUCK_S);
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    expect(bench.ledger.clusters.c?.grant?.revision).toBe("GOOD");
+  });
+
+  test("[S11] a removal that stands still only because what stays never becomes ready does not end the drain", () => {
+    const bench = running({ a: 2, b: 2 });
+    schedule(bench, { a: 2, b: 0 });
+    expect(stepsOf(bench)[0]).toBe("b shrink");
+    bench.deliver();
+    const member = bench.member("b");
+    Object.assign(member.counts, { replicas: 1, ready: 0, available: 0 });
+    Object.assign(member, { health: "unhealthy", observedGeneration: member.generation });
+    const { epoch = 0, revision = "" } = member.live ?? {};
+    member.report = { epoch, revision, phase: "Working", desired: 1, updated: 1, ready: 0 };
+    bench.plan();
+    bench.wait(STUCK_S);
+    expect(stepsOf(bench)[0]).toBe("b shrink");
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(0);
+  });
+
   test("[C9] a newcomer that lost its turn and never becomes ready is updated like any other", () => {
     const bench = running({ a: 2, b: 1 });
     bench.intent.revision = { kind: "ready", id: "A" };

@@ -2,7 +2,7 @@ import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import type { Leader } from "./leader.ts";
 import type { Tally } from "./quorum.ts";
-import { needsTurn, type Part, partsOf } from "./share.ts";
+import { needsTurn, type Part, partsOf, takesPart } from "./share.ts";
 import type { Target } from "./target.ts";
 import type { ClusterName, RollingUpdate, Rollout } from "./types.ts";
 import { advanceWaves, allWaves, waveIndex } from "./waves.ts";
@@ -82,9 +82,8 @@ function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: D
 /** Asks exactly those that take part in a rollout (`partsOf`), so that a finished one does not begin again. */
 function hasOutdated(draft: Draft, to: string, desired: Desired | undefined): boolean {
   return draft.order.some((cluster) => {
-    const { grant, instances, removedByLoss, lostAtMs } = draft.entry(cluster);
-    if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null || isDraining(desired, cluster))
-      return false;
+    const { grant } = draft.entry(cluster);
+    if (!grant || !takesPart(draft, cluster, isDraining(desired, cluster))) return false;
     return grant.revision !== to || grant.onDelete || grant.partition > 0 || needsTurn(draft, cluster);
   });
 }

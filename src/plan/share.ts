@@ -40,7 +40,18 @@ export interface Part {
   readonly released: number;
 }
 
-/** Every cluster that takes part: it holds instances, is not lost, and is not being drained. */
+/**
+ * [U12] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that is in
+ * the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next revision.
+ */
+export function takesPart(draft: Draft, cluster: ClusterName, drains: boolean): boolean {
+  const { grant, instances, removedByLoss, lostAtMs, turn, done, step } = draft.entry(cluster);
+  if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null) return false;
+  const updates = turn === "held" && !done && (step?.kind === "update" || step?.kind === "rollback");
+  return !drains || updates;
+}
+
+/** Every cluster that takes part. */
 export function partsOf(
   draft: Draft,
   rollout: Rollout,
@@ -51,8 +62,7 @@ export function partsOf(
   const parts: Part[] = [];
   for (const cluster of draft.order) {
     const entry = draft.entry(cluster);
-    if (!entry.grant || entry.instances.length === 0 || entry.removedByLoss) continue;
-    if (viewIn(draft, cluster).reach === "lost" || drains(cluster)) continue;
+    if (!entry.grant || !takesPart(draft, cluster, drains(cluster))) continue;
     const wanted = shares.get(cluster) ?? 0;
     // [U5] Without a member partition the cluster is indivisible: if one of its instances stays old, all do.
     const share = wanted > 0 && !draft.intent.workload.hasPartition ? entry.instances.length : wanted;

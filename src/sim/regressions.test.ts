@@ -13,6 +13,7 @@ const FOUND: readonly (readonly [number, string])[] = [
   [1053, "an instance that hangs while it goes away is not started again before it has gone"],
   [1483, "a drained cluster whose last instances never become ready does not wait for them"],
   [1523, "a grant whose epoch was changed back before anybody saw it is written again"],
+  [1665, "a drained cluster that is stuck in mid-update, and may not be drained further, is taken back"],
   [1747, "a stuck cluster that is to be drained does not wait for a growth that waits for its turn"],
   [1789, "whoever edits a template that is not there yet has edited nothing"],
   [1890, "a leader that slept through a release and heard of edits first keeps no revision"],
