@@ -8,6 +8,8 @@ const LABEL_MAX_CHARACTERS = 63;
 /** RFC 1035, as Kubernetes applies it: a whole name. */
 const NAME_MAX_CHARACTERS = 253;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+/** A whole name with all of these right; what is wrong with one is looked for only when it does not fit. */
+const NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)*$/;
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
 export interface AddressParts {
@@ -17,19 +19,29 @@ export interface AddressParts {
   readonly clusterId: string;
 }
 
-export function address(identity: LedgerIdentity, parts: AddressParts): string {
-  const values: Record<string, string> = {
-    instance: parts.instance,
-    ordinal: String(parts.ordinal),
-    cluster: parts.clusterId,
-    service: identity.app.service,
-    namespace: identity.app.namespace,
+/** Writes the addresses of an application's instances; the template is read once for all of them. */
+export function addressesOf({ addressTemplate, app }: LedgerIdentity): (parts: AddressParts) => string {
+  // Texts of the template in turn with names of placeholders.
+  const template = addressTemplate.split(PLACEHOLDER);
+  return ({ instance, ordinal, clusterId }) => {
+    let text = "";
+    for (let i = 0; i < template.length; i++) {
+      const part = template[i] ?? "";
+      if (i % 2 === 0) text += part;
+      else if (part === "instance") text += instance;
+      else if (part === "ordinal") text += ordinal;
+      else if (part === "cluster") text += clusterId;
+      else if (part === "service") text += app.service;
+      else if (part === "namespace") text += app.namespace;
+      else text += `{${part}}`;
+    }
+    return text;
   };
-  return identity.addressTemplate.replace(PLACEHOLDER, (whole, name: string) => values[name] ?? whole);
 }
 
 /** What is wrong with an address, or undefined. A port at the end is allowed; it is no part of the name. */
 export function addressProblem(text: string): string | undefined {
+  if (text.length <= NAME_MAX_CHARACTERS && NAME.test(text)) return undefined;
   const left = /\{[^{}]*\}/.exec(text);
   if (left) return `unknown placeholder ${left[0]}; known are {instance} {ordinal} {cluster} {service} {namespace}`;
   const name = text.replace(/:\d+$/, "");

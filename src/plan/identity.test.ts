@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { address, addressProblem } from "./address.ts";
+import { addressesOf, addressProblem } from "./address.ts";
 import { fixIdentity, instanceKey, localName } from "./identity.ts";
 import { Bench } from "./testing/bench.ts";
 import { testIntent } from "./testing/intent.ts";
@@ -11,14 +11,14 @@ const identity = fixIdentity(testIntent({ a: 1 }));
 
 describe("addresses", () => {
   test("[I6] the Multi-Cluster Services name is the default", () => {
-    const found = address(identity, { instance: "xline-0", ordinal: 0, clusterId: "east" });
+    const found = addressesOf(identity)({ instance: "xline-0", ordinal: 0, clusterId: "east" });
     expect(found).toBe("xline-0.east.xline.default.svc.clusterset.local");
     expect(addressProblem(found)).toBeUndefined();
   });
 
   test("[I6] a template may use every part, and a port", () => {
     const own = { ...identity, addressTemplate: "{service}-{ordinal}.{namespace}.{cluster}.example.org:2380" };
-    const found = address(own, { instance: "xline-7", ordinal: 7, clusterId: "west" });
+    const found = addressesOf(own)({ instance: "xline-7", ordinal: 7, clusterId: "west" });
     expect(found).toBe("xline-7.default.west.example.org:2380");
     expect(addressProblem(found)).toBeUndefined();
   });

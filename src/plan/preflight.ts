@@ -1,4 +1,4 @@
-import { address, addressProblem, clusterIdOf } from "./address.ts";
+import { addressesOf, addressProblem, clusterIdOf } from "./address.ts";
 import { firstOrdinal, fixIdentity, localName, rangeStart } from "./identity.ts";
 import { majorityOf } from "./quorum.ts";
 import type { ReasonCode } from "./reasons.ts";
@@ -116,6 +116,7 @@ function identityProblems(
     );
   }
   let index = ledger.nextIndex;
+  const addresses = addressesOf(identity);
   for (const [cluster, replicas] of sizes) {
     const entry = ledger.clusters[cluster];
     const at = { index: entry?.index ?? index, start: entry?.start ?? firstOrdinal(identity, index) };
@@ -129,7 +130,7 @@ function identityProblems(
         ),
       );
     }
-    const problem = longestAddress(intent, identity, ledger, cluster, at, replicas);
+    const problem = longestAddress(intent, identity, addresses, ledger, cluster, at, replicas);
     if (problem)
       found.push(
         error(
@@ -145,6 +146,7 @@ function identityProblems(
 function longestAddress(
   intent: Intent,
   identity: LedgerIdentity,
+  addresses: ReturnType<typeof addressesOf>,
   ledger: Ledger,
   cluster: ClusterName,
   at: { index: number; start: number },
@@ -154,7 +156,7 @@ function longestAddress(
   const first = identity.mode === "Dense" ? ledger.nextOrdinal : rangeStart(identity, at.index);
   const ordinal = first + replicas - 1;
   const clusterId = ledger.clusters[cluster]?.clusterId ?? clusterIdOf(intent.identity.clusterIds, cluster);
-  return addressProblem(address(identity, { instance: localName(identity, at, ordinal), ordinal, clusterId }));
+  return addressProblem(addresses({ instance: localName(identity, at, ordinal), ordinal, clusterId }));
 }
 
 function rolloutProblems(

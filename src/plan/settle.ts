@@ -25,9 +25,10 @@ const DELIVERY_PATIENCE_MS = 300_000;
 /** Reads every snapshot and moves the ledger as far as evidence goes: what is delivered, finished, joined, gone. */
 export function settle(draft: Draft): void {
   for (const cluster of draft.order) {
+    const before = draft.entry(cluster);
     draft.views.set(cluster, viewOf(draft, cluster));
     settleCluster(draft, cluster);
-    draft.views.set(cluster, viewOf(draft, cluster));
+    if (draft.entry(cluster) !== before) draft.views.set(cluster, viewOf(draft, cluster));
   }
 }
 

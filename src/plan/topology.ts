@@ -1,5 +1,5 @@
 import type { TopologyCluster } from "../contract/index.ts";
-import { address } from "./address.ts";
+import { addressesOf } from "./address.ts";
 import { localName } from "./identity.ts";
 import type {
   ClusterName,
@@ -95,6 +95,7 @@ export function topologyView(ledger: Ledger, version: number): TopologyView {
   const identity = ledger.identity;
   if (!shape || !identity) throw new TopologyVersionUnknown(version);
   const clusters: TopologyCluster[] = [];
+  const addressOf = addressesOf(identity);
   for (const cluster of clustersByIndex(ledger)) {
     const entry = ledger.clusters[cluster];
     const text = shape[cluster];
@@ -104,7 +105,7 @@ export function topologyView(ledger: Ledger, version: number): TopologyView {
       const instance = localName(identity, entry, ordinal);
       part.ordinals.push(ordinal);
       part.instances.push(instance);
-      part.addresses.push(address(identity, { instance, ordinal, clusterId: entry.clusterId }));
+      part.addresses.push(addressOf({ instance, ordinal, clusterId: entry.clusterId }));
       part.states.push(state);
     }
     part.replicas = part.ordinals.length;
