@@ -4,11 +4,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { generateBundled } from "./generate/bundled.ts";
+import { diagrams } from "./generate/diagrams.ts";
 import { crds, policies } from "./generate/manifests.ts";
 import { reference } from "./generate/reference.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
-const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference];
+const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference, diagrams];
 const OWNED = ["deploy/crds", "deploy/policies"];
 
 function bundledCustomizations(): GeneratedFile[] {

@@ -1,6 +1,6 @@
 /** The commands that write: each changes the one field that the controller reads for it, and says what follows. */
 import { type ParsedCrossClusterStatefulset, parseCrossClusterStatefulset } from "../api/index.ts";
-import { AlreadyExistsError, type KubeObject } from "../kube/index.ts";
+import { AlreadyExistsError, ConflictError, type KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import type { ApproveOptions } from "./approve.ts";
 import type { GlobalOptions } from "./command.ts";
@@ -329,16 +329,32 @@ async function confirm(io: Io, yes: boolean | undefined, consequence: string): P
   if (answer.trim().toLowerCase() !== "yes") throw new CommandError("nothing was changed");
 }
 
-/** A compare-and-swap: whoever changed the object since it was read has not been overwritten unseen. */
+/** The controller writes the status all the time; so often in a row it comes between a read and a write at most. */
+const PATCH_ATTEMPTS = 10;
+
+/** A compare-and-swap on the spec: whoever changed it since it was read has not been overwritten unseen. */
 async function patchSpec(hub: Hub, object: KubeObject, spec: JsonObject): Promise<void> {
-  const { name, namespace, resourceVersion } = object.metadata;
-  const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
-  await hub.client.patch(
-    STATEFULSETS,
-    { name, ...(namespace !== undefined && { namespace }) },
-    { type: "merge", body: { metadata, spec } },
-    { ...hub.request, fieldManager: FIELD_MANAGER },
-  );
+  const { name, namespace, generation } = object.metadata;
+  const at = { name, ...(namespace !== undefined && { namespace }) };
+  let { resourceVersion } = object.metadata;
+  for (let attempt = 1; ; attempt++) {
+    const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
+    const patch = { type: "merge", body: { metadata, spec } } as const;
+    try {
+      await hub.client.patch(STATEFULSETS, at, patch, { ...hub.request, fieldManager: FIELD_MANAGER });
+      return;
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      const now = await hub.client.get(STATEFULSETS, at, hub.request);
+      if (now.metadata.generation !== generation || attempt === PATCH_ATTEMPTS) {
+        throw new CommandError(
+          `${describe(object)} was changed by somebody else at the same moment; nothing was written. Look at it, and try again`,
+          { cause: error },
+        );
+      }
+      resourceVersion = now.metadata.resourceVersion;
+    }
+  }
 }
 
 function readStatefulset(object: KubeObject): ParsedCrossClusterStatefulset {

@@ -179,6 +179,31 @@ describe("an update", () => {
     expect(plan.out).toMatch(/3 steps, \d+ writes\. Time: \d+s known\./);
   });
 
+  test("a status that is written meanwhile keeps no change from being made, a spec that is changed does", async () => {
+    const { world } = cli;
+    const conflict = { kind: "Status", status: "Failure", reason: "Conflict", code: 409, message: "modified" };
+    const refused = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify(conflict) };
+    const isPatch = (method: string, path: string) => method === "PATCH" && path.includes("/crossclusterstatefulsets/");
+    let conflicts = 2;
+    const busy = await cli.run(["pause", "web"], {
+      intercept: ({ method, path }) => (isPatch(method, path) && conflicts-- > 0 ? refused : undefined),
+    });
+    expect(busy).toMatchObject({ code: 0, out: expect.stringContaining("is paused") });
+    const before = world.statefulset("web");
+    const edited = await cli.run(["resume", "web"], {
+      intercept({ method, path }) {
+        if (!isPatch(method, path)) return undefined;
+        void world.hub.patch(CROSS_CLUSTER_STATEFULSETS, before!.metadata, {
+          type: "merge",
+          body: { spec: { minReadySeconds: 0, revisionHistoryLimit: 9 } },
+        });
+        return refused;
+      },
+    });
+    expect(edited).toMatchObject({ code: 1, err: expect.stringContaining("was changed by somebody else") });
+    expect((await cli.run(["resume", "web"])).code).toBe(0);
+  });
+
   test("restart and scale are carried out in order", async () => {
     const { world } = cli;
     const before = world.status("web").updateRevision;
