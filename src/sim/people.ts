@@ -116,7 +116,7 @@ export class People {
 
   /** From now on somebody looks after it, as its runbooks say. */
   lookAfter(): void {
-    const { rollingUpdate } = this.#scenario.spec.updateStrategy as { rollingUpdate?: JsonObject };
+    const { rollingUpdate } = (this.#scenario.spec.updateStrategy ?? {}) as { rollingUpdate?: JsonObject };
     if (rollingUpdate?.partition !== undefined) {
       this.#spec("lifts the partition", { updateStrategy: { rollingUpdate: { partition: 0 } } });
     }
