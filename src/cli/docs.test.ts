@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { REASONS } from "../plan/index.ts";
 import { createProgram } from "./program.ts";
 import { CONTROLLER_REASONS, GUIDES } from "./reasons.ts";
-import { InstantClock, runAlone, testIo } from "./testing/harness.ts";
+import { InstantClock, testIo } from "./testing/harness.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const PAGES = [
@@ -113,16 +113,6 @@ describe("commands in the documentation", () => {
         if (words) expect(problemOf({ page: "", words, whole: true }), command).toBeUndefined();
       }
     }
-  });
-
-  test("the quick start's own manifest is planned and rendered as it says", async () => {
-    const manifest = /<<'YAML'\n([\s\S]*?)\nYAML/.exec(read("docs/quickstart.md"))?.[1] ?? "";
-    const files = { "mine.yaml": manifest };
-    const plan = await runAlone(["plan", "-f", "mine.yaml", "--offline"], { files });
-    expect(plan).toMatchObject({ code: 0, err: "" });
-    expect(plan.out).toContain("5 steps");
-    const render = await runAlone(["render", "-f", "mine.yaml", "--offline", "--cluster", "east"], { files });
-    expect(render.out).toContain("# cluster: east");
   });
 });
 

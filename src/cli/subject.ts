@@ -8,10 +8,11 @@ import { type Baseline, emptyLedger, type Intent, type Ledger, type Observation 
 import { NEUTRAL_REPLICAS, nameRevision, type RevisionContent, snapshotRevision } from "../render/index.ts";
 import { silentLog } from "../runtime/index.ts";
 import { adoptedFrom } from "./adoption.ts";
+import { momentOf } from "./agreement.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Approval } from "./forecast.ts";
-import { APPROVALS, findLedger, type Hub, withHub } from "./hub.ts";
+import { APPROVALS, type Hub, withHub } from "./hub.ts";
 import { engineFacts } from "./hub-facts.ts";
 import type { Io } from "./io.ts";
 import { observationsOf } from "./observations.ts";
@@ -117,7 +118,13 @@ async function load(
   const contents = await keptContents(hub, owner, notes);
   const revision = nameRevision(content, (id) => contents.get(id)).id;
   contents.set(revision, content);
-  const ledger = (hub && (await findLedger(hub, owner))) ?? emptyLedger();
+  const moment = hub && (await momentOf(hub, owner, statefulset.status));
+  const ledger = moment?.ledger ?? emptyLedger();
+  if (moment?.agree === false) {
+    notes.push(
+      "the status is older than the last grants; is 'lockstep controller' running? What clusters show may be outdated",
+    );
+  }
   const running = facts.renderedIn.filter((cluster) => !ledger.clusters[cluster]?.grant);
   const { baselines, observations } = hub
     ? await adoptedFrom(hub, running, ref, statefulset, interpreter, contents, notes)
@@ -149,7 +156,7 @@ async function load(
     interpreter,
     clusters: new Map(facts.clusters.map((cluster) => [cluster.name, cluster])),
     ledger,
-    observations: { ...observationsOf(ledger, statefulset.status), ...observations },
+    observations: { ...observationsOf(ledger, moment?.status ?? statefulset.status), ...observations },
     baselines,
     contents,
     revision,

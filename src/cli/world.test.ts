@@ -10,6 +10,24 @@ describe("a deployed application", () => {
   const cli = new CliWorld();
   beforeAll(() => cli.deploy());
 
+  test("plan waits for a status that speaks of the last grants, and says so when none comes", async () => {
+    const stale = (times: number) => {
+      let left = times;
+      return cli.run(["plan", "web"], {
+        intercept({ method, path }) {
+          if (method !== "GET" || !path.includes("/crossclusterstatefulsets/web") || left-- <= 0) return undefined;
+          const object = structuredClone(cli.world.statefulset("web"));
+          const { clusters } = object!.status as { clusters: { granted: { epoch: number } }[] };
+          for (const { granted } of clusters) granted.epoch--;
+          return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(object) };
+        },
+      });
+    };
+    const behind = "the status is older than the last grants";
+    expect((await stale(3)).out).not.toContain(behind);
+    expect((await stale(Infinity)).out).toContain(behind);
+  });
+
   test("status lists, and shows one as a tree", async () => {
     const list = await cli.run(["status"]);
     expect(list.out).toMatch(/^NAME {3}READY {3}UPDATED {3}PHASE +STEP {3}AGE\nweb +5\/5 +5\/5 +Settled/);
