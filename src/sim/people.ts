@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import type { HubDoor } from "./ground.ts";
 import { HubRefused, write } from "./lean/hub.ts";
 import type { Scenario } from "./scenario.ts";
-import { topologyOf, withImage } from "./scenario.ts";
+import { imageIn, topologyOf, withImage } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
@@ -18,7 +18,7 @@ export class People {
   readonly #replicas: Map<string, number>;
   readonly #drains = new Set<string>();
   readonly #scheduleChanged: (replicas: ReadonlyMap<string, number>) => void;
-  #image = "app:1";
+  #image: string;
   #hasTemplate = false;
   #approvals = 0;
   #edits = 0;
@@ -34,6 +34,7 @@ export class People {
     this.#world = world;
     this.#server = server;
     this.#scenario = scenario;
+    this.#image = imageIn(scenario.template);
     this.#replicas = new Map(Object.entries(scenario.replicas));
     this.#scheduleChanged = scheduleChanged;
     server.onCommit(({ type, key, object }) => {

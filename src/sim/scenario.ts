@@ -189,6 +189,11 @@ function templateOf(
   };
 }
 
+/** The template's image; empty where it names none. */
+export function imageIn(template: JsonObject): string {
+  return /"image":"([^"]*)"/.exec(JSON.stringify(template))?.[1] ?? "";
+}
+
 /** The template with another image. */
 export function withImage(template: JsonObject, image: string): JsonObject {
   const text = JSON.stringify(template.spec);
