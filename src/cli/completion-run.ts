@@ -8,25 +8,37 @@ import { print } from "./output.ts";
 /** A shell waits for the answer at every press of Tab. */
 const COMPLETION_TIMEOUT = "2s";
 
+/** Where nothing is known to fit, each shell falls back to its own completion of file names. */
 const SCRIPTS: Readonly<Record<string, (program: string) => string>> = {
-  bash: (program) => `# bash completion of lockstep
+  bash: (program) => `# bash completion of lockstep: source <(lockstep completion bash)
 _lockstep_complete() {
-  local IFS=$'\\n'
+  local IFS=$'\n'
   COMPREPLY=($(compgen -W "$(${program} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _lockstep_complete lockstep
 `,
   zsh: (program) => `#compdef lockstep
-# zsh completion of lockstep
+# zsh completion of lockstep: source <(lockstep completion zsh), or save it as _lockstep in a folder of $fpath
 _lockstep() {
   local -a candidates
-  candidates=("\${(@f)$(${program} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  compadd -a candidates
+  candidates=(\${(f)"$(${program} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( $#candidates )); then compadd -a candidates; else _files; fi
 }
-compdef _lockstep lockstep
+if [[ "$funcstack[1]" == _lockstep ]]; then _lockstep "$@"; else compdef _lockstep lockstep; fi
 `,
-  fish: (program) => `# fish completion of lockstep
-complete -c lockstep -f -a '(${program} __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+  fish: (program) => `# fish completion of lockstep: lockstep completion fish | source
+function __lockstep_complete
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l current (commandline -ct)
+  set -l found (${program} __complete -- $words "$current" 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\n' $found
+  else
+    __fish_complete_path "$current"
+  end
+end
+complete -c lockstep -f -a '(__lockstep_complete)'
 `,
 };
 

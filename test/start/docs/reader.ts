@@ -99,7 +99,8 @@ export class Reader {
       for (const { task, name } of this.#started.toReversed()) {
         const group = -Number(read(`${name}.pid`));
         const isGone = () => !isAlive(group);
-        if (!isGone()) process.kill(group, "SIGINT");
+        if (isGone()) continue;
+        process.kill(group, "SIGINT");
         await this.#until(isGone, task, name, STOP_PATIENCE_MS);
         const exit = read(`${name}.exit`).trim();
         if (exit !== "" && !STOPPED.has(Number(exit)))
