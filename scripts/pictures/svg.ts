@@ -31,7 +31,8 @@ export function animation(command: string, frames: readonly Frame[], description
   const width = Math.max(...frames.map(({ lines }) => widest(lines)));
   const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
   let shownAt = 0;
-  const rules = [".f{visibility:hidden}"];
+  const last = frames.length - 1;
+  const rules = [`.f{visibility:hidden}#f${last}{visibility:visible}`];
   const groups = frames.map(({ lines, seconds }, index) => {
     const [from, to] = [percent(shownAt / total), percent((shownAt + seconds) / total)];
     shownAt += seconds;
@@ -39,12 +40,10 @@ export function animation(command: string, frames: readonly Frame[], description
     const after = index === frames.length - 1 ? "" : `${to}{visibility:hidden}`;
     rules.push(
       `@keyframes f${index}{${before}${from}{visibility:visible}${after}}`,
-      `#f${index}{animation:f${index} ${total.toFixed(1)}s step-end infinite}`,
+      `@media(prefers-reduced-motion:no-preference){#f${index}{animation:f${index} ${total.toFixed(1)}s step-end infinite}}`,
     );
     return group(lines, ` id="f${index}" class="f"`);
   });
-  const last = frames.length - 1;
-  rules.push(`@media(prefers-reduced-motion:reduce){.f{animation:none!important}#f${last}{visibility:visible}}`);
   return picture(command, height, width, description, groups, rules.join("\n"));
 }
 
