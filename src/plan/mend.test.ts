@@ -88,7 +88,7 @@ describe("a StatefulSet with a broken pod", () => {
   });
 
   test("[U14] keeps what the partition keeps: there it waits for a person", () => {
-    const { bench } = withBrokenPod(3, 2, false);
+    const { bench } = withBrokenPod(3, 1, false);
     bench.intent.update = rollingUpdate({ maxUnavailable: 1, partition: 1 });
     expect(bench.plan().steps).toEqual([]);
     expect(bench.last?.waiting.map(({ code }) => code)).toContain("QuorumAtRisk");

@@ -8,7 +8,7 @@ import type { RolloutView, Turns } from "./rollout.ts";
 import { needsTurn, type Part } from "./share.ts";
 import { type Way, wayTo } from "./supersede.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
-import { readyTargets, serialCost, viewIn } from "./view.ts";
+import { bringsBackFirst, readyTargets, serialCost, viewIn } from "./view.ts";
 import { batchAllowance } from "./waves.ts";
 
 const SECOND_MS = 1000;
@@ -183,6 +183,8 @@ interface StepSize {
   readonly below: number;
   readonly release: number;
   readonly cost: number;
+  /** The same for the majority: nothing, if it brings one back before it takes one down. */
+  readonly quorumCost: number;
   /** What it would cost if everything that it replaces were up. */
   readonly own: number;
   readonly replacesReady: boolean;
@@ -215,7 +217,9 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
   const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
   const own = intent.memberConcurrency === "Parallel" ? below - partition : Math.min(1, below - partition);
-  return { partition, below, release: repeats ? 1 : from - partition, cost, own, replacesReady: targets > 0 };
+  const quorumCost = cost > 0 && bringsBackFirst(draft, cluster, to, partition, below) ? 0 : cost;
+  const release = repeats ? 1 : from - partition;
+  return { partition, below, release, cost, quorumCost, own, replacesReady: targets > 0 };
 }
 
 /** [U7] A Parallel member takes all that is released down at once, so it is released as far as the budget reaches. */
@@ -246,10 +250,10 @@ function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
 export function isRefused(turns: Turns, part: Part, to: string): boolean {
   const { tally } = turns;
   const { cluster } = part;
-  const { cost, own } = sizeStep(turns, part, to, Number.POSITIVE_INFINITY);
+  const { cost, quorumCost, own } = sizeStep(turns, part, to, Number.POSITIVE_INFINITY);
   if (cost === 0) return !tally.mayRepair(cluster, own);
   const elsewhere = tally.pendingElsewhere(cluster);
-  return !tally.keepsMajority(cost, elsewhere) || !fitsBudget(tally, cluster, cost, spentHere(turns, cluster));
+  return !tally.keepsMajority(quorumCost, elsewhere) || !fitsBudget(tally, cluster, cost, spentHere(turns, cluster));
 }
 
 /** [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the cluster. */
@@ -259,7 +263,7 @@ function spentHere({ draft }: Turns, cluster: ClusterName): number {
   return turn === "held" && !done ? Math.min(1, down) : unavailable - down;
 }
 
-function mayCost(turns: Turns, cluster: ClusterName, { cost, own }: StepSize): boolean {
+function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: StepSize): boolean {
   const { draft, tally } = turns;
   if (cost === 0) {
     if (tally.mayRepair(cluster, own) || isCureOfStuck(draft, cluster)) return true;
@@ -272,7 +276,7 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, own }: StepSize): b
     );
     return false;
   }
-  if (!tally.keepsMajority(cost, tally.pendingElsewhere(cluster))) {
+  if (!tally.keepsMajority(quorumCost, tally.pendingElsewhere(cluster))) {
     draft.wait(
       "QuorumAtRisk",
       cluster,

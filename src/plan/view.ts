@@ -194,6 +194,35 @@ export function readyTargets(
   return targets;
 }
 
+/**
+ * [Q4] Whether a Serial member brings one of its own instances back, joiners included, before it takes another down: then
+ * whatever it takes, no fewer are ready than now. A StatefulSet whose pods start in parallel replaces from the highest
+ * ordinal down, so it does if that one is down.
+ */
+export function bringsBackFirst(
+  draft: Draft,
+  cluster: ClusterName,
+  revision: string,
+  partition: number,
+  below: number,
+): boolean {
+  const { present, voters } = viewIn(draft, cluster);
+  const { intent } = draft;
+  if (!present || intent.memberConcurrency !== "Serial" || seenReady(present) >= voters) return false;
+  if (waitsForUnready(intent)) return true;
+  if (intent.workload.protocol !== "statefulset" || !present.instances || !isObserved(present)) return false;
+  const entry = draft.entry(cluster);
+  const isOnIt = ({ updated }: InstanceObservation) => updated === true && present.live.revision === revision;
+  for (let i = below - 1; i >= partition; i--) {
+    const ordinal = localOrdinal(draft, entry, i);
+    const seen = present.instances.find((each) => each.ordinal === ordinal);
+    if (!seen) return false;
+    if (!seen.ready || seen.terminating) return true;
+    if (!isOnIt(seen)) return false;
+  }
+  return false;
+}
+
 /** The ordinal in the local name of the i-th instance of a cluster. */
 export function localOrdinal(draft: Draft, entry: ClusterEntry, i: number): number {
   const ordinal = entry.instances[i]?.ordinal ?? 0;

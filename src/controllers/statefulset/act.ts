@@ -69,6 +69,12 @@ export function grantsOutstanding(
   return grants.filter((grant) => dispatchedEpoch(dispatched, app, grant.cluster) < grant.epoch);
 }
 
+/** It has done away with its last instance; all that is left is to remove what was dispatched, never to make it anew. */
+export function isDrained({ clusters }: Ledger, cluster: string): boolean {
+  const entry = clusters[cluster];
+  return entry?.grant?.replicas === 0 && entry.done;
+}
+
 /** Every cluster's found grant, for a ledger that has to be rebuilt. */
 export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp) {
   return dispatched.flatMap((one) => {

@@ -34,7 +34,15 @@ import {
   rebuildLedger,
 } from "../../plan/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
-import { type ActContext, act, grantsFound, grantsOutstanding, removeLeftovers, unfinishedRemovals } from "./act.ts";
+import {
+  type ActContext,
+  act,
+  grantsFound,
+  grantsOutstanding,
+  isDrained,
+  removeLeftovers,
+  unfinishedRemovals,
+} from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { Approvals } from "./approvals.ts";
 import { withDeliveryFailures } from "./delivery.ts";
@@ -315,7 +323,7 @@ export class StatefulsetController {
     const actions = [...result.actions, ...unfinishedRemovals(result.ledger, engine.dispatched(app), app, volumes)];
     // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone.
     const leaving = new Set(actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
-    const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster));
+    const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster) && !isDrained(result.ledger, cluster));
     const outstanding = grantsOutstanding(staying, engine.dispatched(app), app);
     const actContext: ActContext = {
       engine,
