@@ -37,7 +37,7 @@ export function repeated(value: string, before: string[] = []): string[] {
 
 /** Help that ends with examples, as people copy them. */
 export function examples(lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  return `\nExamples:\n${lines.map((line) => (line === "" ? "" : `  ${line}`)).join("\n")}`;
 }
 
 export const NAME_ARGUMENT = "name of the CrossClusterStatefulset";

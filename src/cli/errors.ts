@@ -15,7 +15,7 @@ const CONNECTION_NAMES = new Set(["UnreachableError", "RequestTimeoutError"]);
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (CONNECTION_NAMES.has(error.name)) {
-    return `the API server could not be reached: ${error.message}. Check --kubeconfig and --context, or raise --request-timeout`;
+    return `the API server could not be reached: ${rootOf(error).message}. Check --kubeconfig and --context (is 'lockstep up' still running?), or raise --request-timeout`;
   }
   switch (error.name) {
     case "ForbiddenError":
@@ -27,4 +27,9 @@ export function explain(error: unknown): string {
     default:
       return error.message;
   }
+}
+
+/** What happened first; the errors around it say again what was being done. */
+function rootOf(error: Error): Error {
+  return error.cause instanceof Error && error.cause.message !== "" ? rootOf(error.cause) : error;
 }

@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import { isKubeObject, withoutManagedFields } from "../kube/index.ts";
 import { CommandError } from "./errors.ts";
 import { type Face, type Io, wantsColour } from "./io.ts";
+import { nearest } from "./nearest.ts";
 
 export type Format = "text" | "json" | "yaml" | "wide" | "name";
 
@@ -10,7 +11,10 @@ export function formatOf<F extends Format>(given: string | undefined, allowed: r
   if (given === undefined) return "text";
   const found = allowed.find((format) => format === given);
   if (found !== undefined) return found;
-  throw new CommandError(`--output '${given}' is not known here; use ${allowed.join(", ")}`);
+  const like = nearest(given, allowed);
+  throw new CommandError(
+    `--output '${given}' is not known here; ${like ? `did you mean '${like}'?` : `use ${allowed.join(", ")}`}`,
+  );
 }
 
 export function print(io: Io, text: string): void {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
+import { version } from "../../package.json";
 import { registerApprove } from "./approve.ts";
-import type { Registry } from "./command.ts";
+import { examples, type Registry } from "./command.ts";
 import { registerCompletion } from "./completion.ts";
 import { registerConfirm } from "./confirm.ts";
 import { registerController } from "./controller.ts";
@@ -32,6 +33,7 @@ export function createProgram(io: Io): Registry {
     .option("-n, --namespace <name>", "the namespace (default: the context's)")
     .option("--request-timeout <duration>", "how long one request may take, such as 10s or 1m")
     .option("--debug", "show stack traces of errors")
+    .version(version, "--version", "print the version")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -39,7 +41,18 @@ export function createProgram(io: Io): Registry {
       getOutHelpWidth: () => io.stdout.columns,
       getErrHelpWidth: () => io.stderr.columns,
     })
-    .showHelpAfterError(`Run '${io.program} --help', or --help after a command, to see what can be said.`)
+    .showHelpAfterError(`Run '${io.program} --help' to see what can be said.`)
+    .addHelpText(
+      "after",
+      examples([
+        `${io.program} up                       try it on this machine`,
+        `${io.program} status web -w            watch an application`,
+        `${io.program} why web                  what it waits for, what proves it, what to do`,
+        `${io.program} plan -f web.yaml         what a change would do, before it does`,
+        "",
+        `'${io.program} COMMAND --help' has examples of each.`,
+      ]),
+    )
     .exitOverride();
   const registry: Registry = { program, io, exitCode: 0 };
 
@@ -68,7 +81,15 @@ export function createProgram(io: Io): Registry {
   registerInterpret(program);
   registerSimulate(program);
   registerCompletion(registry);
+  for (const command of program.commands) hintAt(command, io.program);
   return registry;
+}
+
+/** What was typed wrong is looked up where it was typed. */
+function hintAt(command: Command, path: string): void {
+  const typed = `${path} ${command.name()}`;
+  command.showHelpAfterError(`Run '${typed} --help' to see what can be said.`);
+  for (const below of command.commands) hintAt(below, typed);
 }
 
 /** Runs one command line and answers with the exit code. */
@@ -76,7 +97,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   const registry = createProgram(io);
   try {
     if (args.length === 0) {
-      io.stdout.write(registry.program.helpInformation());
+      registry.program.outputHelp();
       return 0;
     }
     await registry.program.parseAsync([...args], { from: "user" });

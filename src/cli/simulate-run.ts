@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { parseAllDocuments } from "yaml";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import {
   Campaign,
@@ -17,11 +16,13 @@ import {
 } from "../sim/index.ts";
 import { CommandError } from "./errors.ts";
 import type { SimulateOptions } from "./simulate.ts";
+import { readObjects } from "./sources.ts";
 
 /** Failures shown with their transcripts; the others are named. */
 const TRANSCRIPTS_SHOWN = 1;
 /** Lines of a transcript that are shown for a failure found among many; `--seed` shows all. */
 const TRANSCRIPT_TAIL_LINES = 60;
+const STANDARD_INPUT = 0;
 const PROGRESS_EVERY_SEEDS = 50;
 
 /** The exit code. */
@@ -110,8 +111,8 @@ async function summary(campaign: Campaign, run: RunOptions): Promise<number> {
 /** The user's own objects. The clusters are those of its topology, or three with one instance each. */
 function given(filename: string | undefined): { given?: GivenApp; definitions?: JsonObject[] } {
   if (filename === undefined) return {};
-  const documents = parseAllDocuments(readFileSync(filename, "utf8")).map((document) => document.toJS() as unknown);
-  const objects = documents.filter((value): value is JsonObject => isJsonObject(value as JsonObject));
+  const readFile = (path: string) => readFileSync(path === "-" ? STANDARD_INPUT : path, "utf8");
+  const objects: readonly JsonObject[] = readObjects({ readFile }, filename);
   const own = objects.find(({ kind }) => kind === "CrossClusterStatefulset");
   if (!own || !isJsonObject(own.spec)) {
     throw new CommandError(`${filename} has no CrossClusterStatefulset; put it and its template into one file`);

@@ -18,7 +18,7 @@ import type { Io } from "./io.ts";
 /** What travels with a grant. */
 const CARRIED_KINDS = new Set(["v1/ConfigMap", "v1/Secret", "v1/ServiceAccount"]);
 
-export function readObjects(io: Io, path: string): KubeObject[] {
+export function readObjects(io: Pick<Io, "readFile">, path: string): KubeObject[] {
   let text: string;
   try {
     text = io.readFile(path);
