@@ -182,6 +182,17 @@ describe("joins that are taken back", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
   });
 
+  test("[S10] those of which the operator has not spoken since the last grant go one at a time", () => {
+    const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel", workload: CONTRACT }));
+    bench.plan();
+    bench.deliver();
+    const epoch = bench.ledger.clusters.b?.grant?.epoch ?? 0;
+    bench.member("b").report = { epoch: epoch - 1, revision: "A", phase: "Working", desired: 2, updated: 0, ready: 0 };
+    schedule(bench, { a: 2, b: 0 });
+    bench.plan();
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
+  });
+
   test("[S10] those that never came up go at once", () => {
     const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel" }));
     bench.plan();

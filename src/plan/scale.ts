@@ -280,9 +280,12 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
     const joining = entry.instances.filter(({ state }) => state === "joining").length;
     const cancelled = Math.min(surplus, joining);
     if (cancelled <= 0 || entry.instances.some(({ state }) => state === "leaving")) continue;
-    const serves = viewIn(draft, cluster).serving > entry.instances.length - joining;
+    const { present, serving } = viewIn(draft, cluster);
+    const serves = serving > entry.instances.length - joining;
     if (serves && !tally.keepsMajority(1, tally.pendingElsewhere(cluster))) continue;
-    takeTop(draft, cluster, serves && !atOnce ? 1 : cancelled, "the join is no longer wanted");
+    // Of an operator that has not spoken about this grant the counts are from before: those it started may be up by now.
+    const isUnsure = present?.report !== undefined && present.report.epoch !== entry.grant?.epoch;
+    takeTop(draft, cluster, (serves || isUnsure) && !atOnce ? 1 : cancelled, "the join is no longer wanted");
   }
 }
 

@@ -178,6 +178,14 @@ export class Properties implements Witness {
     }
   }
 
+  /** A person who changes the size of a cluster that is there speaks about the cluster as it is now: it is as any other. */
+  resized(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): void {
+    for (const cluster of [...this.#returned]) {
+      if (before.get(cluster) !== after.get(cluster) && !this.#notReadySinceMs.has(cluster))
+        this.#returned.delete(cluster);
+    }
+  }
+
   #ledger(type: Commit["type"], ledger: KubeObject, sender: SimProcess | undefined): void {
     if (type === "DELETED") return;
     const term = Number(ledger.metadata.annotations?.[TERM] ?? 0);

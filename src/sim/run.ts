@@ -85,6 +85,7 @@ class Stage {
     for (const [name, member] of this.#ground.members) members.set(name, member);
     const { hub } = this.#ground;
     this.#people = new People(world, hub, scenario, (replicas) => {
+      properties.resized(this.#rules.desired, replicas);
       this.#rules.desired = new Map(replicas);
       this.#ground.place(replicas);
     });
