@@ -2,6 +2,7 @@ import type { Command, Option } from "commander";
 import type { GlobalOptions, Registry } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { natural } from "./natural.ts";
 import { nearest } from "./nearest.ts";
 import { print } from "./output.ts";
 
@@ -171,7 +172,7 @@ async function list(
   return withHub(io, { requestTimeout: COMPLETION_TIMEOUT, ...globals }, async ({ client, namespace, request }) => {
     const resource = await client.discovery.resource(apiVersion, kind, request);
     const { items } = await client.listAll(resource, { ...(namespaced && { namespace }), ...request });
-    return items.map(({ metadata }) => metadata.name);
+    return items.map(({ metadata }) => metadata.name).sort(natural);
   });
 }
 

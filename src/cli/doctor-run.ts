@@ -5,6 +5,7 @@ import type { GlobalOptions, OutputOption } from "./command.ts";
 import { CLUSTERS, type Hub, STATEFULSETS, withHub } from "./hub.ts";
 import { hubRules, leaseRules, memberRules, type Rule } from "./install-manifests.ts";
 import type { Io } from "./io.ts";
+import { natural } from "./natural.ts";
 import { duration, formatOf, print, printData, styleOf } from "./output.ts";
 
 export interface Finding {
@@ -75,7 +76,8 @@ async function examine(hub: Hub, tell: (finding: Finding) => void): Promise<void
   for (const finding of await checkRights(hub, "hub", "", [...hubRules({ workloads: [] }), ...leaseRules()]))
     tell(finding);
   if (karmada.state === "problem") return;
-  for (const cluster of (await hub.client.listAll(CLUSTERS, hub.request)).items) {
+  const { items } = await hub.client.listAll(CLUSTERS, hub.request);
+  for (const cluster of [...items].sort((a, b) => natural(a.metadata.name, b.metadata.name))) {
     for (const finding of await checkMember(hub, cluster)) tell(finding);
   }
   for (const finding of await checkHolds(hub)) tell(finding);

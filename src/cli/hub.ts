@@ -68,6 +68,21 @@ export async function withHub<T>(io: Io, options: GlobalOptions, use: (hub: Hub)
   }
 }
 
+/** Says what is being done if it takes longer than a second and a person looks. */
+export async function patiently<T>(io: Io, clock: Clock, what: string, work: Promise<T>): Promise<T> {
+  if (!io.stderr.isTerminal) return work;
+  const done = new AbortController();
+  clock.sleep(SLOW_MS, done.signal).then(
+    () => io.stderr.write(`${what} ...\n`),
+    () => {},
+  );
+  try {
+    return await work;
+  } finally {
+    done.abort();
+  }
+}
+
 /** Says once that an answer takes longer than a second, so that nobody wonders whether anything happens. */
 function impatient(transport: Transport, io: Io, clock: Clock, server: string): Transport {
   let said = false;

@@ -231,7 +231,7 @@ test("a tree that is too long for the screen leaves out what is at rest first", 
   expect(all.filter((line) => /─ xline-/.test(line))).toHaveLength(36);
   expect(all.join("\n")).toContain("and 8 more, 8 of them ready; -o wide shows all");
   expect(tree(20).filter((line) => /─ xline-/.test(line))).toHaveLength(12);
-  expect(tree(18).at(-1)).toBe("└─ and 2 more, settled");
+  expect(tree(18).at(-1)).toBe("└─ and 2 more, at rest");
   expect(tree(5)).toHaveLength(5);
   expect(tree(5).at(-1)).toBe("...");
 });

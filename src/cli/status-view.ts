@@ -46,7 +46,7 @@ export function statusTree(view: StatusView, style: Style, nowMs: number, option
   drawn.forEach((row, index) => {
     lines.push(...tree.clusterLines(row, hidden === 0 && index === drawn.length - 1));
   });
-  if (hidden > 0) lines.push(`└─ and ${hidden} more, settled`);
+  if (hidden > 0) lines.push(`└─ and ${hidden} more, at rest`);
   if (rows.length === 0) lines.push("  no cluster holds or should hold instances yet");
   const shownAbove = drawn.some(({ reason, message }) => reason === status.reason && message === status.message);
   if (status.reason !== undefined && !shownAbove) {
@@ -81,8 +81,9 @@ function revisionLine(status: CrossClusterStatefulsetStatus): string {
   return `revision ${going}${rejected === undefined ? "" : ` (rejected: ${rejected})`}`;
 }
 
+/** Something happens there, or should and does not. */
 function isBusy({ phase, reason }: Row): boolean {
-  return phase !== "Settled" || reason !== undefined;
+  return reason !== undefined || (phase !== "Settled" && phase !== "Pending");
 }
 
 /** The branches of one picture, in columns that are as wide as its widest cluster needs. */

@@ -12,7 +12,7 @@ import { momentOf } from "./agreement.ts";
 import type { GlobalOptions } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Approval } from "./forecast.ts";
-import { APPROVALS, type Hub, withHub } from "./hub.ts";
+import { APPROVALS, type Hub, patiently, withHub } from "./hub.ts";
 import { engineFacts } from "./hub-facts.ts";
 import type { Io } from "./io.ts";
 import { observationsOf } from "./observations.ts";
@@ -72,7 +72,12 @@ export async function withSubject<T>(
     if (files.length === 0) throw new CommandError("--offline needs files: -f FILE");
     return use(await load(io, undefined, name, files, options.namespace ?? "default"));
   }
-  return withHub(io, options, async (hub) => use(await load(io, hub, name, files, hub.namespace)));
+  return withHub(io, options, async (hub) => {
+    const loading = load(io, hub, name, files, hub.namespace);
+    return use(
+      await patiently(io, hub.clock, "reading clusters, schedule, revisions and status from the hub", loading),
+    );
+  });
 }
 
 async function load(
