@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Bench } from "./testing/bench.ts";
-import { testIntent } from "./testing/intent.ts";
+import { rollingUpdate, testIntent } from "./testing/intent.ts";
 import type { Intent } from "./types.ts";
 
 /** Deployed and at rest. */
@@ -155,6 +155,44 @@ describe("nothing waits for ever", () => {
     member.live = grant;
     bench.intent.revision = { kind: "ready", id: "GOOD" };
     expect(stepsOf(bench)[0]).toMatch(/^c (update|rollback)$/);
+  });
+});
+
+describe("a cluster with nothing ready on a revision that was given up", () => {
+  /** All are on A but c, which completed BAD and is down; the first wave is a. */
+  function bench(): Bench {
+    const world = running({ a: 1, b: 1, c: 1 });
+    const entry = world.ledger.clusters.c;
+    const member = world.member("c");
+    if (!entry?.grant) throw new Error("c was granted nothing");
+    const grant = { ...entry.grant, revision: "BAD" };
+    world.ledger = {
+      ...world.ledger,
+      clusters: { ...world.ledger.clusters, c: { ...entry, grant, baseRevision: "BAD" } },
+    };
+    member.live = grant;
+    Object.assign(member.counts, { ready: 0, available: 0 });
+    member.health = "unhealthy";
+    world.intent.update = rollingUpdate({ waves: [{ clusters: ["a"], soakSeconds: 0, approval: "Automatic" }] });
+    world.intent.revision = { kind: "ready", id: "GOOD" };
+    return world;
+  }
+
+  test("[U9] goes to the revision that the rollout started from, although its wave is far", () => {
+    const world = bench();
+    expect(stepsOf(world)).toEqual(["c rollback"]);
+    expect(world.ledger.clusters.c?.grant?.revision).toBe("A");
+    world.settle();
+    world.run();
+    expect(world.last?.figures).toMatchObject({ updated: 3 });
+  });
+
+  test("[W3] waits for its wave where something is ready", () => {
+    const world = bench();
+    const member = world.member("c");
+    Object.assign(member.counts, { ready: 1, available: 1 });
+    member.health = "healthy";
+    expect(stepsOf(world)).toEqual(["a update"]);
   });
 });
 

@@ -27,6 +27,15 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   const moving = !entry.done && entry.turn === "held";
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
   if (to === entry.baseRevision) return { ...straight, back: true };
+  if (!moving && !view.isOpen(cluster) && isDeadOnAbandoned(draft, view, cluster)) {
+    // Its wave may never come: those before it wait for the majority, or the membership change, that it holds up.
+    return {
+      to: view.rollout.from ?? to,
+      anyWave: true,
+      back: true,
+      why: "nothing runs there on a superseded revision",
+    };
+  }
   if (entry.baseRevision === null) {
     // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
     // its wave is far, is left to finish.
@@ -55,6 +64,13 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     back: true,
     why: `${entry.grant.revision} was superseded in mid-step`,
   };
+}
+
+/** [U9] None of its instances is ready, and what it has is neither what the rollout started from nor where it goes. */
+function isDeadOnAbandoned(draft: Draft, { rollout }: RolloutView, cluster: ClusterName): boolean {
+  const { grant, instances } = draft.entry(cluster);
+  const isAbandoned = grant !== null && grant.revision !== rollout.from && grant.revision !== rollout.to;
+  return isAbandoned && instances.length > 0 && viewIn(draft, cluster).ready === 0;
 }
 
 function goesBack(draft: Draft, cluster: ClusterName, base: string, to: string): void {

@@ -25,6 +25,8 @@ const FOUND: readonly (readonly [number, string])[] = [
   [3466, "a cluster that was being drained when it was lost is drained when it is back"],
   [3636, "a newcomer on a broken revision that lost its turn is still updated"],
   [6264, "joins of which a stalled operator has not spoken are taken back one by one"],
+  [6605, "a newcomer on a revision that was given up does not wait for a wave that waits for it"],
+  [6904, "a cluster that is down on a revision that was given up does not wait for a wave that waits for it"],
   [6343, "a cluster that came back and is then scaled to nothing by a person is drained"],
 ];
 
