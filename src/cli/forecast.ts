@@ -82,6 +82,8 @@ export interface Forecast {
 const MAX_ROUNDS = 20_000;
 /** Time that passes this often in a row without a step leads nowhere: a window that opens and closes over a blocked step. */
 const MAX_IDLE_JUMPS = 50;
+/** Unlike any stamp that a person gave. */
+const ASSUMED_RESUME = "assumed by a plan";
 const BOOKKEEPING: ReadonlySet<Step["kind"]> = new Set(["return-turn", "reassert", "topology"]);
 /** What may remain when everything that was asked for is done. */
 const RESTING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
@@ -114,8 +116,11 @@ export function forecast(input: ForecastInput): Forecast {
   let number = 0;
   let unknown = 0;
   let idleJumps = 0;
+  /** Differences of an adoption that a person has to accept; what follows is shown as if they had. */
+  let accepted: Waiting | undefined;
   for (let round = 0; ; round++) {
-    const intent = input.intentAt(nowMs, approvals);
+    const asked = input.intentAt(nowMs, approvals);
+    const intent = accepted ? { ...asked, requests: { ...asked.requests, resume: ASSUMED_RESUME } } : asked;
     const result = plan(intent, ledger, { clusters: members.observe(intent, nowMs) }, nowMs);
     const before = ledger;
     ledger = result.ledger;
@@ -152,7 +157,7 @@ export function forecast(input: ForecastInput): Forecast {
       problems,
       events,
       writes,
-      blockedBy,
+      blockedBy: accepted ? [accepted, ...blockedBy] : blockedBy,
       remains: result.waiting.filter(({ code }) => RESTING.has(code)),
       ledger,
       grants: result.grants,
@@ -171,6 +176,13 @@ export function forecast(input: ForecastInput): Forecast {
     if (approval && ledger.rollout) {
       const { code, message, remedy } = approval;
       approvals.push({ revision: ledger.rollout.to, wave: ledger.rollout.wave });
+      events.push({ kind: "person", code, message, remedy });
+      continue;
+    }
+    const differences = open.find(({ code }) => code === "AdoptedWithDifferences");
+    if (differences && !accepted) {
+      const { code, message, remedy } = differences;
+      accepted = differences;
       events.push({ kind: "person", code, message, remedy });
       continue;
     }

@@ -366,6 +366,9 @@ describe("an application that Karmada dispatches already", () => {
     expect(out).toMatch(/member1 {2}3 instances {2}web-\w+ {2}differs from the template\n/);
     expect(out).toContain("member1, member2: runs -> template\n  apps/v1/StatefulSet default/web\n");
     expect(out).toMatch(/- +- image: nginx:1\.27\n +\+ +- image: nginx:1\.28\n/);
+    expect(out).toMatch(
+      /\.\.\. needs a person: AdoptedWithDifferences: [\s\S]*3\. member2 {2}update {2}web-2, web-1, web-0/,
+    );
     expect(out).toContain("It would be blocked:\n  AdoptedWithDifferences member1: member1 runs 3 instances of web-");
   });
 
