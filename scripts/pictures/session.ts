@@ -18,6 +18,7 @@ export class Recording {
   readonly written: Written[] = [];
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
+  #said = "";
 
   constructor(args: readonly string[], folder: string, size: string) {
     const terminal = join(ROOT, "scripts/pictures/fake-terminal.mjs");
@@ -31,15 +32,20 @@ export class Recording {
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding("utf8");
-      stream?.on("data", (text: string) => this.written.push({ text, atMs: performance.now() }));
-    }
+    this.#child.stdout?.setEncoding("utf8");
+    this.#child.stdout?.on("data", (text: string) => this.written.push({ text, atMs: performance.now() }));
+    // What a slow machine makes it say meanwhile is no part of the picture.
+    this.#child.stderr?.on("data", (text) => (this.#said += text));
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
   }
 
   get text(): string {
     return this.written.map(({ text }) => text).join("");
+  }
+
+  /** With what it said beside its output, for whoever looks for a mistake. */
+  get everything(): string {
+    return `${this.text}\n${this.#said}`;
   }
 
   /** Throws when it ends, or time is up, before the output is as asked for. */
@@ -49,7 +55,7 @@ export class Recording {
       const { exitCode } = this.#child;
       if (exitCode !== null || performance.now() > endMs) {
         throw new Error(
-          `waiting for ${what}: ${exitCode === null ? "time is up" : `ended with ${exitCode}`}\n${this.text}`,
+          `waiting for ${what}: ${exitCode === null ? "time is up" : `ended with ${exitCode}`}\n${this.everything}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -81,7 +87,7 @@ export class Session {
   async run(args: readonly string[], size: string): Promise<Recording> {
     const recording = this.start(args, size);
     const code = await recording.ended();
-    if (code !== 0) throw new Error(`lockstep ${args.join(" ")} ended with ${code}:\n${recording.text}`);
+    if (code !== 0) throw new Error(`lockstep ${args.join(" ")} ended with ${code}:\n${recording.everything}`);
     return recording;
   }
 
