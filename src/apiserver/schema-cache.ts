@@ -12,10 +12,18 @@ const KEPT_SCHEMAS = 256;
  */
 export class SchemaCache {
   readonly #schemas = new Map<string, CompiledSchema>();
+  /** The same by identity: servers that begin with one snapshot share its definitions. */
+  readonly #known = new WeakMap<JsonObject, CompiledSchema>();
   #builtIn: readonly ResourceDefinition[] | undefined;
 
   /** Throws SchemaError. */
   compile(schema: JsonObject): CompiledSchema {
+    const known = this.#known.get(schema) ?? this.#compile(schema);
+    this.#known.set(schema, known);
+    return known;
+  }
+
+  #compile(schema: JsonObject): CompiledSchema {
     const text = JSON.stringify(schema);
     const known = this.#schemas.get(text);
     if (known) return known;
