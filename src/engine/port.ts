@@ -43,13 +43,14 @@ export interface Engine {
 
   /** What has been dispatched for this application, as far as this process has seen, its own writes included. */
   dispatched(app: EngineApp): readonly Dispatched[];
-  /** Reads the dispatch objects from the server, past every cache. */
+  /** Reads the dispatch objects from the server, past every cache; those of the workload in every cluster. */
   readDispatched(app: EngineApp): Promise<readonly Dispatched[]>;
   /**
    * Stamps the leader's term on every dispatch object and reads them again; afterwards a leader of an earlier term cannot
-   * change any of them. Throws SupersededError when one carries a later term.
+   * change any of them. Throws SupersededError when one carries a later term. `clusters` are those that may have been
+   * granted anything; absent: all.
    */
-  stamp(app: EngineApp, term: number): Promise<readonly Dispatched[]>;
+  stamp(app: EngineApp, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
   /** Writes one manifest for one cluster, if its dispatch object is still the version `expected` (null: there is none). */
   dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched>;
   /**

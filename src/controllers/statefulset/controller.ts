@@ -207,7 +207,7 @@ export class StatefulsetController {
     try {
       return await this.#reconcile(key);
     } catch (error) {
-      this.#sessions.delete(key);
+      if (this.#sessions.get(key)?.isInDoubt) this.#sessions.delete(key);
       if (error instanceof SupersededError) {
         this.#superseded = error;
         this.#stop.abort(error);
@@ -344,7 +344,7 @@ export class StatefulsetController {
     // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
     if (!decides) await session.confirm();
     if (!session.stamped) {
-      await engine.stamp(app, session.term);
+      await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));
       session.stamped = true;
     }
     // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.

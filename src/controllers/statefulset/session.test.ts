@@ -87,4 +87,17 @@ describe("a session", () => {
     await hub.ask(session.save(ledger()));
     expect(session.saveAfterMs).toBeUndefined();
   });
+
+  it.each(["answer lost", "refused"] as const)("is in doubt when its write was %s, and only then", async (what) => {
+    expect(session.isInDoubt).toBe(false);
+    await hub.ask(session.save(ledger({ epoch: 1 })));
+    expect(session.isInDoubt).toBe(false);
+    hub.api.fault = ({ method }) => {
+      if (method !== "PUT") return undefined;
+      return what === "refused" ? { kind: "answer", status: 409 } : { kind: "lose", applied: true };
+    };
+    await expect(hub.ask(session.save(ledger({ epoch: 2 })))).rejects.toThrow();
+    expect(session.isInDoubt).toBe(true);
+    expect(session.ledger.clusters.member1?.epoch).toBe(1);
+  });
 });

@@ -22,6 +22,7 @@ export class Session {
   readonly #clock: Clock;
   #stored: StoredLedger;
   #ledger: Ledger;
+  #isInDoubt = false;
   /** Since when the ledger has been ahead of what is stored, on the monotonic clock. */
   #unsavedSinceMs: number | undefined;
 
@@ -34,6 +35,14 @@ export class Session {
 
   get term(): number {
     return this.#stored.term;
+  }
+
+  /**
+   * Whether what is stored may be another than this process believes: a write of it failed, or somebody else's was found.
+   * Then the ledger has to be claimed anew. Nothing else that goes wrong says anything about who leads.
+   */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
   }
 
   /** As it is now: ahead of what is stored by marks at most. */
@@ -53,7 +62,7 @@ export class Session {
     const unsavedSinceMs = isSaved ? undefined : (this.#unsavedSinceMs ?? nowMs);
     const isDue = unsavedSinceMs !== undefined && nowMs - unsavedSinceMs >= MARKS_SAVED_AFTER_MS;
     const mustWrite = !isSaved && (isDue || !sameButMarks(this.#stored.ledger, ledger));
-    if (mustWrite) this.#stored = await this.#store.write(this.#stored, ledger);
+    if (mustWrite) this.#stored = await this.#certainly(this.#store.write(this.#stored, ledger));
     this.#unsavedSinceMs = mustWrite ? undefined : unsavedSinceMs;
     this.#ledger = ledger;
     return mustWrite;
@@ -61,10 +70,17 @@ export class Session {
 
   /** Throws when another leader has taken the ledger over, or it is gone. */
   confirm(): Promise<void> {
-    return this.#store.confirm(this.#stored);
+    return this.#certainly(this.#store.confirm(this.#stored));
   }
 
   removeLedger(): Promise<void> {
-    return this.#store.remove(this.#stored);
+    return this.#certainly(this.#store.remove(this.#stored));
+  }
+
+  async #certainly<Value>(step: Promise<Value>): Promise<Value> {
+    this.#isInDoubt = true;
+    const value = await step;
+    this.#isInDoubt = false;
+    return value;
   }
 }

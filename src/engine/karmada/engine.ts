@@ -4,7 +4,6 @@ import {
   ConflictError,
   type KubeClient,
   type KubeObject,
-  keyOf,
   NotFoundError,
   Reflector,
   type Resource,
@@ -34,6 +33,7 @@ import {
   unsafeSetting,
 } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
+import { OwnWorks, SWAP_ATTEMPTS } from "./own-works.ts";
 import {
   CLUSTER_OVERRIDE_POLICIES,
   CLUSTERS,
@@ -47,7 +47,6 @@ import {
 } from "./resources.ts";
 import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
 import {
-  appMark,
   deliveryFailure,
   isStatusOnly,
   manifestOf,
@@ -72,8 +71,6 @@ interface Tracked {
   readonly changed: () => void;
 }
 
-/** A write that keeps losing its race with Karmada's status writes gives up after so many tries, and is decided anew. */
-const SWAP_ATTEMPTS = 5;
 const FIELD_MANAGER = "lockstep";
 /** Karmada's own mark, on a binding and on each Work it rendered for it. */
 const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
@@ -86,6 +83,7 @@ export class KarmadaEngine implements Engine {
   readonly #streams: MemberStreams;
   readonly #clusters: Reflector<KubeObject>;
   readonly #works: Reflector<KubeObject>;
+  readonly #own: OwnWorks;
   readonly #bindings: Reflector<KubeObject>;
   readonly #policies: Reflector<KubeObject>;
   readonly #clusterPolicies: Reflector<KubeObject>;
@@ -96,9 +94,6 @@ export class KarmadaEngine implements Engine {
   readonly #adoptionChecked = new Map<string, { restsOn: string; clusters: readonly string[] }>();
 
   readonly #readWorksByObject = new WeakMap<KubeObject, Dispatched>();
-  readonly #marks = new WeakMap<EngineApp, string>();
-  /** The Works that are being written, each with the versions that came in meanwhile. */
-  readonly #underWay = new Map<string, Set<string | undefined>>();
   /** The policies of others, until one of them changes: holds are as many as applications. */
   #foreignPolicies: readonly KubeObject[] | undefined;
 
@@ -115,6 +110,11 @@ export class KarmadaEngine implements Engine {
       selection: { labelSelector: MARKS.app },
       selects: (work) => work.metadata.labels?.[MARKS.app] !== undefined,
       indexes: { app: (work) => labelValues(work, MARKS.app) },
+    });
+    this.#own = new OwnWorks({
+      hub,
+      cache: this.#works.cache,
+      changed: (mark) => this.#byApp.get(mark)?.changed(),
     });
     this.#bindings = reflect(RESOURCE_BINDINGS, {
       transform: withoutAggregatedStatus,
@@ -149,11 +149,7 @@ export class KarmadaEngine implements Engine {
         this.#allChanged();
       },
     });
-    const workChanged = (work: KubeObject) => {
-      const seen = this.#underWay.get(keyOf(work.metadata));
-      if (seen) seen.add(work.metadata.resourceVersion);
-      else this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.changed();
-    };
+    const workChanged = (work: KubeObject) => this.#own.tell(work);
     const workUpdated = (work: KubeObject, previous: KubeObject) => {
       // Karmada writes a Work's status all the time; it is read only where the member itself cannot be, or refused it.
       const isTold = deliveryFailure(work) !== deliveryFailure(previous);
@@ -197,7 +193,7 @@ export class KarmadaEngine implements Engine {
 
   track(app: EngineApp, changed: () => void): void {
     const tracked = { app, changed };
-    const mark = this.#mark(app);
+    const mark = this.#own.mark(app);
     const previous = this.#byApp.get(mark);
     if (previous) this.untrack(previous.app);
     this.#byApp.set(mark, tracked);
@@ -207,10 +203,10 @@ export class KarmadaEngine implements Engine {
   }
 
   untrack(app: EngineApp): void {
-    const tracked = this.#byApp.get(this.#mark(app));
+    const tracked = this.#byApp.get(this.#own.mark(app));
     if (!tracked) return;
     const { template } = tracked.app;
-    this.#byApp.delete(this.#mark(app));
+    this.#byApp.delete(this.#own.mark(app));
     this.#byTemplate.delete(refKey(template));
     this.#streams.unwantKind(template.apiVersion, template.kind);
     if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind);
@@ -232,7 +228,7 @@ export class KarmadaEngine implements Engine {
   }
 
   async hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState> {
-    if (!isHolding(this.#policies.cache.get(holdName(app, this.#mark(app))), app)) {
+    if (!isHolding(this.#policies.cache.get(holdName(app, this.#own.mark(app))), app)) {
       await beforeWriting?.();
       const options = { fieldManager: FIELD_MANAGER, force: true };
       this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, holdPolicy(app), options));
@@ -245,7 +241,7 @@ export class KarmadaEngine implements Engine {
   }
 
   async unhold(app: EngineApp): Promise<"gone" | "kept"> {
-    const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, this.#mark(app)));
+    const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, this.#own.mark(app)));
     if (!found) return "gone";
     const freed = withoutProtection(found);
     const written = isProtected(found) ? await this.#hub.update(OVERRIDE_POLICIES, freed) : found;
@@ -257,30 +253,15 @@ export class KarmadaEngine implements Engine {
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
-    return this.#works.cache.byIndex("app", this.#mark(app)).flatMap((work) => this.#read(work) ?? []);
+    return this.#own.of(app).flatMap((work) => this.#read(work) ?? []);
   }
 
   async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
-    return readAll(await this.#readWorks(app));
+    return readAll(await this.#own.read(app, this.#clusterNames()));
   }
 
-  async stamp(app: EngineApp, term: number): Promise<readonly Dispatched[]> {
-    for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
-      const works = await this.#readWorks(app);
-      const later = works.find((work) => termOf(work) > term);
-      if (later)
-        throw new SupersededError(`Work ${later.metadata.namespace}/${later.metadata.name}`, term, termOf(later));
-      const older = works.filter((work) => termOf(work) < term);
-      if (older.length === 0) return readAll(works);
-      const results = await Promise.allSettled(
-        older.map((work) => this.#write(app, work, () => this.#hub.update(WORKS, withTerm(work, term)))),
-      );
-      for (const result of results) {
-        if (result.status === "fulfilled") continue;
-        if (!(result.reason instanceof ConflictError || result.reason instanceof NotFoundError)) throw result.reason;
-      }
-    }
-    throw new DispatchConflictError(app.name, "a Work of this application");
+  async stamp(app: EngineApp, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
+    return readAll(await this.#own.stamp(app, term, clusters));
   }
 
   async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
@@ -296,7 +277,7 @@ export class KarmadaEngine implements Engine {
       const work = workFor(app, order, previous);
       try {
         const send = () => (previous ? this.#hub.update(WORKS, work) : this.#hub.create(WORKS, work));
-        const written = await this.#write(app, work, send);
+        const written = await this.#own.write(app, work, send);
         const read = readWork(written);
         if (!read) throw new DispatchConflictError(cluster, what);
         return read;
@@ -321,9 +302,8 @@ export class KarmadaEngine implements Engine {
   }
 
   async adopt(app: EngineApp, cluster: string): Promise<void> {
-    const works = await this.#karmadaWorks(this.#binding(app.template));
+    const works = await this.#karmadaWorks(this.#binding(app.template), executionNamespace(cluster));
     for (const work of works) {
-      if (clusterOfNamespace(work.metadata.namespace ?? "") !== cluster) continue;
       const body = { spec: { preserveResourcesOnDeletion: true } };
       const kept = await this.#hub.patch(WORKS, work.metadata, { type: "merge", body });
       await this.#hub.delete(WORKS, kept.metadata, uidPrecondition(kept));
@@ -350,7 +330,7 @@ export class KarmadaEngine implements Engine {
   /** Where the proxy cannot reach: the granted manifest with the status that Karmada brought back. */
   #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
     const work = this.#works.cache
-      .byIndex("app", this.#mark(app))
+      .byIndex("app", this.#own.mark(app))
       .find(
         (candidate) =>
           clusterOfNamespace(candidate.metadata.namespace ?? "") === cluster &&
@@ -375,7 +355,7 @@ export class KarmadaEngine implements Engine {
   async #renderedByKarmada(app: EngineApp, binding: KubeObject | undefined): Promise<readonly string[]> {
     if (!binding) return [];
     const key = refKey(app.template);
-    const hold = this.#policies.cache.get(holdName(app, this.#mark(app)));
+    const hold = this.#policies.cache.get(holdName(app, this.#own.mark(app)));
     const restsOn = `${hold?.metadata.uid}/${binding.metadata.uid}/${binding.metadata.generation}`;
     const checked = this.#adoptionChecked.get(key);
     if (checked?.restsOn === restsOn && checked.clusters.length === 0) return [];
@@ -404,16 +384,11 @@ export class KarmadaEngine implements Engine {
     return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
   }
 
-  async #readWorks(app: EngineApp): Promise<KubeObject[]> {
-    const works = await this.#hub.listAll(WORKS, { labelSelector: `${MARKS.app}=${this.#mark(app)}` });
-    for (const work of works.items) this.#works.cache.wrote(work);
-    return works.items;
-  }
-
   /** The Work, free to be deleted; undefined when it is gone, as it is when it is being deleted already. */
   async #freed(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
-    const isIt = (work: KubeObject) => work.metadata.uid === dispatched.uid;
-    let work = this.#works.cache.byIndex("app", this.#mark(app)).find(isIt) ?? (await this.#readWorks(app)).find(isIt);
+    const name = { namespace: executionNamespace(dispatched.cluster), name: workName(app, dispatched.ref) };
+    const ifIt = (work: KubeObject | undefined) => (work?.metadata.uid === dispatched.uid ? work : undefined);
+    let work = ifIt(this.#works.cache.get(name)) ?? ifIt(await this.#hub.find(WORKS, name));
     for (let attempt = 0; work && attempt < SWAP_ATTEMPTS; attempt++) {
       if (work.metadata.deletionTimestamp !== undefined) return work;
       if (termOf(work) > dispatched.term) {
@@ -426,7 +401,7 @@ export class KarmadaEngine implements Engine {
         return written;
       } catch (error) {
         if (!isRefusedSwap(error)) throw error;
-        work = (await this.#readWorks(app)).find(isIt);
+        work = ifIt(await this.#hub.find(WORKS, name));
       }
     }
     if (work) throw new DispatchConflictError(dispatched.cluster, `Work ${work.metadata.name}`);
@@ -446,25 +421,6 @@ export class KarmadaEngine implements Engine {
     return read;
   }
 
-  /**
-   * Writes a Work. Whoever writes goes on from the answer and need not be told of it, whether the watch or the answer
-   * brings it first; what somebody else did to the Work meanwhile is told when the write has ended.
-   */
-  async #write(app: EngineApp, work: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
-    const key = keyOf(work.metadata);
-    const seen = new Set<string | undefined>();
-    this.#underWay.set(key, seen);
-    try {
-      const written = await send();
-      this.#works.cache.wrote(written);
-      seen.delete(written.metadata.resourceVersion);
-      return written;
-    } finally {
-      this.#underWay.delete(key);
-      if (seen.size > 0) this.#byApp.get(this.#mark(app))?.changed();
-    }
-  }
-
   /** Whether the Work's status stands for a workload that cannot be read itself. */
   #isReadFrom(work: KubeObject): boolean {
     const template = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app.template;
@@ -474,10 +430,8 @@ export class KarmadaEngine implements Engine {
     return this.#streams.state(cluster, template.apiVersion, template.kind).kind === "never";
   }
 
-  #mark(app: EngineApp): string {
-    const known = this.#marks.get(app) ?? appMark(app);
-    this.#marks.set(app, known);
-    return known;
+  #clusterNames(): string[] {
+    return this.#clusters.cache.list().map(({ metadata }) => metadata.name);
   }
 
   #allChanged(): void {
@@ -496,11 +450,6 @@ function readAll(works: readonly KubeObject[]): Dispatched[] {
 /** The object is not the one that was read: changed, created or deleted in the meantime. */
 function isRefusedSwap(error: unknown): boolean {
   return error instanceof ConflictError || error instanceof AlreadyExistsError || error instanceof NotFoundError;
-}
-
-function withTerm(work: KubeObject, term: number): KubeObject {
-  const annotations = { ...work.metadata.annotations, [MARKS.term]: String(term) };
-  return { ...work, metadata: { ...work.metadata, annotations } };
 }
 
 function isProtected(object: KubeObject): boolean {

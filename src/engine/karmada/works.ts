@@ -114,6 +114,11 @@ export function isStatusOnly(object: KubeObject, previous: KubeObject): boolean 
   );
 }
 
+export function withTerm(work: KubeObject, term: number): KubeObject {
+  const annotations = { ...work.metadata.annotations, [MARKS.term]: String(term) };
+  return { ...work, metadata: { ...work.metadata, annotations } };
+}
+
 export function termOf(work: KubeObject): number {
   const term = Number(work.metadata.annotations?.[MARKS.term]);
   return Number.isSafeInteger(term) && term >= 0 ? term : 0;
