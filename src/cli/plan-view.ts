@@ -158,8 +158,8 @@ function grantText({ from, to }: Step, current: string | null, target: string): 
 function timeOf({ knownMs, stepsOfUnknownTime, events }: Forecast): string {
   const persons = events.filter(({ kind }) => kind === "person").length;
   const parts = [
-    ...(knownMs > 0 ? [`${duration(knownMs)} known`] : []),
-    ...(stepsOfUnknownTime > 0 ? [`${stepsOfUnknownTime} steps unknown (no history)`] : []),
+    ...(knownMs > 0 ? [`about ${duration(knownMs)}, as such steps and waits took before`] : []),
+    ...(stepsOfUnknownTime > 0 ? [`unknown for ${stepsOfUnknownTime} steps (no history)`] : []),
     ...(persons > 0 ? [`${persons} waits for a person`] : []),
   ];
   return parts.join(", ") || "none";

@@ -33,7 +33,7 @@ describe("plan of files", () => {
            why: the next instance in the global order: ordinal 200
            quorum: 4 of 5 ready, 3 needed; budget: 0 unavailable + 0 that may go down, of 1
 
-      5 steps, 14 writes. Time: 5 steps unknown (no history).
+      5 steps, 14 writes. Time: unknown for 5 steps (no history).
 
       member1, member2, member3: now -> then
         v1/ConfigMap default/web-topology: new
