@@ -231,7 +231,7 @@ export function confirmLost(
     const found = await hub.client.find(CLUSTERS, { name: cluster }, hub.request);
     if (found && isReady(found)) {
       throw new CommandError(
-        `Cluster ${cluster} is Ready: its instances are not lost. To move them away, scale: lockstep scale NAME --cluster ${cluster}=0`,
+        `Cluster ${cluster} is Ready: its instances are not lost. To move them away, set it to 0 in spec.topology (lockstep scale NAME --cluster ${cluster}=0), or take it out of the PropagationPolicy`,
       );
     }
     const names = objects.map(describe).join(", ");

@@ -23,6 +23,8 @@ const TRANSCRIPTS_SHOWN = 1;
 /** Lines of a transcript that are shown for a failure found among many; `--seed` shows all. */
 const TRANSCRIPT_TAIL_LINES = 60;
 const STANDARD_INPUT = 0;
+/** On a terminal the count is shown in place, after every seed. */
+const CLEAR_LINE = "\u001b[K";
 const PROGRESS_EVERY_SEEDS = 50;
 
 /** The exit code. */
@@ -36,10 +38,12 @@ export async function simulateCommand(options: SimulateOptions): Promise<number>
   const collect = (result: SeedResult) => {
     campaign.add(result);
     if (result.failure) say(`FAILED ${describeFailure(result)}`);
-    if (campaign.seeds % PROGRESS_EVERY_SEEDS === 0) say(`${campaign.seeds} of ${seeds} seeds`);
+    if (process.stderr.isTTY) process.stderr.write(`\r${campaign.seeds} of ${seeds} seeds${CLEAR_LINE}`);
+    else if (campaign.seeds % PROGRESS_EVERY_SEEDS === 0) say(`${campaign.seeds} of ${seeds} seeds`);
   };
   if (workers > 1) await runWorkers(options, seeds, workers, collect);
   else for (let seed = 1; seed <= seeds; seed++) collect(await runSeed(seed, run));
+  if (process.stderr.isTTY) process.stderr.write(`\r${CLEAR_LINE}`);
   return summary(campaign, run);
 }
 

@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type SecureFront, startSecureFront, writeKubeconfig } from "../apiserver/front/index.ts";
 import { runManager } from "../controllers/index.ts";
 import { EmbeddedFleet, type FleetTimings } from "../embedded/index.ts";
 import { KarmadaEngine } from "../engine/index.ts";
 import { httpWebhookTransports } from "../interpret/index.ts";
-import { Reflector } from "../kube/index.ts";
+import { connectCluster, KubeClient, Reflector } from "../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../runtime/index.ts";
 import { isLogLevel, jsonLog } from "./log.ts";
 import type { UpArguments } from "./up.ts";
@@ -48,6 +49,8 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   const members = memberNames(options.clusters);
   const log = logFor(options.logLevel);
   const { dataDir } = options;
+  const kubeconfig = join(folder, ".lockstep", "kubeconfig");
+  await refuseSecond(kubeconfig);
   const workload = await workloadOf(options.example, { log, dataDir, env: process.env });
   const { example } = workload;
   const data = dataDir === undefined ? undefined : new DataFolder(dataDir);
@@ -67,7 +70,6 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   await fleet.start();
   const inMembers = await workload.start?.(fleet);
   const fronts = await openFronts(fleet, log);
-  const kubeconfig = join(folder, ".lockstep", "kubeconfig");
   await writeKubeconfig(kubeconfig, await Promise.all(fronts.map((front) => front.context())), "hub");
   // Ends with the caller's signal, or with the first part that fails.
   const life = new AbortController();
@@ -100,6 +102,27 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   }
   if (life.signal.reason instanceof UpFailedError) throw life.signal.reason;
   return 0;
+}
+
+/** A fleet of `up` answers within milliseconds. */
+const ANSWER_MS = 1_000;
+
+/** Throws when the fleet of that kubeconfig still runs: its owner would lose the way to it. */
+async function refuseSecond(kubeconfig: string): Promise<void> {
+  if (!existsSync(kubeconfig)) return;
+  let connection: Awaited<ReturnType<typeof connectCluster>> | undefined;
+  try {
+    connection = await connectCluster({ clock, kubeconfig, context: "hub" });
+    const client = new KubeClient({ transport: connection.transport, clock, random, log: silentLog });
+    await client.getJson("/version", { timeoutMs: ANSWER_MS, maxAttempts: 1 });
+  } catch {
+    return;
+  } finally {
+    await connection?.close();
+  }
+  throw new UpOptionError(
+    `a fleet runs in this folder already: ${connection.server} answers (${kubeconfig}). Use it, stop it, or start this one in another folder`,
+  );
 }
 
 async function deployExample(

@@ -70,6 +70,16 @@ describe("lockstep up", () => {
     expect(text).toContain("lockstep status xline -w");
   });
 
+  it("does not take a folder away from a fleet that runs in it", async () => {
+    await up({ clusters: "1", example: "none" }, async () => {
+      await expect(up({ clusters: "1", example: "none" })).rejects.toThrow(
+        /a fleet runs in this folder already: https:\/\/127\.0\.0\.1:\d+\/? answers .*start this one in another folder/,
+      );
+    });
+    // What a fleet that has ended left behind is in nobody's way.
+    expect(await up({ clusters: "1", example: "none" })).toContain("one member cluster");
+  });
+
   it("goes on from its data folder, with the same pods", async () => {
     const dataDir = join(folder, "data");
     const uids = () =>
