@@ -1,5 +1,6 @@
 import type { Evidence, ReasonCode } from "./reasons.ts";
 import type { ClusterEntry, Grant, Intent, PresentObservation, TimeMs } from "./types.ts";
+import { seenReady } from "./view.ts";
 
 /** Whether one snapshot proves that a cluster did what its grant asks for. */
 export type Gate =
@@ -118,7 +119,10 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
   return healthGate(grant, present, object);
 }
 
-/** [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. */
+/**
+ * [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. Pods and
+ * status come from two watches: where the pods are listed, they must be ready too.
+ */
 function statefulSetGate(grant: Grant, present: PresentObservation, object: string): Gate {
   if (present.observedGeneration !== present.generation) return notObserved(present, object);
   const { replicas, ready, available, updated, terminating } = present.counts;
@@ -145,6 +149,10 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
       { object, field: "status.readyReplicas", value: `${ready ?? "absent"}` },
       { object, field: "status.availableReplicas", value: `${available ?? "absent"}` },
     ]);
+  }
+  const serving = seenReady(present);
+  if (serving < grant.replicas) {
+    return notReady(serving, grant, object, [{ object, field: "pods ready", value: `${serving}` }]);
   }
   return healthGate(grant, present, object);
 }

@@ -209,9 +209,8 @@ function shrink(
   if (entry.instances.some(({ state }) => state === "leaving")) {
     return letStuckLeaversGo(draft, cluster) ? "started" : "nothing";
   }
-  // A step under way here may still take an instance down before its operator reads that another is to leave.
-  const underWay = entry.done ? 0 : viewIn(draft, cluster).pending;
-  const cost = (topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0) + underWay;
+  const leaver = topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0;
+  const cost = leaver + takesBeside(draft, cluster, leaver);
   if (cost > 0 && !entry.removedByLoss && facts.members - 1 < facts.total && facts.additions > 0) {
     draft.wait(
       "AddBeforeRemove",
@@ -243,6 +242,20 @@ function shrink(
   }
   takeTop(draft, cluster, count, `scaled in: ordinal ${top.ordinal} (${tally.ready}/${tally.voters} ready)`);
   return "started";
+}
+
+/**
+ * [Q8] What a step under way in the leaver's own cluster may take: before its operator reads that one is to leave, and after
+ * that one is gone. A member that waits for the leaver to come up waits no longer then, and the leaver still votes.
+ */
+function takesBeside(draft: Draft, cluster: ClusterName, leaver: number): number {
+  const { done, step } = draft.entry(cluster);
+  const { pending, ready } = viewIn(draft, cluster);
+  if (done) return 0;
+  const restarts = step === null || step.kind === "update" || step.kind === "rollback";
+  return restarts && draft.intent.memberConcurrency === "Serial"
+    ? Math.max(pending, Math.min(1, Math.max(0, ready - leaver)))
+    : pending;
 }
 
 /** [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are gone. */

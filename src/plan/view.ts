@@ -77,7 +77,7 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
  * [Q6] A StatefulSet's readyReplicas counts pods that are terminating already, and pods and status come from two watches:
  * whichever of them knows worse is believed.
  */
-function seenReady(present: PresentObservation | null): number {
+export function seenReady(present: PresentObservation | null): number {
   if (!present) return 0;
   const { ready = 0, terminating = 0 } = present.counts;
   if (!present.instances) return Math.max(0, ready - terminating);

@@ -1,8 +1,18 @@
-import type { ClusterEntry, ClusterName, FleetFact, Grant, Intent, Ledger, Observation } from "../types.ts";
+import type {
+  ClusterEntry,
+  ClusterName,
+  FleetFact,
+  Grant,
+  Halt,
+  Intent,
+  Ledger,
+  MembershipEvidence,
+  Observation,
+} from "../types.ts";
 import { type Horizons, horizonsOf } from "./horizon.ts";
 import { Pool, textOf } from "./pool.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Dispatched, Live, Member, Place, Pod, Seen, State } from "./state.ts";
+import type { App, Dispatched, Live, Member, Place, Pod, Seen, State } from "./state.ts";
 
 /** In a canonical state it is always this time. */
 const NOW_MS = 1_000_000_000;
@@ -39,6 +49,7 @@ export class Canon {
   readonly #given = new Pool<Dispatched>(JSON.stringify);
   readonly #members = new Pool<Member>(memberText);
   readonly #seen = new Pool<Seen>(JSON.stringify);
+  readonly #lists = new Pool<MembershipEvidence>(JSON.stringify);
   readonly #rest = new Map<string, number>();
   readonly #forms = new WeakMap<Ledger, LedgerForm>();
 
@@ -60,8 +71,18 @@ export class Canon {
       (places as Record<ClusterName, Place>)[cluster] = kept;
     }
     const intent = this.#intents.keep(laterMs === 0 ? raw.intent : this.#intentLater(raw.intent, laterMs));
-    if (laterMs === 0 && form.ledger === raw.ledger && places === raw.places && intent === raw.intent) return raw;
-    return { ...raw, nowMs: NOW_MS, intent, ledger: form.ledger, places };
+    const app = this.#app(raw.app, laterMs);
+    const late = this.#late(raw.late, form, laterMs);
+    if (
+      laterMs === 0 &&
+      form.ledger === raw.ledger &&
+      places === raw.places &&
+      intent === raw.intent &&
+      app === raw.app &&
+      late === raw.late
+    )
+      return raw;
+    return { ...raw, nowMs: NOW_MS, intent, ledger: form.ledger, places, app, late };
   }
 
   /** Of a canonical state; no other has it. */
@@ -74,12 +95,16 @@ export class Canon {
       const { given, member, seen } = place;
       ids.push(given ? this.#given.id(given) : 0, this.#members.id(member), seen ? this.#seen.id(seen) : 0);
     }
+    for (const cluster in state.late) {
+      const given = state.late[cluster];
+      if (given) ids.push(cluster.charCodeAt(0), this.#given.id(given));
+    }
     return textOf(ids);
   }
 
   /** Of all that a planner is given in a canonical state. */
-  planKey({ intent, ledger, places }: State): string {
-    const ids = [this.#intents.id(intent), this.#ledgers.id(ledger)];
+  planKey({ intent, ledger, places, app }: State): string {
+    const ids = [this.#intents.id(intent), this.#ledgers.id(ledger), app?.seen ? this.#lists.id(app.seen) : 0];
     for (const cluster in places) {
       const seen = places[cluster]?.seen;
       ids.push(seen ? this.#seen.id(seen) : 0);
@@ -92,20 +117,37 @@ export class Canon {
     return this.#seen.has(seen) ? seen : this.#seen.keep(shiftedSeen(seen, NO_SHIFT));
   }
 
-  #restId({ edits, leader, finished, maxUnavailable, droppedWhileLost, actions, faults }: State): number {
+  #restId({ edits, leader, app, finished, maxUnavailable, droppedWhileLost, actions, faults }: State): number {
     const spent = Object.values(faults).join(",");
     const acts = actions.length === 0 ? "" : JSON.stringify(actions);
-    const text = `${edits} ${leader} ${finished} ${maxUnavailable} ${droppedWhileLost} ${spent} ${acts}`;
+    const list = app ? `${app.members}/${app.expelled}/${app.seen ? this.#lists.id(app.seen) : 0}` : "";
+    const text = `${edits} ${leader} ${list} ${finished} ${maxUnavailable} ${droppedWhileLost} ${spent} ${acts}`;
     const known = this.#rest.get(text);
     if (known !== undefined) return known;
     this.#rest.set(text, this.#rest.size + 1);
     return this.#rest.size;
   }
 
+  #app(app: App | null, laterMs: number): App | null {
+    if (!app?.seen || (laterMs === 0 && this.#lists.has(app.seen))) return app;
+    const { members, atMs } = app.seen;
+    return { ...app, seen: this.#lists.keep({ members, atMs: atMs - laterMs }) };
+  }
+
+  #late(late: State["late"], { epochs, version }: LedgerForm, laterMs: number): State["late"] {
+    let kept = late;
+    for (const [cluster, given] of Object.entries(late)) {
+      const next = this.#given.keep(shiftedGiven(given, { epoch: epochs[cluster] ?? 0, version, laterMs }));
+      if (next !== given) kept = { ...kept, [cluster]: next };
+    }
+    return kept;
+  }
+
   #place(place: Place, shift: Shift): Place {
     const { given, member, seen } = place;
     const moved = shift.epoch !== 0 || shift.version !== 0 || shift.laterMs !== 0;
-    const nextGiven = given && this.#given.keep(moved ? shiftedGiven(given, shift) : given);
+    const nextGiven =
+      given && (moved || !this.#given.has(given) ? this.#given.keep(shiftedGiven(given, shift)) : given);
     const nextMember = this.#members.keep(moved ? shiftedMember(member, shift) : member);
     const nextSeen = seen && (moved || !this.#seen.has(seen) ? this.#seen.keep(shiftedSeen(seen, shift)) : seen);
     if (nextGiven === given && nextMember === member && nextSeen === seen) return place;
@@ -143,7 +185,7 @@ export class Canon {
         soakSinceMs: ago(rollout.soakSinceMs, this.#horizons.soak),
         leaderUnknownSinceMs: ago(rollout.leaderUnknownSinceMs, this.#horizons.leaderUnknown),
       },
-      halt: halt && { ...halt, message: halt.code, sinceMs: NOW_MS },
+      halt: timelessHalt(halt),
     });
     const form = { ledger, version, epochs };
     if (laterMs === 0) this.#forms.set(raw, form);
@@ -198,6 +240,11 @@ function clamped(timeMs: number | null, laterMs: number, horizonMs: number): num
   return timeMs === null ? null : Math.max(timeMs - laterMs, NOW_MS - horizonMs);
 }
 
+/** When and with what words is only shown. */
+function timelessHalt(halt: Halt | null): Halt | null {
+  return halt && { ...halt, message: halt.code, sinceMs: NOW_MS };
+}
+
 function shiftedGrant(grant: Grant, { epoch, version }: Shift): Grant {
   if (epoch === 0 && version === 0) return grant;
   return { ...grant, epoch: grant.epoch - epoch, topologyVersion: grant.topologyVersion - version };
@@ -208,7 +255,12 @@ function shiftedGiven({ grant, ordinals, found }: Dispatched, shift: Shift): Dis
   return {
     grant: moved,
     ordinals,
-    found: found && { ...found, grant: moved, writtenAtMs: found.writtenAtMs - shift.laterMs },
+    found: found && {
+      ...found,
+      grant: moved,
+      writtenAtMs: found.writtenAtMs - shift.laterMs,
+      halt: timelessHalt(found.halt),
+    },
   };
 }
 
@@ -259,21 +311,23 @@ function intentText({ fleet, ...settings }: Intent): string {
 
 function liveText(live: Live | null): string {
   if (!live) return "-";
-  const { epoch, revision, replicas, partition, onDelete, processor, topologyVersion, transferLeaderTo } = live;
-  return `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/${topologyVersion}/${transferLeaderTo}/${live.ordinals}`;
+  const { epoch, revision, replicas, partition, onDelete, processor, topologyVersion, transferLeaderTo, foreign } =
+    live;
+  return `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/${topologyVersion}/${transferLeaderTo}/${live.ordinals}/${foreign}`;
 }
 
-function podText({ ordinal, revision, phase, since }: Pod): string {
-  return `${ordinal}${revision}${phase}${since}`;
+function podText({ ordinal, revision, phase, since, evicted }: Pod): string {
+  return `${ordinal}${revision}${phase}${since}${evicted}`;
 }
 
 function memberText(member: Member): string {
-  const { live, read, applied, observed, status, report, pods, volumes, ownDown, ran, cut, mute, givenUp } = member;
+  const { live, read, applied, observed, status, report, pods, volumes, ownDown, ran, cut, mute, givenUp, failing } =
+    member;
   const counted = status
     ? `${status.replicas}/${status.ready}/${status.updated}/${status.updateRevision}/${status.currentRevision}`
     : "-";
   const said = report
     ? `${report.epoch}/${report.revision}/${report.phase}/${report.desired}/${report.updated}/${report.ready}`
     : "-";
-  return `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ${Object.entries(ran)} ${cut} ${mute} ${givenUp}`;
+  return `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ${Object.entries(ran)} ${cut} ${mute} ${givenUp} ${failing}`;
 }

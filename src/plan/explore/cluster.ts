@@ -1,8 +1,18 @@
 import type { Action, ClusterName } from "../types.ts";
 import type { Step } from "./controller.ts";
 import { type Act, type Deed, deliver, takeDown } from "./operator.ts";
-import type { Scenario } from "./scenario.ts";
-import { clustersOf, type Member, memberOf, NEW_MEMBER, placeOf, type State, withMember, withPlace } from "./state.ts";
+import { APP, type Scenario } from "./scenario.ts";
+import {
+  clustersOf,
+  type Member,
+  memberOf,
+  NEW_MEMBER,
+  NOBODY,
+  placeOf,
+  type State,
+  withMember,
+  withPlace,
+} from "./state.ts";
 
 // What happens in a cluster, each as one small step.
 
@@ -43,21 +53,28 @@ export function arrive(scenario: Scenario, state: State, cluster: ClusterName): 
         member = taken.member;
         deeds.push(...taken.deeds);
       }
-      return { state: withLeader(withMember(state, cluster, member)), deeds };
+      return { state: withLeader(scenario, withMember(state, cluster, member)), deeds };
     }
     deeds.push({ kind: "removed", cluster, pods: member.pods.length });
     const volumes = action.kind === "remove" && action.volumes === "Delete" ? [] : member.volumes;
     const emptied: Member = { ...NEW_MEMBER, volumes, mute: member.mute };
-    return { state: withPlace(state, cluster, { given: null, member: emptied }), deeds };
+    const names = new Set(member.volumes.map(nameOf));
+    const app = state.app && { ...state.app, expelled: state.app.expelled.filter((name) => !names.has(name)) };
+    return { state: { ...withPlace(state, cluster, { given: null, member: emptied }), app }, deeds };
   }
   return { state: given ? withMember(state, cluster, deliver(scenario, member, given)) : state, deeds };
 }
 
 /** An operator's act, and where the leader is afterwards. */
-export function operate(state: State, cluster: ClusterName, { member, deeds, leaderTo }: Act): Step {
+export function operate(
+  scenario: Scenario,
+  state: State,
+  cluster: ClusterName,
+  { member, deeds, leaderTo }: Act,
+): Step {
   const acted = withMember(state, cluster, member);
   const to = takesOver(acted, leaderTo);
-  return { state: withLeader(to === undefined ? acted : { ...acted, leader: to }), deeds };
+  return { state: withLeader(scenario, to === undefined ? acted : { ...acted, leader: to }), deeds };
 }
 
 /** Where the instance is that the leader was asked to move to, if it is ready to take over. */
@@ -68,11 +85,45 @@ export function takesOver(state: State, leaderTo: string | undefined): ClusterNa
   );
 }
 
-/** An application elects anew when its leader is down. */
-export function withLeader(state: State): State {
-  if (state.leader === null || memberOf(state, state.leader).pods[0]?.phase === "ready") return state;
-  const next = clustersOf(state).find((cluster) =>
-    memberOf(state, cluster).pods.some(({ phase }) => phase === "ready"),
-  );
-  return next === undefined || next === state.leader ? state : { ...state, leader: next };
+/** An application elects anew when its leader is down: at once, or in a move of its own. */
+export function withLeader(scenario: Scenario, state: State): State {
+  const { leader } = state;
+  if (leader === null || leader === NOBODY || memberOf(state, leader).pods[0]?.phase === "ready") return state;
+  const [next] = electable(state);
+  if (next === undefined || next === leader) return state;
+  return { ...state, leader: scenario.elections ? NOBODY : next };
+}
+
+export function electable(state: State): ClusterName[] {
+  return clustersOf(state).filter((cluster) => memberOf(state, cluster).pods.some(({ phase }) => phase === "ready"));
+}
+
+/** An instance that has come up is a member of the application, unless it was put out. */
+export function withJoined(state: State, cluster: ClusterName): State {
+  const { app } = state;
+  if (!app) return state;
+  const ready = memberOf(state, cluster).pods.filter(({ phase }) => phase === "ready");
+  const joined = ready
+    .map(({ ordinal }) => nameOf(ordinal))
+    .filter((name) => !app.members.includes(name) && !app.expelled.includes(name));
+  return joined.length === 0 ? state : { ...state, app: { ...app, members: [...app.members, ...joined].sort() } };
+}
+
+export function nameOf(ordinal: number): string {
+  return `${APP}-${ordinal}`;
+}
+
+/** Members that have left their cluster, and that the application still lists. */
+export function leftBehind(state: State): string[] {
+  const { app } = state;
+  if (!app) return [];
+  const kept = new Set<string>();
+  for (const cluster of clustersOf(state)) {
+    const { live, pods, cut } = memberOf(state, cluster);
+    for (const { ordinal } of pods) kept.add(nameOf(ordinal));
+    for (const ordinal of live?.ordinals ?? []) kept.add(nameOf(ordinal));
+    // Nobody can tell what a cluster does that is away.
+    if (cut) return [];
+  }
+  return app.members.filter((name) => !kept.has(name));
 }

@@ -3,7 +3,7 @@ import { decodeInstances } from "../topology.ts";
 import type { ClusterName, Intent, Ledger, Observations, PlanResult, TimeMs } from "../types.ts";
 import type { Deed } from "./operator.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Dispatched, observationsOf, type Place, placeOf, type State } from "./state.ts";
+import { type Dispatched, observationsOf, type Place, placeOf, type State, withPlace } from "./state.ts";
 
 /** What is explored: the planner, or a broken one. */
 export type Planner = (intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs) => PlanResult;
@@ -40,22 +40,34 @@ export interface Step {
   readonly planned?: Planned;
 }
 
-/** Plans, writes the ledger, dispatches. `only`: the controller dies when no more than these are dispatched. */
+/** How a controller ends in the middle of its work: what it had dispatched by then, and whether the rest may still land. */
+export interface CutShort {
+  readonly only: readonly ClusterName[];
+  readonly deposed: boolean;
+}
+
+/** Plans, writes the ledger, dispatches. */
 export function planAndDispatch(
-  scenario: Pick<Scenario, "dispatchFirst" | "faults">,
+  scenario: Pick<Scenario, "dispatchFirst" | "unfenced" | "faults">,
   planOn: PlanOn,
   state: State,
-  only?: readonly ClusterName[],
+  end?: CutShort,
 ): Step {
+  const only = end?.only;
   const planned = planOn(state);
   const { before, result } = planned;
   const { ledger, actions, finished } = result;
   const places: Record<ClusterName, Place> = { ...before.places };
+  // A new leader stamps every dispatch object before it plans: what a former one had in flight is refused from then on.
+  const late: Record<ClusterName, Dispatched> = scenario.unfenced ? { ...before.late } : {};
   for (const cluster of changedBy(planned)) {
-    if (only && !only.includes(cluster)) continue;
     const given = planned.dispatches.get(cluster) ?? dispatchOf(scenario, ledger, cluster);
     if (!given) continue;
     planned.dispatches.set(cluster, given);
+    if (only && !only.includes(cluster)) {
+      if (end?.deposed) late[cluster] = given;
+      continue;
+    }
     places[cluster] = { ...placeOf(before, cluster), given };
   }
   for (const cluster in places) {
@@ -75,12 +87,22 @@ export function planAndDispatch(
       ...before,
       ledger: dispatchedFirst ? before.ledger : ledger,
       places,
+      late: Object.keys(late).length === 0 ? NOTHING_LATE : late,
       actions: only ? [] : actions,
       finished: only ? before.finished : finished,
     },
     deeds: [],
     planned,
   };
+}
+
+export const NOTHING_LATE: State["late"] = {};
+
+/** What a deposed leader had in flight arrives after all, for nobody has stamped the dispatch object yet. */
+export function landed(state: State, cluster: ClusterName): State {
+  const { [cluster]: given, ...late } = state.late;
+  const rest = Object.keys(late).length === 0 ? NOTHING_LATE : late;
+  return given ? withPlace({ ...state, late: rest }, cluster, { given }) : state;
 }
 
 /** Clusters whose dispatch object is not what the plan says. */

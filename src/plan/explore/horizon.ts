@@ -2,8 +2,10 @@ import type { Intent } from "../types.ts";
 import type { Scenario } from "./scenario.ts";
 
 const SECOND_MS = 1000;
-/** The planner's own patience: a sweep that is not taken, a drifted object, a step that was superseded, an unknown leader. */
+/** The planner's own patience: with a drifted object, a step that was superseded, an unknown leader. */
 const PATIENCE_MS = 60_000;
+/** And with a grant that does not arrive. */
+const DELIVERY_MS = 300_000;
 /** No deadline at all: the age is kept as it is. */
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
@@ -23,7 +25,7 @@ export interface Horizons {
   readonly leaderUnknown: number;
 }
 
-export function horizonsOf({ intent, edits, faults }: Scenario): Horizons {
+export function horizonsOf({ intent, edits, faults, listsMembers }: Scenario): Horizons {
   const intents = [intent];
   for (const edit of edits) intents.push(edit.apply(intents.at(-1) ?? intent));
   const longest = (seconds: (each: Intent) => number) => Math.max(...intents.map(seconds)) * SECOND_MS;
@@ -32,11 +34,12 @@ export function horizonsOf({ intent, edits, faults }: Scenario): Horizons {
   const transfer = rolling(({ leaderTransfer }) => leaderTransfer?.timeoutSeconds ?? 0);
   return {
     // A rebuilt ledger believes the dispatch object that was written last.
-    written: faults.rebuild > 0 ? NEVER_MS : PATIENCE_MS,
+    written: faults.rebuild > 0 ? NEVER_MS : DELIVERY_MS,
     acked: longest(({ assumeCompleteAfterSeconds }) => assumeCompleteAfterSeconds ?? 0),
     open: longest(({ minReadySeconds }) => minReadySeconds),
     reasserted: PATIENCE_MS,
-    away: longest(({ failover }) => failover.afterSeconds),
+    // A list of members proves a loss only if it was read after the cluster went.
+    away: listsMembers ? NEVER_MS : longest(({ failover }) => failover.afterSeconds),
     stepSince: transfer,
     progress: Math.max(
       PATIENCE_MS,

@@ -45,21 +45,29 @@ function objectOf(scenario: Scenario, member: Member, leads: boolean, atMs: Time
     atMs,
     generation: 1,
     ...(contract ? {} : { observedGeneration: member.observed ? 1 : 0 }),
-    live: {
-      ...(epoch === undefined ? {} : { epoch }),
-      revision,
-      processor,
-      partition,
-      ...(topologyVersion === undefined ? {} : { topologyVersion }),
-      replicas,
-      ...(transferLeaderTo === undefined ? {} : { transferLeaderTo }),
-    },
+    live:
+      epoch === undefined
+        ? { replicas }
+        : {
+            epoch,
+            revision,
+            processor,
+            partition,
+            ...(topologyVersion === undefined ? {} : { topologyVersion }),
+            replicas,
+            ...(transferLeaderTo === undefined ? {} : { transferLeaderTo }),
+          },
     counts: contract ? { ready, updated } : { replicas: status?.replicas ?? 0, ready, available: ready, updated },
     health: member.mute ? "unknown" : ready >= replicas ? "healthy" : "unhealthy",
     ...(contract && report ? { report } : {}),
     leader: { kind: leads ? "here" : "elsewhere" },
     ...volumes,
   };
+}
+
+/** In PerCluster each cluster counts from 0. */
+function localOf({ intent: { identity } }: Scenario, ordinal: number): number {
+  return identity.mode === "PerCluster" ? ordinal % identity.blockSize : ordinal;
 }
 
 /** Only a StatefulSet's pods are listed; an operator's own instances are its own business. */
@@ -73,11 +81,12 @@ function withPods(
   return {
     ...seen,
     counts: { ...seen.counts, terminating: pods.filter(({ phase }) => phase === "terminating").length },
-    instances: pods.map(({ ordinal, revision, phase }) => ({
-      name: `${APP}-${ordinal}`,
+    instances: pods.map(({ ordinal, revision, phase, evicted }) => ({
+      name: `${APP}-${localOf(scenario, ordinal)}`,
       uid: `${ordinal}`,
       version: "as seen",
-      ordinal,
+      ordinal: localOf(scenario, ordinal),
+      ...(evicted ? { disrupted: true } : {}),
       ...(updateRevision === undefined ? {} : { updated: revision === updateRevision }),
       // A pod that terminates still passes its readiness probe for a while.
       ready: phase !== "starting",

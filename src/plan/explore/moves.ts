@@ -1,22 +1,13 @@
 import type { ClusterName } from "../types.ts";
-import { arrive, isDeliverable, operate, takesOver, withLeader } from "./cluster.ts";
-import { changedBy, isSynced, type PlanOn, planAndDispatch, rebuilt, type Step } from "./controller.ts";
+import { arrive, isDeliverable, leftBehind, operate, takesOver, withJoined, withLeader } from "./cluster.ts";
+import { changedBy, isSynced, type PlanOn, planAndDispatch, type Step } from "./controller.ts";
+import { type PushPlan, pushClusterFaults, pushFleetFaults, spend, still } from "./faults.ts";
 import { type Look, look, podsSeen } from "./look.ts";
-import { type Act, act, changed, kubelet, read } from "./operator.ts";
-import { cut, edited, mended } from "./person.ts";
+import { type Act, act, kubelet, needsRepair, read, repaired } from "./operator.ts";
+import { edited } from "./person.ts";
 import { same } from "./same.ts";
 import type { Scenario } from "./scenario.ts";
-import {
-  clustersOf,
-  type Faults,
-  type Member,
-  memberOf,
-  type Pod,
-  placeOf,
-  type Seen,
-  type State,
-  withMember,
-} from "./state.ts";
+import { clustersOf, type Member, memberOf, NO_FAULTS, placeOf, type Seen, type State, withMember } from "./state.ts";
 
 /**
  * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These go on
@@ -30,6 +21,9 @@ export interface Move {
   readonly label: string;
   readonly run: () => Step;
 }
+
+/** In larger fleets one look at a time, and one at everything, have to do. */
+const PAIRS_MAX_CLUSTERS = 4;
 
 /** Stands for nothing having been seen yet. */
 const NEVER_SEEN: Seen = { observation: { kind: "unreachable", message: "not observed yet" }, pods: [] };
@@ -61,20 +55,19 @@ export class Moves {
   /** Every move that changes something, in a fixed order. */
   of(state: State): Move[] {
     const moves: Move[] = [];
+    const pushPlan: PushPlan = (kind, label, next) => this.#pushPlan(kind, label, next, moves);
     const synced = isSynced(state);
-    let unseen = !synced && !state.finished;
+    const news: ClusterName[] = [];
     for (const cluster of clustersOf(state)) {
       this.#pushWork(state, cluster, moves);
-      if (this.#pushLooks(state, cluster, synced, moves)) unseen = true;
-      this.#pushFaults(state, cluster, moves);
+      if (this.#pushLooks(state, cluster, synced, pushPlan)) news.push(cluster);
+      pushClusterFaults(this.#scenario, state, cluster, moves, pushPlan);
     }
-    if (unseen) moves.push({ kind: "look", label: "look everywhere", run: () => this.lookEverywhere(state) });
+    this.#pushAppMoves(state, moves, pushPlan);
+    if (!state.finished) this.#pushWideLooks(state, news, synced, pushPlan);
     const edit = this.#scenario.edits[state.edits];
-    if (edit) {
-      const run = () => this.plan(edited(this.#scenario, state));
-      moves.push({ kind: "edit", label: `edit: ${edit.label}`, run });
-    }
-    this.#pushFleetFaults(state, moves);
+    if (edit) pushPlan("edit", `edit: ${edit.label}`, edited(this.#scenario, state));
+    pushFleetFaults(this.#scenario, state, moves, pushPlan, () => this.wakesInMs(state));
     return moves;
   }
 
@@ -82,29 +75,42 @@ export class Moves {
     return planAndDispatch(this.#scenario, this.#planOn, state);
   }
 
-  /** The next thing that a cluster does by itself, if any is left. */
+  /** The next thing that the world does by itself, if any is left. */
   work(state: State): Move | undefined {
     const moves: Move[] = [];
     for (const cluster of clustersOf(state)) {
       this.#pushWork(state, cluster, moves);
       if (moves.length > 0) return moves[0];
     }
-    return undefined;
+    pushFleetFaults(
+      this.#scenario,
+      { ...state, faults: NO_FAULTS },
+      moves,
+      () => {},
+      () => undefined,
+    );
+    this.#pushAppMoves(state, moves, () => {});
+    return moves[0];
   }
 
   /** Something has changed that the planner was not shown, or a crash lost what it decided. */
   isUnseen(state: State): boolean {
     if (state.finished) return false;
-    return !isSynced(state) || clustersOf(state).some((cluster) => this.#isNews(state, cluster));
+    if (!isSynced(state) || isListNews(state)) return true;
+    return clustersOf(state).some((cluster) => this.#isNews(state, cluster));
   }
 
   lookEverywhere(state: State): Step {
+    return this.plan(listRead(this.#lookedAt(state, clustersOf(state))));
+  }
+
+  #lookedAt(state: State, clusters: readonly ClusterName[]): State {
     const places = { ...state.places };
-    for (const cluster of clustersOf(state)) {
+    for (const cluster of clusters) {
       const { member, seen } = this.#lookAt(state, cluster);
       places[cluster] = { ...placeOf(state, cluster), member, seen };
     }
-    return this.plan({ ...state, places });
+    return { ...state, places };
   }
 
   /** How long until time alone may change the answer. Planning again changes nothing, so it says the same again. */
@@ -126,14 +132,20 @@ export class Moves {
       const run = () => still(withMember(state, cluster, read(member, placeOf(state, cluster).given)));
       moves.push({ kind: "work", label: `${cluster}: the operator reads`, run });
     }
+    const { given } = placeOf(state, cluster);
+    if (given && !member.cut && needsRepair(member, given)) {
+      const run = () => still(withMember(state, cluster, repaired(this.#scenario, member, given)));
+      moves.push({ kind: "work", label: `${cluster}: the engine repairs its object`, run });
+    }
     const acted = this.#act(state, cluster, member);
     // Asking in vain changes nothing.
     if (acted && (acted.member !== member || takesOver(state, acted.leaderTo) !== undefined)) {
-      moves.push({ kind: "work", label: `${cluster}: the operator acts`, run: () => operate(state, cluster, acted) });
+      const run = () => operate(this.#scenario, state, cluster, acted);
+      moves.push({ kind: "work", label: `${cluster}: the operator acts`, run });
     }
     const moved = this.#kubelet(member);
     if (moved) {
-      const run = () => still(withLeader(withMember(state, cluster, moved)));
+      const run = () => still(withJoined(withLeader(this.#scenario, withMember(state, cluster, moved)), cluster));
       moves.push({ kind: "work", label: `${cluster}: an instance moves on`, run });
     }
   }
@@ -185,7 +197,7 @@ export class Moves {
     return a === b || (this.#keepSeen === undefined && sameSeen(a, b));
   }
 
-  #pushLooks(state: State, cluster: ClusterName, synced: boolean, moves: Move[]): boolean {
+  #pushLooks(state: State, cluster: ClusterName, synced: boolean, pushPlan: PushPlan): boolean {
     const news = this.#isNews(state, cluster);
     // Nobody looks any more once all was let go.
     if ((synced && !news) || state.finished) return false;
@@ -196,10 +208,8 @@ export class Moves {
       const looked = what === "both" ? this.#lookAt(state, cluster) : this.#glance(state, cluster, what);
       if (what !== "both" && looked.member === member && this.#isSame(looked.seen, seen)) continue;
       const places = { ...state.places, [cluster]: { given, member: looked.member, seen: looked.seen } };
-      const shown: State = { ...state, places };
       const label = `${cluster}: ${what === "both" ? "seen" : `${what} seen`}, plan`;
-      moves.push({ kind: "look", label, run: () => this.plan(shown) });
-      if (state.faults.crash > 0 && what === "both") this.#pushCrashes(shown, label, moves);
+      pushPlan("look", label, { ...state, places });
     }
     return news;
   }
@@ -223,82 +233,59 @@ export class Moves {
     return looked;
   }
 
-  /** The controller dies after the ledger's write: of several grants any part, but not all, was dispatched. */
-  #pushCrashes(shown: State, label: string, moves: Move[]): void {
-    const changed = changedBy(this.#planOn(shown));
+  /** Several clusters are looked at before the next plan: any two of three or more that have news, or all there are. */
+  #pushWideLooks(state: State, news: readonly ClusterName[], synced: boolean, pushPlan: PushPlan): void {
+    if (news.length > 2 && news.length <= PAIRS_MAX_CLUSTERS) {
+      for (const [i, one] of news.entries()) {
+        for (const other of news.slice(i + 1)) {
+          pushPlan("look", `${one}, ${other}: seen, plan`, this.#lookedAt(state, [one, other]));
+        }
+      }
+    }
+    if (news.length > 0 || !synced) pushPlan("look", "look everywhere", this.#lookedAt(state, clustersOf(state)));
+  }
+
+  /** What the application itself does, and what is read of it. */
+  #pushAppMoves(state: State, moves: Move[], pushPlan: PushPlan): void {
+    const { app } = state;
+    if (!app) return;
+    for (const name of leftBehind(state)) {
+      const members = app.members.filter((each) => each !== name);
+      const run = () => still({ ...state, app: { ...app, members } });
+      moves.push({ kind: "work", label: `the application lets ${name} go`, run });
+    }
+    if (isListNews(state)) pushPlan("look", "the application's members are read, plan", listRead(state));
+  }
+
+  /** A plan that is made; where faults allow it, also one whose controller dies, or is deposed, in the middle of dispatching. */
+  #pushPlan(kind: MoveKind, label: string, state: State, moves: Move[]): void {
+    moves.push({ kind, label, run: () => this.plan(state) });
+    const { crash, depose } = state.faults;
+    if (crash === 0 && depose === 0) return;
+    const changed = changedBy(this.#planOn(state));
+    // Of several grants any part, but not all, was dispatched.
     for (let part = 0; part < 2 ** changed.length - 1; part++) {
       const only = changed.filter((_, i) => part & (1 << i));
-      const run = () => planAndDispatch(this.#scenario, this.#planOn, spend(shown, "crash"), only);
-      moves.push({ kind: "fault", label: `${label}, crash after dispatch to [${only}]`, run });
-    }
-  }
-
-  #pushFaults(state: State, cluster: ClusterName, moves: Move[]): void {
-    const { faults } = state;
-    const member = memberOf(state, cluster);
-    if (faults.accident > 0) this.#pushAccidents(state, cluster, moves);
-    if (faults.cut > 0 && !member.cut) {
-      const run = () => this.plan(spend(cut(state, cluster), "cut"));
-      moves.push({ kind: "fault", label: `${cluster} is cut off`, run });
-    }
-    if (member.cut) {
-      moves.push({ kind: "heal", label: `${cluster} is back`, run: () => this.plan(mended(state, cluster)) });
-    }
-    if (faults.mute > 0 && !member.mute) {
-      const run = () => still(spend(withMember(state, cluster, { ...member, mute: true }), "mute"));
-      moves.push({ kind: "fault", label: `${cluster}: its health becomes unknown`, run });
-    }
-    if (member.mute) {
-      const run = () => still(withMember(state, cluster, { ...member, mute: false }));
-      moves.push({ kind: "heal", label: `${cluster}: its health is known again`, run });
-    }
-  }
-
-  #pushAccidents(state: State, cluster: ClusterName, moves: Move[]): void {
-    const { accident } = this.#scenario;
-    const member = memberOf(state, cluster);
-    const ready = member.pods.filter(({ phase }) => phase === "ready");
-    for (const pod of new Set([ready[0], ready.at(-1)])) {
-      if (!pod) continue;
-      const phase: Pod["phase"] = accident === "evict" ? "terminating" : "starting";
-      const pods = member.pods.flatMap((each) => {
-        if (each !== pod) return each;
-        return accident === "kill" ? [] : { ...changed(this.#scenario, pod), phase };
-      });
-      moves.push({
-        kind: "fault",
-        label: `${cluster}: ${pod.ordinal} is down by accident (${accident})`,
-        run: () => still(withLeader(spend(withMember(state, cluster, { ...member, pods }), "accident"))),
-      });
-    }
-  }
-
-  #pushFleetFaults(state: State, moves: Move[]): void {
-    const { faults } = state;
-    if (faults.wait > 0) {
-      const waitMs = this.wakesInMs(state) ?? this.#scenario.waitMs;
-      const later = spend({ ...state, nowMs: state.nowMs + waitMs }, "wait");
-      moves.push({ kind: "time", label: `time passes: ${waitMs} ms`, run: () => this.plan(later) });
-    }
-    if (faults.rebuild > 0 && clustersOf(state).some((cluster) => placeOf(state, cluster).given)) {
-      const run = () => this.plan(spend(rebuilt(state), "rebuild"));
-      moves.push({ kind: "fault", label: "the ledger is lost and rebuilt", run });
-    }
-    if (faults.leader === 0 || state.leader === null) return;
-    for (const cluster of clustersOf(state)) {
-      if (cluster === state.leader || !memberOf(state, cluster).pods.some(({ phase }) => phase === "ready")) continue;
-      const run = () => still(spend({ ...state, leader: cluster }, "leader"));
-      moves.push({ kind: "fault", label: `the leader moves to ${cluster}`, run });
+      const push = (fault: "crash" | "depose", what: string) => {
+        const end = { only, deposed: fault === "depose" };
+        const run = () => planAndDispatch(this.#scenario, this.#planOn, spend(state, fault), end);
+        moves.push({ kind: "fault", label: `${label}, ${what} after dispatch to [${only}]`, run });
+      };
+      if (crash > 0) push("crash", "crash");
+      if (depose > 0) push("depose", "deposed");
     }
   }
 }
 
-function still(state: State): Step {
-  return { state, deeds: [] };
+/** A list read later is news even if it says the same: it tells that nobody was put out since. */
+function isListNews({ app, nowMs }: State): boolean {
+  if (!app) return false;
+  return app.seen === null || app.seen.atMs !== nowMs || !same(app.seen.members, app.members);
 }
 
-function spend(state: State, fault: keyof Faults): State {
-  return { ...state, faults: { ...state.faults, [fault]: state.faults[fault] - 1 } };
+function listRead(state: State): State {
+  const { app, nowMs } = state;
+  return app ? { ...state, app: { ...app, seen: { members: app.members, atMs: nowMs } } } : state;
 }
 
 /** Whether two looks show the same. The time of a look is no news. */

@@ -66,10 +66,24 @@ export function deliver(scenario: Scenario, member: Member, { grant, ordinals }:
   };
 }
 
+/** Whether the engine finds the object other than it applied it. It repairs the spec, but not the annotations. */
+export function needsRepair({ live, applied }: Member, given: Dispatched | null): boolean {
+  if (!given || applied !== given.grant.epoch) return false;
+  return live === null || live.replicas !== given.grant.replicas;
+}
+
+export function repaired(scenario: Scenario, member: Member, given: Dispatched): Member {
+  if (!member.live) return deliver(scenario, member, given);
+  const { foreign: _, ...live } = member.live;
+  return { ...member, live: { ...live, replicas: given.grant.replicas }, observed: false };
+}
+
 /** The operator on the contract reads what its object carries now. */
 export function read(member: Member, given: Dispatched | null): Member {
   const newest = given === null || member.applied === given.grant.epoch;
-  return { ...member, read: member.live, givenUp: member.givenUp && !newest };
+  // A new epoch is a new attempt.
+  const failing = member.failing && member.live?.epoch === member.read?.epoch;
+  return { ...member, read: member.live, givenUp: member.givenUp && !newest, failing };
 }
 
 /** Only a StatefulSet's pods are listed one by one; what nobody sees cannot change since it was seen. */
@@ -110,14 +124,14 @@ export function takeDown(
   cause: "update" | "leave",
 ): { readonly member: Member; readonly deeds: readonly Deed[] } {
   const wasReady = pod.phase === "ready";
-  const own = wasReady && !member.givenUp;
+  const own = wasReady && !member.givenUp && !member.live?.foreign && !member.read?.foreign;
   return {
     member: {
       ...member,
       pods: member.pods.map((each) => (each === pod ? { ...pod, phase: "terminating" } : each)),
       ownDown: own ? { ...member.ownDown, [pod.ordinal]: cause } : member.ownDown,
     },
-    deeds: wasReady ? [{ kind: "down", cluster, ordinal: pod.ordinal, cause }] : [],
+    deeds: own ? [{ kind: "down", cluster, ordinal: pod.ordinal, cause }] : [],
   };
 }
 
@@ -184,8 +198,11 @@ function moveOnSpec(
   return undefined;
 }
 
+/** Replicas that somebody else raised go on from the highest ordinal. */
 function wantedOf({ ordinals, replicas }: Live): readonly number[] {
-  return ordinals.length === replicas ? ordinals : ordinals.slice(0, replicas);
+  if (ordinals.length === replicas) return ordinals;
+  const top = ordinals.at(-1) ?? -1;
+  return Array.from({ length: replicas }, (_, rank) => ordinals[rank] ?? top + 1 + rank - ordinals.length);
 }
 
 /** Seen on the real one: ready counts pods that are terminating, replicas counts them until they are gone. */
@@ -222,7 +239,9 @@ function sameStatus(a: Status | null, b: Status): boolean {
 
 function actOnContract(scenario: Scenario, around: Around, member: Member): Act | undefined {
   const { read } = member;
-  if (!read) return undefined;
+  // An object without the contract's annotations is none of its business.
+  if (!read || read.epoch === undefined) return undefined;
+  if (member.failing) return failed(member, read, read.epoch);
   const moved = moveOnContract(scenario, around, member, read);
   const after = moved?.member ?? member;
   const report = reportOf(after, read, moved === undefined);
@@ -235,6 +254,12 @@ function actOnContract(scenario: Scenario, around: Around, member: Member): Act 
     deeds: moved?.deeds ?? [],
     ...(leaderTo === undefined ? {} : { leaderTo }),
   };
+}
+
+function failed(member: Member, read: Live, epoch: number): Act | undefined {
+  if (member.report?.epoch === epoch && member.report.phase === "Failed") return undefined;
+  const report: MemberReportSeen = { ...reportOf(member, read, false), phase: "Failed" };
+  return { member: { ...member, report }, deeds: [] };
 }
 
 function moveOnContract(

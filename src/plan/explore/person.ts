@@ -31,8 +31,9 @@ export function allowedBy({ update, schedule }: Intent): number {
   return Math.max(1, Math.ceil((Number(given.slice(0, -1)) / 100) * total));
 }
 
-export function cut(state: State, cluster: ClusterName): State {
-  const fleet = { ...state.intent.fleet, [cluster]: { state: "NotReady", sinceMs: state.nowMs } as const };
+/** The cluster cannot be reached, and the fleet says so. */
+export function away(state: State, cluster: ClusterName, fact: "NotReady" | "Gone"): State {
+  const fleet = { ...state.intent.fleet, [cluster]: { state: fact, sinceMs: state.nowMs } as const };
   const member = { ...memberOf(state, cluster), cut: true };
   return withMember({ ...state, intent: { ...state.intent, fleet } }, cluster, member);
 }

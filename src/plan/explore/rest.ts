@@ -77,7 +77,9 @@ export class Rest {
     for (const cluster of clustersOf(state)) {
       const member = memberOf(state, cluster);
       if (member.cut) return moves.plan(mended(state, cluster));
-      if (member.mute) return { state: withMember(state, cluster, { ...member, mute: false }), deeds: [] };
+      if (member.mute || member.failing) {
+        return { state: withMember(state, cluster, { ...member, mute: false, failing: false }), deeds: [] };
+      }
     }
     const work = moves.work(state);
     if (work) return work.run();
@@ -131,7 +133,7 @@ function answered(state: State, resume: string): State {
 /** Whether the world at rest is what was asked for. Says what is not. */
 function askedFor(scenario: Scenario, state: State): string | undefined {
   const { intent, ledger } = state;
-  if (intent.deletion) return afterDeletion(state, intent.deletion.policy);
+  if (intent.deletion) return afterDeletion(scenario, state, intent.deletion.policy);
   if (intent.schedule.kind !== "known" || intent.revision.kind !== "ready") return undefined;
   const wanted = new Map<ClusterName, number>();
   for (const { cluster, replicas } of intent.schedule.clusters) wanted.set(cluster, replicas);
@@ -162,10 +164,10 @@ function askedFor(scenario: Scenario, state: State): string | undefined {
   return undefined;
 }
 
-function afterDeletion(state: State, policy: "Release" | "Teardown"): string | undefined {
+function afterDeletion(scenario: Scenario, state: State, policy: "Release" | "Teardown"): string | undefined {
   if (!state.finished) return `the ${policy} is not finished`;
   const running = clustersOf(state).filter((cluster) => memberOf(state, cluster).pods.length > 0);
-  if (policy === "Teardown" && running.length > 0) return `${running} still run instances`;
+  if (policy === "Teardown" && running.length > 0 && !scenario.sizesMayDiffer) return `${running} still run instances`;
   if (policy === "Release" && Object.values(state.places).some(({ given }) => given))
     return "a dispatch object is left";
   return undefined;

@@ -23,12 +23,21 @@ export interface Scenario {
   readonly seesVolumes: boolean;
   /** A StatefulSet's pods and its status are seen at different times. */
   readonly twoWatches: boolean;
-  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `evict`: somebody deletes its pod. */
-  readonly accident: "crash" | "kill" | "evict";
+  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `delete`: somebody deletes its pod. `evict`: its node does, and the pod says so. */
+  readonly accident: "crash" | "kill" | "delete" | "evict";
+  /**
+   * What somebody else makes of an object: `annotations` lost, an older object `restored`, the `turn` given, the replicas
+   * `shrunk`, or all `deleted`.
+   */
+  readonly drift: "annotations" | "restored" | "turn" | "shrunk" | "deleted";
+  /** A leader that goes down leaves nobody for a while, and anybody may be elected. */
+  readonly elections: boolean;
+  /** The application can be asked for its members. */
+  readonly listsMembers: boolean;
   readonly faults: Faults;
   readonly edits: readonly Edit[];
-  /** Explored from the first deployment on, or from the application at rest. */
-  readonly start: "empty" | "deployed";
+  /** Explored from the first deployment on, from the application at rest, or from one that runs without Lockstep. */
+  readonly start: "empty" | "deployed" | "adopted";
   /** How far time jumps when nothing asks for a certain time. */
   readonly waitMs: number;
   /** At most so many states are visited, those nearest to the start. Undefined: every one. */
@@ -37,6 +46,8 @@ export interface Scenario {
   readonly sizesMayDiffer: boolean;
   /** The controller dispatches before it writes the ledger. Only a mutant does. */
   readonly dispatchFirst: boolean;
+  /** What a former leader had in flight lands whatever its successor has written. Only with a mutant. */
+  readonly unfenced: boolean;
 }
 
 type Settings = Partial<Omit<Scenario, "intent" | "faults" | "name">> & {
@@ -68,6 +79,10 @@ export function scenario(name: string, settings: Settings): Scenario {
     limit: undefined,
     sizesMayDiffer: false,
     dispatchFirst: false,
+    unfenced: false,
+    drift: "annotations",
+    elections: false,
+    listsMembers: false,
     ...given,
     protocol,
     hasPartition,
@@ -127,6 +142,41 @@ export function rolling(change: Partial<Extract<Intent["update"], { type: "Rolli
     label: `set ${JSON.stringify(change)}`,
     apply: (intent) =>
       intent.update.type === "RollingUpdate" ? { ...intent, update: { ...intent.update, ...change } } : intent,
+  };
+}
+
+/** A taint keeps new instances away from the cluster, or no longer does. */
+export function cordon(cluster: ClusterName, isCordoned: boolean): Edit {
+  return {
+    label: `${isCordoned ? "cordon" : "uncordon"} ${cluster}`,
+    apply: (intent) => {
+      if (intent.fleet[cluster]?.state !== "Ready") return intent;
+      const fact = isCordoned ? ({ state: "Ready", cordoned: "maintenance" } as const) : ({ state: "Ready" } as const);
+      return { ...intent, fleet: { ...intent.fleet, [cluster]: fact } };
+    },
+  };
+}
+
+export function maintenanceWindow(open: boolean): Edit {
+  return { ...rolling({ window: { open } }), label: `the window ${open ? "opens" : "closes"}` };
+}
+
+export const unschedule: Edit = {
+  label: "the schedule is unknown",
+  apply: (intent) => ({ ...intent, schedule: { kind: "unknown", message: "no result yet" } }),
+};
+
+export function resume(stamp: string): Edit {
+  return {
+    label: `resume ${stamp}`,
+    apply: (intent) => ({ ...intent, requests: { ...intent.requests, resume: stamp } }),
+  };
+}
+
+export function pending(id: RevisionId): Edit {
+  return {
+    label: `template ${id}, not yet accepted`,
+    apply: (intent) => ({ ...intent, revision: { kind: "pending", id, message: "being checked" } }),
   };
 }
 

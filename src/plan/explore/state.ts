@@ -5,6 +5,7 @@ import type {
   Intent,
   Ledger,
   MemberReportSeen,
+  MembershipEvidence,
   Observation,
   Observations,
   PlanResult,
@@ -25,8 +26,12 @@ export interface State {
   /** Deletions of the last plan that was carried out; each is repeated by the planner until it is seen done. */
   readonly actions: PlanResult["actions"];
   readonly finished: boolean;
-  /** The cluster whose lowest ready instance leads. Null: the scenario knows no leader. */
+  /** The cluster whose lowest ready instance leads; NOBODY while one is elected. Null: the scenario knows no leader. */
   readonly leader: ClusterName | null;
+  /** The application's own list of members, where it can be asked. */
+  readonly app: App | null;
+  /** Dispatches that a leader who was deposed had still in flight. */
+  readonly late: Readonly<Record<ClusterName, Dispatched>>;
   /** Edits of the scenario that have been made so far; they are made in their order. */
   readonly edits: number;
   /** How often each kind of fault may still happen. */
@@ -35,6 +40,16 @@ export interface State {
   readonly maxUnavailable: number;
   /** Clusters that a schedule dropped, or shrank, while they were lost. */
   readonly droppedWhileLost: readonly ClusterName[];
+}
+
+export const NOBODY = "";
+
+export interface App {
+  /** By the names of their instances. */
+  readonly members: readonly string[];
+  /** Put out while their cluster was away; they do not come back by themselves. */
+  readonly expelled: readonly string[];
+  readonly seen: MembershipEvidence | null;
 }
 
 /** One cluster: what the hub says it should be, what it is, and what has been seen of it. */
@@ -51,8 +66,18 @@ export interface Faults {
   readonly accident: number;
   /** A cluster cannot be reached, and later can again. */
   readonly cut: number;
+  /** A cluster leaves the fleet, and later joins it again. */
+  readonly gone: number;
+  /** The application puts the members of a cluster out that is away. */
+  readonly expel: number;
   /** The controller dies between the ledger's write and the dispatch of all or some grants. */
   readonly crash: number;
+  /** The same, but what was in flight may still land: another leader has taken over. */
+  readonly depose: number;
+  /** Somebody else writes a member's object. */
+  readonly drift: number;
+  /** An operator reports Failed. */
+  readonly fail: number;
   /** The leader moves by itself. */
   readonly leader: number;
   /** The ledger is lost and rebuilt from the dispatch objects. */
@@ -63,7 +88,20 @@ export interface Faults {
   readonly wait: number;
 }
 
-export const NO_FAULTS: Faults = { accident: 0, cut: 0, crash: 0, leader: 0, rebuild: 0, mute: 0, wait: 0 };
+export const NO_FAULTS: Faults = {
+  accident: 0,
+  cut: 0,
+  gone: 0,
+  expel: 0,
+  crash: 0,
+  depose: 0,
+  drift: 0,
+  fail: 0,
+  leader: 0,
+  rebuild: 0,
+  mute: 0,
+  wait: 0,
+};
 
 /** A grant with what travels beside it: the ordinals that its topology gives the cluster. */
 export interface Dispatched {
@@ -73,7 +111,7 @@ export interface Dispatched {
   readonly found: FoundGrant | null;
 }
 
-/** What an object in a cluster carries: spec and annotations. */
+/** What an object in a cluster carries: spec and annotations. Without an epoch it carries none of Lockstep's annotations. */
 export interface Live {
   readonly epoch?: number;
   readonly revision: RevisionId;
@@ -84,6 +122,8 @@ export interface Live {
   readonly topologyVersion?: number;
   readonly transferLeaderTo?: string;
   readonly ordinals: readonly number[];
+  /** Somebody else wrote it: what an operator does about it is not Lockstep's doing. */
+  readonly foreign?: true;
 }
 
 export interface Pod {
@@ -92,6 +132,8 @@ export interface Pod {
   readonly phase: "starting" | "ready" | "terminating";
   /** What became of it since the pods were last seen: who names it as it was seen names another version, or another pod. */
   readonly since: "same" | "changed" | "created";
+  /** Its own condition says that it was evicted. */
+  readonly evicted?: true;
 }
 
 /** What a controller that follows its spec writes into status: right when written, old soon after. */
@@ -124,6 +166,8 @@ export interface Member {
   readonly mute: boolean;
   /** Given up as lost, and has not read since then that its turn is over: what it does is not Lockstep's doing. */
   readonly givenUp: boolean;
+  /** The operator can do nothing, and says so. */
+  readonly failing: boolean;
 }
 
 /** What the planner has been shown of a cluster; object and pods come by two watches. */
@@ -148,6 +192,7 @@ export const NEW_MEMBER: Member = {
   cut: false,
   mute: false,
   givenUp: false,
+  failing: false,
 };
 
 export const NEW_PLACE: Place = { given: null, member: NEW_MEMBER, seen: null };
@@ -173,13 +218,14 @@ export function clustersOf(state: Pick<State, "places">): ClusterName[] {
 }
 
 /** What the planner is shown: the same object for the same observation. */
-export function observationsOf(state: Pick<State, "places">): Observations {
+export function observationsOf(state: Pick<State, "places" | "app">): Observations {
   const clusters: Record<ClusterName, Observation> = {};
   for (const cluster of Object.keys(state.places)) {
     const seen = state.places[cluster]?.seen;
     if (seen) clusters[cluster] = seen.observation;
   }
-  return { clusters };
+  const membership = state.app?.seen;
+  return membership ? { clusters, membership } : { clusters };
 }
 
 /** Ready in the fleet, and the planner was shown something of it. */

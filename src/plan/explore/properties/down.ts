@@ -1,7 +1,7 @@
-import type { ClusterEntry, ClusterName, Grant, Ledger } from "../../types.ts";
+import type { ClusterEntry, ClusterName, Grant, Ledger, RevisionId } from "../../types.ts";
 import type { Planned } from "../controller.ts";
 import { allowedBy } from "../person.ts";
-import { isReachable, memberOf, type State } from "../state.ts";
+import { isReachable, type Live, memberOf, type Pod, placeOf, type State } from "../state.ts";
 import { broken, changedGrants, type DeedProperty, type PlanAlone, type WorldProperty } from "./property.ts";
 
 // What really went down, whatever the planner believed.
@@ -73,7 +73,8 @@ export function shownOf({ before, observations, result }: PlanAlone, cluster: Cl
 /** A Serial member may take one down; those that wait for their own take none while one of theirs is down. */
 function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number; down: number }): number {
   const { grant } = entry;
-  if (entry.turn === "none" || !grant) return 0;
+  // [U14] With OnDelete nobody takes a ready instance down.
+  if (entry.turn === "none" || !grant || grant.onDelete) return 0;
   const { memberConcurrency, workload } = state.intent;
   if (memberConcurrency === "Parallel") {
     const { pods, live } = memberOf(state, grant.cluster);
@@ -89,15 +90,21 @@ function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number;
   return spent ? 0 : Math.min(1, shown.ready);
 }
 
-/** A member that goes from the highest instance down is really in the middle of one, and so takes no other. */
+/**
+ * A member that goes from the highest instance down has one first that is down already, and takes no other before it is back.
+ * If that one is up again by now, one more is ready than was seen.
+ */
 function isRestarting(state: State, { cluster, revision }: Grant): boolean {
-  const { pods, live } = memberOf(state, cluster);
+  const { member, seen } = placeOf(state, cluster);
+  return [member.pods, seen?.pods ?? []].some((pods) => isFirstDown(pods, member.live, revision));
+}
+
+function isFirstDown(pods: readonly Pod[], live: Live | null, revision: RevisionId): boolean {
   for (const ordinal of [...(live?.ordinals ?? [])].reverse()) {
     const pod = pods.find((each) => each.ordinal === ordinal);
     // It is created next, before anything else goes down.
     if (!pod) return true;
-    if (pod.revision !== revision || pod.phase !== "ready")
-      return pod.phase === "terminating" || pod.revision === revision;
+    if (pod.revision !== revision || pod.phase !== "ready") return pod.phase !== "ready";
   }
   return false;
 }

@@ -108,7 +108,8 @@ export const identityIsKept: WorldProperty = {
         if (had.has(ordinal) || !was) continue;
         verdict = "danger";
         for (const [other, { member }] of Object.entries(before.places)) {
-          const reuses = identity.reuseVolumes && other === cluster;
+          // [I5] In PerCluster the member's own controller decides.
+          const reuses = (identity.reuseVolumes || identity.mode === "PerCluster") && other === cluster;
           if (!reuses && member.volumes.includes(ordinal))
             return broken(`${cluster} gets ordinal ${ordinal}, whose volume is in ${other}`);
           if (other !== cluster && member.pods.some((pod) => pod.ordinal === ordinal)) {

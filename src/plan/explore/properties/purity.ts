@@ -93,6 +93,7 @@ export const rebuiltLedgerMovesNothing: PlanProperty = {
     const { ledger } = result;
     if (before.intent.deletion || ledger.rollout || ledger.halt || ledger.override || result.steps.length > 0)
       return "quiet";
+    if (result.actions.length > 0) return "quiet";
     const entries = Object.entries(ledger.clusters).filter(([, { grant }]) => grant !== null);
     const atRest = entries.every(([cluster, { done, turn, lostAtMs, removedByLoss, grant }]) => {
       const seen = observations.clusters[cluster];
