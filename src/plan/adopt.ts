@@ -4,6 +4,7 @@ import { canHost } from "./member.ts";
 import type { Target } from "./target.ts";
 import type { Baseline, ClusterName } from "./types.ts";
 import { viewIn } from "./view.ts";
+import { instancesText } from "./words.ts";
 
 /**
  * [D7] Takes over clusters that run the application already. The grant is what the cluster runs, without the turn: only
@@ -21,7 +22,7 @@ export function adopt(draft: Draft, target: Target): void {
       draft.wait(
         "AdoptionNeedsPerCluster",
         cluster,
-        `it already runs ${baseline.replicas} instances from ordinal ${baseline.start}; identity.mode is ${draft.identity.mode}`,
+        `it already runs ${instancesText(baseline.replicas)} from ordinal ${baseline.start}; identity.mode is ${draft.identity.mode}`,
         "Set identity.mode: PerCluster; renumbering a running StatefulSet would replace its pods.",
         [{ object: cluster, field: "ordinals.start", value: `${baseline.start}` }],
       );
@@ -106,7 +107,7 @@ function noteDifferences(draft: Draft, target: Target, adopted: readonly Cluster
       code: "AdoptedWithDifferences",
       cluster,
       revision: grant.revision,
-      message: `${cluster} runs ${grant.replicas} instances of ${grant.revision}; asked for are ${replicas} of ${target.revision ?? "nothing yet"}`,
+      message: `${cluster} runs ${instancesText(grant.replicas)} of ${grant.revision}; asked for are ${replicas} of ${target.revision ?? "nothing yet"}`,
       sinceMs: draft.nowMs,
       resume: intent.requests.resume ?? null,
     });

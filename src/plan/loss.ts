@@ -2,6 +2,7 @@ import type { Draft, GrantContent } from "./draft.ts";
 import { instanceKey } from "./identity.ts";
 import type { ClusterEntry, ClusterName, StepInProgress, TimeMs } from "./types.ts";
 import { isReadyInFleet, observationOf } from "./view.ts";
+import { instancesText } from "./words.ts";
 
 const SECOND_MS = 1000;
 
@@ -133,7 +134,7 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
       draft.wait(
         "WaitingForLossEvidence",
         cluster,
-        `its ${wanted} instances are replaced when the application has removed them, or a person confirms the loss`,
+        `its ${instancesText(wanted)} will be replaced when the application has removed them, or a person confirms the loss`,
         `Have the application remove the old members, or run 'lockstep confirm-lost ${cluster}'.`,
         [{ object: `cluster ${cluster}`, field: "instances", value: `${wanted}, not confirmed removed` }],
       );
@@ -145,7 +146,7 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
       draft.wait(
         "ReplacementUnplaceable",
         cluster,
-        `${wanted} instances should be replaced, and no Ready cluster of the schedule can take them`,
+        `${instancesText(wanted)} should be replaced, and no Ready cluster of the schedule can take them`,
         "Add a cluster to the topology, or bring one back.",
         [{ object: `cluster ${cluster}`, field: "instances to replace", value: `${wanted}` }],
       );

@@ -5,6 +5,7 @@ import type { RolloutView } from "./rollout.ts";
 import type { Target } from "./target.ts";
 import type { ClusterEntry, ClusterName, InstanceRecord } from "./types.ts";
 import { localOrdinal, mayAct, observationOf, viewIn } from "./view.ts";
+import { instancesText } from "./words.ts";
 
 /** [S6] Clusters with a membership change under way: a joiner or a leaver that is not settled. */
 export function busyClusters(draft: Draft): Set<ClusterName> {
@@ -104,7 +105,7 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
     draft.wait(
       "BlockExhausted",
       cluster,
-      `it holds ${entry.instances.length} instances, all that its block of ${identity.blockSize} has room for`,
+      `it holds ${instancesText(entry.instances.length)}, all that its block of ${identity.blockSize} has room for`,
       "Schedule further instances on other clusters; blockSize cannot be changed for a running application.",
       [{ object: cluster, field: "instances", value: `${entry.instances.length} of ${identity.blockSize}` }],
     );

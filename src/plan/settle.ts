@@ -6,6 +6,7 @@ import type { Evidence } from "./reasons.ts";
 import { noteDown } from "./restarts.ts";
 import type { ClusterEntry, ClusterName, Grant, PresentObservation } from "./types.ts";
 import { isObserved, observationOf, updatedSeen, viewIn, viewOf } from "./view.ts";
+import { instancesText } from "./words.ts";
 
 const SECOND_MS = 1000;
 
@@ -307,7 +308,7 @@ export function reportReach(draft: Draft): void {
       draft.wait(
         "ClusterLost",
         cluster,
-        `away since ${new Date(sinceMs).toISOString()}; the rest goes on, its ${entry.instances.length} instances ${entry.removedByLoss ? "vote no longer" : "still vote"}`,
+        `away since ${new Date(sinceMs).toISOString()}; the rest goes on; the votes of its ${instancesText(entry.instances.length)} ${entry.removedByLoss ? "no longer count" : "still count"}`,
         `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,
         evidence,
       );

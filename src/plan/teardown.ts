@@ -3,6 +3,7 @@ import { heldCount } from "./member.ts";
 import { takeTop } from "./scale.ts";
 import type { ClusterName } from "./types.ts";
 import { viewIn } from "./view.ts";
+import { instancesText } from "./words.ts";
 
 /**
  * [T1] Release: the dispatch objects go, everything in the clusters stays exactly as it is. No step is started, none is
@@ -46,7 +47,7 @@ export function tearDown(draft: Draft): boolean {
       draft.wait(
         "TeardownUnreachable",
         cluster,
-        `it still holds ${entry.instances.length} instances`,
+        `it still holds ${instancesText(entry.instances.length)}`,
         `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' to leave it as it is.`,
         [{ object: `cluster ${cluster}`, field: "instances", value: `${entry.instances.length}` }],
       );

@@ -10,6 +10,7 @@ import { type Way, wayTo } from "./supersede.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
 import { bringsBackFirst, readyTargets, serialCost, viewIn } from "./view.ts";
 import { batchAllowance } from "./waves.ts";
+import { instancesText } from "./words.ts";
 
 const SECOND_MS = 1000;
 
@@ -280,7 +281,7 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the step may take ${cost} instances down, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      `the step may take ${instancesText(cost)} down, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
       tally.keepsMajority(cost, 0)
         ? "Wait for the turns that are out to come back."
         : "Bring the instances that are not ready back; they are named in the members' status.",
@@ -292,7 +293,7 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
     draft.wait(
       "BudgetExhausted",
       cluster,
-      `${tally.unavailable} instances are unavailable and ${tally.pendingElsewhere(cluster)} more may be; maxUnavailable is ${tally.maxUnavailable}`,
+      `${instancesText(tally.unavailable)} unavailable, and ${tally.pendingElsewhere(cluster)} more may be; maxUnavailable is ${tally.maxUnavailable}`,
       "Wait for them, repair them, or raise maxUnavailable.",
       budgetEvidence(tally),
     );
@@ -404,7 +405,7 @@ function reportKept({ draft }: Turns, { cluster, share }: Part, to: string): voi
   draft.wait(
     whole ? "Partitioned" : "PartitionIndivisible",
     cluster,
-    `its ${share} instances stay on the old revision instead of ${to}`,
+    `its ${instancesText(share)} will stay on the old revision instead of ${to}`,
     whole
       ? "Lower the partition to go on."
       : "Lower the partition below this cluster's first instance, or use a member that has a partition.",
