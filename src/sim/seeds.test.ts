@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SeedPool } from "./testing/seed-pool.ts";
+import { campaign } from "./testing/seeds.ts";
+
+const HOURS_MS = 3_600_000;
+
+let pool: SeedPool;
+
+beforeAll(async () => {
+  pool = await SeedPool.start();
+});
+
+afterAll(() => pool.stop());
+
+test("every property holds for every seed of the lean tier", { timeout: 2 * HOURS_MS }, async () => {
+  const { seeds, reach } = await campaign(pool, "lean");
+  expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
+});
+
+test("every property holds for every seed of the full tier", { timeout: 2 * HOURS_MS }, async () => {
+  const { seeds, reach } = await campaign(pool, "full");
+  expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
+});
