@@ -100,12 +100,30 @@ export function unfinishedRemovals(
     .map((cluster) => ({ kind: "remove", cluster, volumes }));
 }
 
+/** Each outstanding grant's manifests, under way. What fails is told when the grant is carried out. */
+type Prepared = ReadonlyMap<Grant, Promise<readonly MemberManifest[]>>;
+
+export function prepare(
+  context: ActContext,
+  grants: readonly Grant[],
+  clusters: ReadonlyMap<string, EngineCluster>,
+): Prepared {
+  const prepared = new Map<Grant, Promise<readonly MemberManifest[]>>();
+  for (const grant of grants) {
+    const rendering = render(context, grant, clusters.get(grant.cluster));
+    rendering.catch(() => {});
+    prepared.set(grant, rendering);
+  }
+  return prepared;
+}
+
 /** Carries the grants and actions out. One cluster's failure stops no other. */
 export async function act(
   context: ActContext,
   grants: readonly Grant[],
   actions: readonly Action[],
   clusters: ReadonlyMap<string, EngineCluster>,
+  prepared: Prepared,
 ): Promise<ActResult> {
   const failures: { cluster: string; message: string }[] = [];
   let unfinished = false;
@@ -118,7 +136,10 @@ export async function act(
     }
   };
   await Promise.all([
-    ...grants.map((grant) => attempt(grant.cluster, () => dispatchGrant(context, grant, clusters.get(grant.cluster)))),
+    ...grants.map((grant) => {
+      const manifests = () => prepared.get(grant) ?? render(context, grant, clusters.get(grant.cluster));
+      return attempt(grant.cluster, async () => dispatchGrant(context, grant, await manifests()));
+    }),
     ...actions.map((action) => attempt(action.cluster, () => carryOut(context, action))),
   ]);
   return { failures, unfinished };
@@ -129,9 +150,12 @@ function isFatal(error: unknown): boolean {
   return error instanceof Error && error.name === "SupersededError";
 }
 
-async function dispatchGrant(context: ActContext, grant: Grant, facts: EngineCluster | undefined): Promise<boolean> {
+async function dispatchGrant(
+  context: ActContext,
+  grant: Grant,
+  manifests: readonly MemberManifest[],
+): Promise<boolean> {
   const { engine, app, ledger, adopting } = context;
-  const manifests = await render(context, grant, facts);
   if (adopting.has(grant.cluster)) {
     checkAdoption(context, grant.cluster, manifests);
     await engine.adopt(app, grant.cluster);

@@ -34,15 +34,7 @@ import {
   rebuildLedger,
 } from "../../plan/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
-import {
-  type ActContext,
-  act,
-  grantsFound,
-  grantsOutstanding,
-  isDrained,
-  removeLeftovers,
-  unfinishedRemovals,
-} from "./act.ts";
+import { type ActContext, act, grantsFound, grantsOutstanding, isDrained, prepare, unfinishedRemovals } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { Approvals } from "./approvals.ts";
 import { withDeliveryFailures } from "./delivery.ts";
@@ -69,6 +61,7 @@ import { RevisionStore } from "./revision-store.ts";
 import { Session } from "./session.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { findTemplate, ordinalsStart, type TemplateFound } from "./template.ts";
+import { tidy } from "./tidy.ts";
 import { aggregatedStatus, selectorOf } from "./workload-status.ts";
 
 export interface StatefulsetControllerOptions {
@@ -298,7 +291,7 @@ export class StatefulsetController {
     this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];
     await this.#approvalBook.report(key, result, waves.length, nowMs);
-    await this.#tidy(statefulset, session, result, context.act, clusters);
+    await tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     const delays = [dueMs, retryMs, session.saveAfterMs].filter((delay) => delay !== undefined);
@@ -316,7 +309,7 @@ export class StatefulsetController {
   ) {
     const { engine, interpreter } = this.#options;
     if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    const decides = await session.save(result.ledger);
+    const saving = session.save(result.ledger);
     const { retentionPolicy } = statefulset.spec;
     const tearingDown = statefulset.metadata.deletionTimestamp !== undefined;
     const volumes = tearingDown ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
@@ -338,6 +331,9 @@ export class StatefulsetController {
       adopting,
       dispatchedRefs: session.dispatchedRefs,
     };
+    // What is to be written is made ready while the ledger is on its way.
+    const prepared = prepare(actContext, outstanding, clusters);
+    const decides = await saving;
     if (outstanding.length === 0 && actions.length === 0) {
       return { act: actContext, failures: [], unfinished: false };
     }
@@ -349,7 +345,7 @@ export class StatefulsetController {
     }
     // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
     const still = grantsOutstanding(staying, engine.dispatched(app), app);
-    const done = await act(actContext, still, actions, clusters);
+    const done = await act(actContext, still, actions, clusters, prepared);
     return { act: actContext, ...done };
   }
 
@@ -540,36 +536,6 @@ export class StatefulsetController {
     this.#announcements.refused(key, object, reason, message);
     const generation = object.metadata.generation ?? 0;
     this.#statuses.say(key, (before) => invalidStatus(generation, before, reason, message, nowMs));
-  }
-
-  /** What is no longer needed: dependencies that a done cluster left behind, revisions beyond the history's limit. */
-  async #tidy(
-    statefulset: ParsedCrossClusterStatefulset,
-    session: Session,
-    result: PlanResult,
-    context: ActContext,
-    clusters: ReadonlyMap<string, EngineCluster>,
-  ): Promise<void> {
-    if (!session.stamped) return;
-    const leaving = new Set(result.actions.map(({ cluster }) => cluster));
-    for (const grant of result.grants) {
-      if (leaving.has(grant.cluster)) continue;
-      const entry = result.ledger.clusters[grant.cluster];
-      const usesOne = entry?.done && (entry.baseRevision === null || entry.baseRevision === grant.revision);
-      const needs = `${grant.epoch} ${statefulset.metadata.generation}`;
-      if (!usesOne || session.tidied.get(grant.cluster) === needs) continue;
-      await removeLeftovers(context, grant, clusters.get(grant.cluster));
-      session.tidied.set(grant.cluster, needs);
-    }
-    const { ledger } = result;
-    const inUse = new Set<string>();
-    for (const { grant, baseRevision } of Object.values(ledger.clusters)) {
-      if (grant) inUse.add(grant.revision);
-      if (baseRevision) inUse.add(baseRevision);
-    }
-    const named = [ledger.currentRevision, ledger.rollout?.to, ledger.rollout?.from, ledger.override?.to];
-    for (const id of named) if (id) inUse.add(id);
-    await this.#revisionStore.prune(statefulset.metadata, inUse, statefulset.spec.revisionHistoryLimit);
   }
 
   #parse(key: string, object: KubeObject): Parsed<ParsedCrossClusterStatefulset> {
