@@ -150,11 +150,6 @@ const withoutSwap: MutantEngine = (KarmadaEngine) => (options) => {
   return new Careless(options);
 };
 
-test("compare-and-swap and stamp left out are noticed", { timeout: 10 * MINUTES_MS }, async () => {
-  vi.resetModules();
-  await noticed(97, withoutSwap);
-});
-
 test("a hold that is given up is noticed", { timeout: 10 * MINUTES_MS }, async () => {
   vi.resetModules();
   await noticed(3, (KarmadaEngine) => (options) => {
