@@ -145,41 +145,6 @@ export function rolling(change: Partial<Extract<Intent["update"], { type: "Rolli
   };
 }
 
-/** A taint keeps new instances away from the cluster, or no longer does. */
-export function cordon(cluster: ClusterName, isCordoned: boolean): Edit {
-  return {
-    label: `${isCordoned ? "cordon" : "uncordon"} ${cluster}`,
-    apply: (intent) => {
-      if (intent.fleet[cluster]?.state !== "Ready") return intent;
-      const fact = isCordoned ? ({ state: "Ready", cordoned: "maintenance" } as const) : ({ state: "Ready" } as const);
-      return { ...intent, fleet: { ...intent.fleet, [cluster]: fact } };
-    },
-  };
-}
-
-export function maintenanceWindow(open: boolean): Edit {
-  return { ...rolling({ window: { open } }), label: `the window ${open ? "opens" : "closes"}` };
-}
-
-export const unschedule: Edit = {
-  label: "the schedule is unknown",
-  apply: (intent) => ({ ...intent, schedule: { kind: "unknown", message: "no result yet" } }),
-};
-
-export function resume(stamp: string): Edit {
-  return {
-    label: `resume ${stamp}`,
-    apply: (intent) => ({ ...intent, requests: { ...intent.requests, resume: stamp } }),
-  };
-}
-
-export function pending(id: RevisionId): Edit {
-  return {
-    label: `template ${id}, not yet accepted`,
-    apply: (intent) => ({ ...intent, revision: { kind: "pending", id, message: "being checked" } }),
-  };
-}
-
 export function undo(id: string, to: RevisionId): Edit {
   return {
     label: `undo to ${to}`,
