@@ -99,10 +99,12 @@ export function planAndDispatch(
 export const NOTHING_LATE: State["late"] = {};
 
 /** What a deposed leader had in flight arrives after all, for nobody has stamped the dispatch object yet. */
-export function landed(state: State, cluster: ClusterName): State {
+export function landed(state: State, cluster: ClusterName): Step {
   const { [cluster]: given, ...late } = state.late;
+  if (!given) return { state, deeds: [] };
   const rest = Object.keys(late).length === 0 ? NOTHING_LATE : late;
-  return given ? withPlace({ ...state, late: rest }, cluster, { given }) : state;
+  const deeds: Deed[] = [{ kind: "landed", cluster, epoch: given.grant.epoch }];
+  return { state: withPlace({ ...state, late: rest }, cluster, { given }), deeds };
 }
 
 /** Clusters whose dispatch object is not what the plan says. */

@@ -144,7 +144,7 @@ export function pushFleetFaults(
     moves.push({
       kind: "work",
       label: `${cluster}: what the former leader sent lands`,
-      run: () => still(landed(state, cluster)),
+      run: () => landed(state, cluster),
     });
   }
   if (state.leader === NOBODY) {

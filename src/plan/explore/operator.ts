@@ -11,7 +11,9 @@ export type Deed =
       readonly cause: "update" | "leave";
     }
   | { readonly kind: "created"; readonly cluster: ClusterName; readonly ordinal: number; readonly revision: RevisionId }
-  | { readonly kind: "removed"; readonly cluster: ClusterName; readonly pods: number };
+  | { readonly kind: "removed"; readonly cluster: ClusterName; readonly pods: number }
+  /** A dispatch of a former leader took effect. */
+  | { readonly kind: "landed"; readonly cluster: ClusterName; readonly epoch: number };
 
 export interface Act {
   readonly member: Member;

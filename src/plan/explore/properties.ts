@@ -1,10 +1,12 @@
 /** Every rule that is watched. One file for each kind of danger; see SPEC.md for the rules' numbers. */
+import { adoptionComesFirst, adoptionMovesNothing } from "./properties/adoption.ts";
 import { accidentsShrinkTheRoom, budgetHolds, lostVotersCount, majorityHolds } from "./properties/down.ts";
 import { nothingDeletedUnseen, releaseMovesNothing, removedEmpty, teardownInReverse } from "./properties/ends.ts";
 import {
   epochsRise,
   gateIsHeld,
   gateNeedsTheWork,
+  nothingGoesBack,
   oneContentPerEpoch,
   turnsAreAcknowledged,
 } from "./properties/gates.ts";
@@ -15,7 +17,15 @@ import {
   onlyWhatWasGranted,
   topologyIsVersioned,
 } from "./properties/identity.ts";
-import { leaderGoesLast, partitionIsGlobal, pauseHolds, stepsRelease, wavesGoInOrder } from "./properties/order.ts";
+import { leaverIsGone, lossIsProven, replacedOnEvidence } from "./properties/loss.ts";
+import {
+  leaderGoesLast,
+  leaderIsAsked,
+  partitionIsGlobal,
+  pauseHolds,
+  stepsRelease,
+  wavesGoInOrder,
+} from "./properties/order.ts";
 import type { Property } from "./properties/property.ts";
 import {
   everyWaitIsExplained,
@@ -25,6 +35,17 @@ import {
   requeueIsInTheFuture,
   sameInputsSameAnswer,
 } from "./properties/purity.ts";
+import {
+  batchesHold,
+  cordonHolds,
+  figuresAreTrue,
+  haltHolds,
+  onDeleteRestartsNothing,
+  reassertsSparingly,
+  soakHolds,
+  unknownScalesNothing,
+  windowHolds,
+} from "./properties/settings.ts";
 
 /** Checked on all that happens. */
 export const PROPERTIES: readonly Property[] = [
@@ -51,6 +72,22 @@ export const PROPERTIES: readonly Property[] = [
   pauseHolds,
   stepsRelease,
   gateIsHeld,
+  leaderIsAsked,
+  windowHolds,
+  cordonHolds,
+  unknownScalesNothing,
+  batchesHold,
+  soakHolds,
+  haltHolds,
+  onDeleteRestartsNothing,
+  reassertsSparingly,
+  leaverIsGone,
+  lossIsProven,
+  replacedOnEvidence,
+  adoptionMovesNothing,
+  adoptionComesFirst,
+  figuresAreTrue,
+  nothingGoesBack,
   everyWaitIsExplained,
   requeueIsInTheFuture,
   planningAgainChangesNothing,

@@ -103,9 +103,10 @@ export class Rest {
     if (resume === undefined) return this.#byTime(state) ?? moves.plan(answered(state, "end"));
     if (edits < this.#scenario.edits.length) return moves.plan(edited(this.#scenario, state));
     const later = this.#byTime(state);
-    if (later || !state.ledger.halt) return later;
-    // A person looks at the halt and lets it go on.
-    return moves.plan(answered(state, resume === "end" ? "end again" : "end"));
+    if (later) return later;
+    // A person looks again at what stands still, and lets it go on.
+    const looks = state.ledger.halt !== null || withoutOldVolumes(state) !== state;
+    return looks ? moves.plan(answered(state, resume === "end" ? "end again" : "end")) : undefined;
   }
 
   #waiting(state: State): string {
@@ -127,7 +128,17 @@ function answered(state: State, resume: string): State {
     resume,
     approvals,
   };
-  return { ...state, intent: { ...intent, requests } };
+  return { ...withoutOldVolumes(state), intent: { ...intent, requests } };
+}
+
+/** People save what they need of volumes that nobody uses any more, and delete them. */
+function withoutOldVolumes(state: State): State {
+  let after = state;
+  for (const cluster of clustersOf(state)) {
+    const member = memberOf(state, cluster);
+    if (!member.live && member.volumes.length > 0) after = withMember(after, cluster, { ...member, volumes: [] });
+  }
+  return after;
 }
 
 /** Whether the world at rest is what was asked for. Says what is not. */

@@ -42,6 +42,8 @@ export interface Scenario {
   readonly waitMs: number;
   /** At most so many states are visited, those nearest to the start. Undefined: every one. */
   readonly limit: number | undefined;
+  /** It takes long: explored only where there is time for it. */
+  readonly full: boolean;
   /** What must be so in the end, beyond every cluster running what the schedule says. */
   readonly sizesMayDiffer: boolean;
   /** The controller dispatches before it writes the ledger. Only a mutant does. */
@@ -77,6 +79,7 @@ export function scenario(name: string, settings: Settings): Scenario {
     start: "deployed",
     waitMs: 61_000,
     limit: undefined,
+    full: false,
     sizesMayDiffer: false,
     dispatchFirst: false,
     unfenced: false,
@@ -142,6 +145,37 @@ export function rolling(change: Partial<Extract<Intent["update"], { type: "Rolli
     label: `set ${JSON.stringify(change)}`,
     apply: (intent) =>
       intent.update.type === "RollingUpdate" ? { ...intent, update: { ...intent.update, ...change } } : intent,
+  };
+}
+
+/** A taint keeps new instances away from the cluster, or no longer does. */
+export function cordon(cluster: ClusterName, isCordoned: boolean): Edit {
+  return {
+    label: `${isCordoned ? "cordon" : "uncordon"} ${cluster}`,
+    apply: (intent) => {
+      if (intent.fleet[cluster]?.state !== "Ready") return intent;
+      const fact = isCordoned ? ({ state: "Ready", cordoned: "maintenance" } as const) : ({ state: "Ready" } as const);
+      return { ...intent, fleet: { ...intent.fleet, [cluster]: fact } };
+    },
+  };
+}
+
+export const unschedule: Edit = {
+  label: "the schedule is unknown",
+  apply: (intent) => ({ ...intent, schedule: { kind: "unknown", message: "no result yet" } }),
+};
+
+export function resume(stamp: string): Edit {
+  return {
+    label: `resume ${stamp}`,
+    apply: (intent) => ({ ...intent, requests: { ...intent.requests, resume: stamp } }),
+  };
+}
+
+export function pending(id: RevisionId): Edit {
+  return {
+    label: `template ${id}, not yet accepted`,
+    apply: (intent) => ({ ...intent, revision: { kind: "pending", id, message: "being checked" } }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Observation } from "../types.ts";
 import { type Planner, plannedOn, type Step } from "./controller.ts";
 import { Moves } from "./moves.ts";
+import type { Deed } from "./operator.ts";
 import { Rest } from "./rest.ts";
 import type { Scenario } from "./scenario.ts";
 import { memberOf, type State } from "./state.ts";
@@ -51,11 +52,7 @@ export function traceOf(scenario: Scenario, planner: Planner, { from, before, pi
 /** What a move did, for a person who reads a counterexample. */
 export function describe(before: State, { state, deeds, planned }: Step): string[] {
   const lines: string[] = [];
-  for (const deed of deeds) {
-    lines.push(
-      `    ${deed.cluster}: ${deed.kind === "removed" ? "its object is removed" : `${deed.ordinal} ${deed.kind}`}`,
-    );
-  }
+  for (const deed of deeds) lines.push(`    ${deed.cluster}: ${toldOf(deed)}`);
   for (const cluster of Object.keys(state.places)) {
     if (memberOf(state, cluster).pods === memberOf(before, cluster).pods) continue;
     const pods = memberOf(state, cluster).pods.map(({ ordinal, revision, phase }) => `${ordinal}:${revision}:${phase}`);
@@ -85,6 +82,17 @@ export function describe(before: State, { state, deeds, planned }: Step): string
     lines.push(`    ledger ${cluster}: turn ${entry.turn}, done ${entry.done}, base ${entry.baseRevision}, ${held}`);
   }
   return lines;
+}
+
+function toldOf(deed: Deed): string {
+  switch (deed.kind) {
+    case "removed":
+      return "its object is removed";
+    case "landed":
+      return `epoch ${deed.epoch} lands`;
+    default:
+      return `${deed.ordinal} ${deed.kind}`;
+  }
 }
 
 function shown(seen: Observation): string {

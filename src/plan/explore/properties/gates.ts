@@ -1,6 +1,13 @@
 import { same } from "../same.ts";
 import { memberOf } from "../state.ts";
-import { broken, type PlanProperty, sameWork, type Verdict, type WorldProperty } from "./property.ts";
+import {
+  broken,
+  type DeedProperty,
+  type PlanProperty,
+  sameWork,
+  type Verdict,
+  type WorldProperty,
+} from "./property.ts";
 
 export const epochsRise: PlanProperty = {
   on: "plan",
@@ -35,6 +42,17 @@ export const oneContentPerEpoch: WorldProperty = {
       }
     }
     return verdict;
+  },
+};
+
+export const nothingGoesBack: DeedProperty = {
+  on: "deed",
+  rule: "G2",
+  name: "a dispatch object is never overwritten by an older grant",
+  check: (deed, before) => {
+    if (deed.kind !== "landed") return "quiet";
+    const stands = before.places[deed.cluster]?.given?.grant.epoch ?? 0;
+    return deed.epoch < stands ? broken(`${deed.cluster}: epoch ${deed.epoch} overwrites ${stands}`) : "danger";
   },
 };
 

@@ -69,8 +69,43 @@ export const leaderGoesLast: WorldProperty = {
   },
 };
 
+export const leaderIsAsked: PlanProperty = {
+  on: "plan",
+  rule: "L6 L7",
+  name: "before a ready instance of the leader's cluster may go down, the leader is asked to move",
+  check: (planned) => {
+    const { before, observations, result } = planned;
+    const { update, workload, deletion } = before.intent;
+    if (update.type !== "RollingUpdate" || !update.leaderTransfer || !workload.reportsLeader || deletion)
+      return "quiet";
+    const isWell = (cluster: ClusterName) => {
+      const seen = observations.clusters[cluster];
+      if (!isReachable(before.intent, observations, cluster) || seen?.kind !== "present") return false;
+      return seen.health === "healthy" && (seen.counts.ready ?? 0) > 0 && shownOf(planned, cluster).down === 0;
+    };
+    const claims = Object.keys(result.ledger.clusters).filter((cluster) => {
+      const seen = observations.clusters[cluster];
+      return (
+        isReachable(before.intent, observations, cluster) && seen?.kind === "present" && seen.leader.kind === "here"
+      );
+    });
+    const [leader] = claims;
+    if (leader === undefined || claims.length > 1 || !isWell(leader)) return "quiet";
+    const others = Object.keys(result.ledger.clusters).filter((cluster) => cluster !== leader && isWell(cluster));
+    const was = before.ledger.clusters[leader];
+    const starts = result.steps.find(
+      ({ cluster, kind }) => cluster === leader && (kind === "update" || kind === "shrink"),
+    );
+    const grant = result.ledger.clusters[leader]?.grant;
+    // A join that is taken back, and what goes on inside a turn that was asked for, take no leader.
+    const begun = was?.done && was.grant && grant && !grant.onDelete && was.grant.epoch !== grant.epoch;
+    if (!starts || !begun || others.length === 0) return "quiet";
+    return was.step?.kind === "transfer" ? "danger" : broken(`${leader} leads, and starts to ${starts.kind} unasked`);
+  },
+};
+
 /** Clusters that this plan gives the rollout's revision for the first time. */
-function begins(planned: PlanAlone): ClusterName[] {
+export function begins(planned: PlanAlone): ClusterName[] {
   const { rollout } = planned.result.ledger;
   if (rollout?.kind !== "update" || planned.before.intent.deletion) return [];
   return changedGrants(planned).flatMap(({ grant, was, entry }) => {
