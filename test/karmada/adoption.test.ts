@@ -6,6 +6,7 @@ import {
   MANAGER,
   POLICIES,
   PodRecorder,
+  podImages,
   podUids,
   STATEFULSETS,
   startWorld,
@@ -51,9 +52,10 @@ describe("an application that Karmada already runs", () => {
     pods.expect(5);
     await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:2"), MANAGER);
     await world.until("the new revision is everywhere", async () => {
-      const status = await world.status("web");
-      return status.phase === "Settled" && status.updatedReplicas === 5 && pods.worst > 0;
+      const images = Object.values(await podImages(world, "web")).flat();
+      return images.every((pod) => pod.endsWith("web:2")) || images.join();
     });
+    await world.until("it is settled", async () => (await world.status("web")).phase === "Settled");
     expect(pods.worst).toBe(1);
   });
 });

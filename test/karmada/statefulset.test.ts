@@ -51,6 +51,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
       member2: ["web-100 web:1", "web-101 web:1"],
       member3: ["web-200 web:1"],
     });
+    await world.until("the recorder has seen them all", () => pods.order.length >= 5);
     expect(pods.order).toEqual([
       "member1/web-0",
       "member1/web-1",
