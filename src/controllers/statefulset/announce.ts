@@ -18,9 +18,10 @@ export class Announcements {
     this.#announcer = announcer;
   }
 
-  announce(key: string, object: KubeObject, { steps, waiting }: PlanResult): void {
+  announce(key: string, object: KubeObject, { steps, waiting }: Pick<PlanResult, "steps" | "waiting">): void {
     for (const { cluster, kind, why } of steps) {
-      this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
+      // Every other cluster hears of a step through the topology: no news to a person, who reads of the step itself.
+      if (kind !== "topology") this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
     }
     const now = new Map(
       waiting.filter(({ code }) => NEEDS_A_PERSON.has(code)).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
@@ -53,7 +54,7 @@ export class Announcements {
   }
 }
 
-const STEP_REASONS: Record<PlanResult["steps"][number]["kind"], string> = {
+const STEP_REASONS: Record<Exclude<PlanResult["steps"][number]["kind"], "topology">, string> = {
   deploy: "Deploying",
   grow: "ScalingOut",
   shrink: "ScalingIn",
@@ -63,5 +64,4 @@ const STEP_REASONS: Record<PlanResult["steps"][number]["kind"], string> = {
   adopt: "Adopting",
   "return-turn": "TurnReturned",
   reassert: "Reasserted",
-  topology: "TopologyAdvanced",
 };
