@@ -109,6 +109,7 @@ export interface DispatchOrder {
 export interface Dispatched {
   readonly cluster: string;
   readonly ref: ObjectRef;
+  /** Its name and its short annotations; nobody needs to read the rest of what was dispatched. */
   readonly manifest: JsonObject;
   readonly notes: Readonly<Record<string, string>>;
   readonly term: number;

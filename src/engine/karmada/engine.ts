@@ -48,13 +48,16 @@ import {
 import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
 import {
   deliveryFailure,
+  freeingPatch,
   isStatusOnly,
   manifestOf,
+  outlineOf,
   readWork,
   reflectedStatus,
   refOf,
   termOf,
   versionOf,
+  wholeManifestOf,
   workFor,
   workName,
 } from "./works.ts";
@@ -110,6 +113,7 @@ export class KarmadaEngine implements Engine {
       selection: { labelSelector: MARKS.app },
       selects: (work) => work.metadata.labels?.[MARKS.app] !== undefined,
       indexes: { app: (work) => labelValues(work, MARKS.app) },
+      transform: outlineOf,
     });
     this.#own = new OwnWorks({
       hub,
@@ -329,14 +333,9 @@ export class KarmadaEngine implements Engine {
 
   /** Where the proxy cannot reach: the granted manifest with the status that Karmada brought back. */
   #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
-    const work = this.#works.cache
-      .byIndex("app", this.#own.mark(app))
-      .find(
-        (candidate) =>
-          clusterOfNamespace(candidate.metadata.namespace ?? "") === cluster &&
-          refKey(refOf(manifestOf(candidate) ?? candidate)) === refKey(app.template),
-      );
-    const manifest = work && manifestOf(work);
+    const name = { namespace: executionNamespace(cluster), name: workName(app, app.template) };
+    const work = this.#works.cache.get(name);
+    const manifest = work && wholeManifestOf(work);
     const status = work && reflectedStatus(work);
     if (!manifest || !status) return { kind: "unreachable", message };
     return { kind: "present", object: { ...manifest, status }, source: "reflected", atMs };
@@ -394,9 +393,8 @@ export class KarmadaEngine implements Engine {
       if (termOf(work) > dispatched.term) {
         throw new SupersededError(`Work ${work.metadata.name}`, dispatched.term, termOf(work));
       }
-      const spec = { ...(isJsonObject(work.spec) ? work.spec : {}), preserveResourcesOnDeletion: what === "keep" };
       try {
-        const written = await this.#hub.update(WORKS, withoutProtection({ ...work, spec }));
+        const written = await this.#hub.patch(WORKS, name, freeingPatch(work, what));
         this.#works.cache.wrote(written);
         return written;
       } catch (error) {

@@ -2,7 +2,7 @@ import { type Cache, ConflictError, type KubeClient, type KubeObject, keyOf, Not
 import { DispatchConflictError, SupersededError } from "../errors.ts";
 import type { EngineApp } from "../port.ts";
 import { executionNamespace, MARKS, WORKS } from "./resources.ts";
-import { appMark, termOf, withTerm, workName } from "./works.ts";
+import { appMark, termOf, termPatch, workName } from "./works.ts";
 
 export interface OwnWorksOptions {
   readonly hub: KubeClient;
@@ -97,7 +97,7 @@ export class OwnWorks {
   async #stampOne(app: EngineApp, work: KubeObject, term: number): Promise<KubeObject | undefined> {
     if (termOf(work) === term) return work;
     try {
-      return await this.write(app, work, () => this.#hub.update(WORKS, withTerm(work, term)));
+      return await this.write(app, work, () => this.#hub.patch(WORKS, work.metadata, termPatch(work, term)));
     } catch (error) {
       if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
       return (await this.#find(app, [work.metadata]))[0];

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { KubeObject } from "../../kube/index.ts";
+import type { KubeObject, Patch } from "../../kube/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import type { Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
 import { clusterOfNamespace, EXECUTION_FINALIZER, executionNamespace, MARKS, PROTECTION } from "./resources.ts";
@@ -30,7 +30,6 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
     Object.entries(previous?.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(MARKS.note)),
   );
   return {
-    ...previous,
     apiVersion: "work.karmada.io/v1alpha1",
     kind: "Work",
     metadata: {
@@ -71,6 +70,49 @@ function memberManifest(order: DispatchOrder, workNamespace: string, name: strin
       },
     },
   };
+}
+
+/** Longer annotations of a manifest (the topology, whole lists of members) are for the member to read. */
+const SHORT_ANNOTATION_CHARS = 64;
+
+/**
+ * What is kept in memory of a Work: all that is read all the time, which is little of it. The manifest keeps its name and
+ * short annotations; where Karmada reflects a status beside it, also its text, for a member that cannot be read itself.
+ * An outline is never written back.
+ */
+export function outlineOf(work: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata } = work;
+  const manifest = manifestOf(work);
+  if (!manifest) return work;
+  const annotations = Object.entries(manifest.metadata.annotations ?? {}).filter(
+    ([, value]) => value.length <= SHORT_ANNOTATION_CHARS,
+  );
+  const { name, namespace = "" } = manifest.metadata;
+  const head = {
+    apiVersion: manifest.apiVersion,
+    kind: manifest.kind,
+    metadata: { name, namespace, annotations: Object.fromEntries(annotations) },
+  };
+  const status = reflectedStatus(work);
+  // Kubernetes' own supporting kinds (ConfigMaps, Services) are never looked at.
+  const isReflected = status !== undefined && manifest.apiVersion !== "v1";
+  return {
+    apiVersion,
+    kind,
+    metadata,
+    spec: { workload: { manifests: [head] }, ...(isReflected && { text: JSON.stringify(manifest) }) },
+    status: {
+      conditions: conditionsOf(work).filter(({ type }) => type === "Applied"),
+      ...(isReflected && { manifestStatuses: [{ status }] }),
+    },
+  };
+}
+
+/** The whole manifest of a Work, or of an outline that kept its text. */
+export function wholeManifestOf(work: KubeObject): KubeObject | undefined {
+  const text = isJsonObject(work.spec) ? work.spec.text : undefined;
+  const manifest: unknown = typeof text === "string" ? JSON.parse(text) : manifestOf(work);
+  return isManifest(manifest) ? manifest : undefined;
 }
 
 /** Reads a Work of ours; undefined for anything else, also for one of ours that somebody has emptied. */
@@ -114,9 +156,18 @@ export function isStatusOnly(object: KubeObject, previous: KubeObject): boolean 
   );
 }
 
-export function withTerm(work: KubeObject, term: number): KubeObject {
-  const annotations = { ...work.metadata.annotations, [MARKS.term]: String(term) };
-  return { ...work, metadata: { ...work.metadata, annotations } };
+/** Writes the term on this very version of a Work, and nothing else. */
+export function termPatch({ metadata }: KubeObject, term: number): Patch {
+  const { resourceVersion = "" } = metadata;
+  return { type: "merge", body: { metadata: { resourceVersion, annotations: { [MARKS.term]: String(term) } } } };
+}
+
+/** Lets this very version of a Work be deleted, with or without what it has delivered. */
+export function freeingPatch({ metadata }: KubeObject, what: "keep" | "remove"): Patch {
+  const { resourceVersion = "" } = metadata;
+  const labels = Object.fromEntries(Object.keys(PROTECTION).map((key) => [key, null]));
+  const spec = { preserveResourcesOnDeletion: what === "keep" };
+  return { type: "merge", body: { metadata: { resourceVersion, labels }, spec } };
 }
 
 export function termOf(work: KubeObject): number {
@@ -154,10 +205,13 @@ export function deliveryFailure(work: KubeObject): string {
   return state === "failed" ? message : "";
 }
 
-function deliveryOf(work: KubeObject): Dispatched["delivery"] {
+function conditionsOf(work: KubeObject): JsonObject[] {
   const status = isJsonObject(work.status) ? work.status : {};
-  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
-  const applied = conditions.find((condition) => condition.type === "Applied");
+  return Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
+}
+
+function deliveryOf(work: KubeObject): Dispatched["delivery"] {
+  const applied = conditionsOf(work).find((condition) => condition.type === "Applied");
   if (applied === undefined) return { state: "unknown", message: "" };
   return {
     state: applied.status === "True" ? "delivered" : "failed",

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { KubeObject } from "../../kube/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import type { EngineApp } from "../port.ts";
+import { freeingPatch, outlineOf, readWork, reflectedStatus, termPatch, wholeManifestOf, workFor } from "./works.ts";
+
+const APP: EngineApp = {
+  namespace: "default",
+  name: "web",
+  template: { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name: "web" },
+};
+
+function manifest(apiVersion: string, kind: string): KubeObject {
+  const annotations = { "crossclusterstatefulset.karmada.io/epoch": "7", topology: "long ".repeat(100) };
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: "web", namespace: "default", annotations },
+    spec: { replicas: 3, template: { spec: { containers: [{ name: "app", image: "app:1" }] } } },
+  };
+}
+
+/** As Karmada leaves it: stored, applied, and with the member's status beside it. */
+function work(object: KubeObject, status: JsonObject = { readyReplicas: 3 }): KubeObject {
+  const notes = { grant: '{"epoch":7}', content: "abc" };
+  const made = workFor(APP, { cluster: "member1", manifest: object, term: 4, notes, expected: null }, undefined);
+  const conditions = [
+    { type: "Applied", status: "False", message: "denied" },
+    { type: "Degraded", status: "True" },
+  ];
+  return {
+    ...made,
+    metadata: { ...made.metadata, uid: "u", resourceVersion: "12", generation: 2 },
+    status: { conditions, manifestStatuses: [{ identifier: { ordinal: 0 }, status, health: "Healthy" }] },
+  };
+}
+
+describe("the outline of a Work", () => {
+  it("says all that a Work is read for, and is a fraction of it", () => {
+    const whole = work(manifest("v1", "ConfigMap"));
+    const outline = outlineOf(whole);
+    const { manifest: _head, ...read } = readWork(outline) ?? { manifest: {} };
+    const { manifest: _whole, ...expected } = readWork(whole) ?? { manifest: {} };
+    expect(read).toEqual(expected);
+    expect(read).toMatchObject({ term: 4, notes: { grant: '{"epoch":7}' }, delivery: { state: "failed" } });
+    expect(JSON.stringify(outline.spec).length).toBeLessThan(JSON.stringify(whole.spec).length / 2);
+  });
+
+  it("keeps the manifest's short annotations", () => {
+    const annotations = {
+      "crossclusterstatefulset.karmada.io/epoch": "7",
+      "work.karmada.io/namespace": "karmada-es-member1",
+    };
+    expect(readWork(outlineOf(work(manifest("apps/v1", "StatefulSet"))))?.manifest).toMatchObject({
+      metadata: { name: "web", annotations },
+    });
+  });
+
+  it("gives the whole manifest back where a status is reflected beside it", () => {
+    const whole = work(manifest("apps/v1", "StatefulSet"));
+    const outline = outlineOf(whole);
+    expect(wholeManifestOf(outline)).toEqual(wholeManifestOf(whole));
+    expect(wholeManifestOf(outline)?.spec).toEqual(manifest("apps/v1", "StatefulSet").spec);
+    expect(reflectedStatus(outline)).toEqual({ readyReplicas: 3 });
+  });
+
+  it("of an outline is the same", () => {
+    const outline = outlineOf(work(manifest("v1", "ConfigMap")));
+    expect(outlineOf(outline)).toEqual(outline);
+  });
+});
+
+describe("a patch of a Work", () => {
+  it("is of the very version that was read", () => {
+    const read = outlineOf(work(manifest("apps/v1", "StatefulSet")));
+    for (const patch of [termPatch(read, 5), freeingPatch(read, "keep")]) {
+      expect(patch).toMatchObject({ type: "merge", body: { metadata: { resourceVersion: "12" } } });
+    }
+  });
+
+  it("frees it from protection, and says whether the member's object stays", () => {
+    expect(freeingPatch(work(manifest("v1", "ConfigMap")), "remove")).toMatchObject({
+      body: {
+        metadata: { labels: { "resourcetemplate.karmada.io/deletion-protected": null } },
+        spec: { preserveResourcesOnDeletion: false },
+      },
+    });
+  });
+});
