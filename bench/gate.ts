@@ -10,6 +10,7 @@ import type { BenchRow } from "./main.ts";
 import { type ControllerProcess, ControllerProcesses, type Usage } from "./support/controller-process.ts";
 import { type GrantSeen, LeanFleet } from "./support/lean-fleet.ts";
 import { machineLoad, percentiles, round, setting, sleep, until } from "./support/measure.ts";
+import { machineMs, PauseMeter, type PauseReport, pausedMs } from "./support/pauses.ts";
 
 export const title =
   "gate to next step: the member's status stored, to the next grant stored on the hub (controller in its own process, HTTPS; members are lean models that show a Work at once)";
@@ -20,6 +21,8 @@ const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
 /** Each object has so many gates that a next step follows, so that a minute needs no second rollout. */
 const STEPS_BEFORE_LAST = 3;
 const CLUSTERS = STEPS_BEFORE_LAST + 1;
+/** What a step may take. */
+const GOAL_MS = 25;
 /** A step that has not come by then has not come. */
 const GIVE_UP_MS = 10_000;
 
@@ -73,7 +76,10 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   );
   await sleep(1_000);
 
+  const meter = new PauseMeter();
   const before = await controller.usage();
+  controller.watchPauses();
+  meter.reset();
   const writesBefore = fleet.totalWrites;
   const total = Math.min(RATE_PER_SECOND * SECONDS, OBJECTS * STEPS_BEFORE_LAST);
   const startedMs = performance.now();
@@ -98,6 +104,7 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   }
   const elapsedMs = performance.now() - startedMs;
   const after = await controller.usage();
+  const pauses = { hub: meter.report(), controller: await controller.pauses() };
   await until(
     "the last steps are there",
     () => openings.size === 0,
@@ -113,6 +120,9 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
     latencies("status to the next cluster's grant on the hub", finished, ({ openedMs, nextMs }) =>
       span(openedMs, nextMs),
     ),
+    ...slowSteps(finished, pauses),
+    pauseRow("the hub's and the generator's process", pauses.hub),
+    pauseRow("the controller's process", pauses.controller),
     {
       what: "run",
       n: finished.length,
@@ -124,6 +134,39 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
       "machine load": machineLoad(),
     },
   ];
+}
+
+/** What lay in the way of those steps that took too long, by what each process says of itself. */
+function slowSteps(openings: readonly Opening[], pauses: { hub: PauseReport; controller: PauseReport }): BenchRow[] {
+  const slow = openings.filter(({ openedMs, nextMs }) => (span(openedMs, nextMs) ?? 0) > GOAL_MS);
+  const during = (report: PauseReport, { openedMs, nextMs }: Opening) =>
+    pausedMs(report.pauses, machineMs(openedMs), machineMs(nextMs ?? openedMs));
+  const mostly = (by: (opening: Opening) => boolean) => slow.filter(by).length;
+  const inHub = (opening: Opening) => during(pauses.hub, opening) > during(pauses.controller, opening);
+  const inController = (opening: Opening) => during(pauses.controller, opening) > 0 && !inHub(opening);
+  return [
+    {
+      what: `steps over ${GOAL_MS} ms`,
+      n: slow.length,
+      "mostly in a pause of the hub": mostly(inHub),
+      "of the controller": mostly(inController),
+      "of neither": mostly((opening) => !inHub(opening) && !inController(opening)),
+    },
+  ];
+}
+
+function pauseRow(what: string, report: PauseReport): BenchRow {
+  const waited = report.cpuWaitMs;
+  return {
+    what,
+    "p99 ms": round(report.loopP99Ms),
+    "max ms": round(report.loopMaxMs),
+    "GC ms": round(report.gcMs, 0),
+    "longest GC ms": round(report.gcMaxMs),
+    "full GCs": report.majorGcs,
+    "longest full GC ms": round(report.majorGcMaxMs),
+    ...(waited !== undefined && { "waited for a processor ms": round(waited, 0) }),
+  };
 }
 
 function usage(before: Usage, after: Usage, elapsedMs: number): BenchRow {

@@ -3,6 +3,7 @@ import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
 import { lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { PauseMeter } from "./pauses.ts";
 
 const [kubeconfig] = process.argv.slice(2);
 const stop = new AbortController();
@@ -14,7 +15,10 @@ const log = process.env.LOCKSTEP_BENCH_LOG
 const connection = await connectCluster({ clock, kubeconfig });
 const hub = new KubeClient({ transport: connection.transport, clock, random, log });
 
+const meter = new PauseMeter();
 process.on("message", (message) => {
+  if (message === "watch pauses") meter.reset();
+  if (message === "pauses") process.send?.(meter.report());
   if (message === "stop") stop.abort(new Error("told to stop"));
   if (message === "usage") {
     const { user, system } = process.cpuUsage();

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { type KubeconfigContext, writeKubeconfig } from "../../src/apiserver/index.ts";
+import type { PauseReport } from "./pauses.ts";
 
 export interface Usage {
   readonly cpuMs: number;
@@ -75,6 +76,17 @@ export class ControllerProcess {
     return new Promise((resolve) => {
       this.#child.once("message", (usage) => resolve(usage as Usage));
       this.#child.send("usage");
+    });
+  }
+
+  watchPauses(): void {
+    this.#child.send("watch pauses");
+  }
+
+  pauses(): Promise<PauseReport> {
+    return new Promise((resolve) => {
+      this.#child.once("message", (report) => resolve(report as PauseReport));
+      this.#child.send("pauses");
     });
   }
 

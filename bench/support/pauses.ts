@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { constants, PerformanceObserver, performance } from "node:perf_hooks";
+
+/** The event loop did nothing else from `fromMs` to `toMs`, as times of the machine. */
+export interface Pause {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What kept one process from answering at once. */
+export interface PauseReport {
+  readonly pauses: readonly Pause[];
+  readonly loopP99Ms: number;
+  readonly loopMaxMs: number;
+  readonly gcMs: number;
+  readonly gcMaxMs: number;
+  /** Full collections: those that look at the whole heap. */
+  readonly majorGcs: number;
+  readonly majorGcMaxMs: number;
+  /** How long the process could have run and others had the processor; not on every system. */
+  readonly cpuWaitMs: number | undefined;
+}
+
+const TICK_MS = 2;
+/** Shorter ones are the ordinary work of a few requests. */
+const WORTH_NAMING_MS = 5;
+
+/** Watches its own process from `reset` on. */
+export class PauseMeter {
+  #lastMs = performance.now();
+  #delays: number[] = [];
+  #pauses: Pause[] = [];
+  #collections: { major: boolean; ms: number }[] = [];
+  #cpuWaitMs = 0;
+
+  constructor() {
+    setInterval(() => this.#tick(), TICK_MS).unref();
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        const { duration } = entry;
+        const kind = "detail" in entry ? (entry.detail as { kind?: number }).kind : undefined;
+        this.#collections.push({ major: kind === constants.NODE_PERFORMANCE_GC_MAJOR, ms: duration });
+      }
+    }).observe({ entryTypes: ["gc"] });
+  }
+
+  reset(): void {
+    this.#delays = [];
+    this.#pauses = [];
+    this.#collections = [];
+    this.#cpuWaitMs = cpuWaitMs() ?? 0;
+  }
+
+  report(): PauseReport {
+    const delays = [...this.#delays].sort((a, b) => a - b);
+    const waited = cpuWaitMs();
+    const longest = (all: readonly { ms: number }[]) => all.reduce((max, { ms }) => Math.max(max, ms), 0);
+    const majors = this.#collections.filter(({ major }) => major);
+    return {
+      pauses: this.#pauses,
+      loopP99Ms: delays[Math.floor(delays.length * 0.99)] ?? 0,
+      loopMaxMs: delays.at(-1) ?? 0,
+      gcMs: this.#collections.reduce((sum, { ms }) => sum + ms, 0),
+      gcMaxMs: longest(this.#collections),
+      majorGcs: majors.length,
+      majorGcMaxMs: longest(majors),
+      cpuWaitMs: waited === undefined ? undefined : waited - this.#cpuWaitMs,
+    };
+  }
+
+  #tick(): void {
+    const nowMs = performance.now();
+    const lateMs = nowMs - this.#lastMs - TICK_MS;
+    this.#delays.push(Math.max(0, lateMs));
+    if (lateMs >= WORTH_NAMING_MS) {
+      const { timeOrigin } = performance;
+      this.#pauses.push({ fromMs: timeOrigin + nowMs - lateMs, toMs: timeOrigin + nowMs });
+    }
+    this.#lastMs = nowMs;
+  }
+}
+
+/** The time of the machine for a time of this process. */
+export function machineMs(processMs: number): number {
+  return performance.timeOrigin + processMs;
+}
+
+/** How much of the span the pauses cover. */
+export function pausedMs(pauses: readonly Pause[], fromMs: number, toMs: number): number {
+  let sum = 0;
+  for (const pause of pauses) sum += Math.max(0, Math.min(toMs, pause.toMs) - Math.max(fromMs, pause.fromMs));
+  return sum;
+}
+
+/** Linux tells for each thread how long it waited for a processor, in nanoseconds. */
+function cpuWaitMs(): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return undefined;
+  }
+}
