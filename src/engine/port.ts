@@ -16,13 +16,16 @@ export interface EngineApp {
   readonly template: ObjectRef;
 }
 
+/** What has changed: something of this application's own, or something that concerns all of them, such as a cluster. */
+export type News = "own" | "everybody's";
+
 export interface Engine {
   /** Watches until aborted. Resolves when everything has stopped. */
   run(signal: AbortSignal): Promise<void>;
   /** Whether the hub's side (clusters, schedule results, dispatch objects, policies) has been read once. */
   synced(): boolean;
   /** Begins to watch the application's object in every cluster; `changed` is called whenever a view of it may have changed. */
-  track(app: EngineApp, changed: () => void): void;
+  track(app: EngineApp, changed: (news: News) => void): void;
   untrack(app: EngineApp): void;
 
   clusters(): readonly EngineCluster[];

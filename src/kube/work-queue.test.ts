@@ -171,6 +171,49 @@ test("after the grace time of a shutdown the work's signal aborts", async () => 
   expect(clock.monotonicMs()).toBe(5_000);
 });
 
+test("a key that cannot wait does not stand behind a thousand that can", async () => {
+  const { clock, queue, runs } = recording(10, { concurrency: 8 });
+  queue.start();
+  for (let index = 0; index < 1_000; index++) queue.addWhenFree(`free${index}`);
+  await clock.advance(5);
+  queue.add("now");
+  await clock.settle();
+  expect(runs).toEqual(["free0@0", "now@5"]);
+  await clock.advance(20_000);
+  expect(runs).toHaveLength(1_001);
+});
+
+test("what can wait gets its turn, however much there is that cannot", async () => {
+  const { clock, queue, runs } = recording(10, { concurrency: 1 });
+  queue.start();
+  for (let index = 0; index < 100; index++) queue.add(`now${index}`);
+  queue.addWhenFree("free");
+  await clock.advance(10);
+  expect(runs.slice(0, 2)).toEqual(["now0@0", "free@0"]);
+});
+
+test("a key that can wait and then cannot runs once, with those that cannot", async () => {
+  const { clock, queue, runs } = recording(10, { concurrency: 1 });
+  for (const key of ["a", "b", "c"]) queue.addWhenFree(key);
+  queue.add("c");
+  queue.addWhenFree("c");
+  queue.start();
+  await clock.advance(1_000);
+  expect(runs).toEqual(["c@0", "a@0", "b@10"]);
+});
+
+test("work may ask to be looked at again soon, and when there is time", async () => {
+  const runs: number[] = [];
+  const { clock, queue } = setUp(async () => {
+    runs.push(clock.monotonicMs());
+    return runs.length === 1 ? { requeueAfterMs: 100, whenFreeAfterMs: 300 } : undefined;
+  });
+  queue.start();
+  queue.add("a");
+  await clock.advance(1_000);
+  expect(runs).toEqual([0, 100, 300]);
+});
+
 test("hooks hear how long keys waited and worked", async () => {
   const heard: string[] = [];
   const { clock, queue } = recording(50, {
@@ -190,7 +233,7 @@ test("hooks hear how long keys waited and worked", async () => {
 test("in every interleaving: one worker per key, none lost, and each add is followed by a run that began after it", async () => {
   const step = fc.record({
     key: fc.constantFrom("a", "b", "c"),
-    kind: fc.constantFrom("add", "after", "time"),
+    kind: fc.constantFrom("add", "free", "after", "time"),
     ms: fc.integer({ min: 0, max: 40 }),
     fails: fc.boolean(),
   });
@@ -211,21 +254,23 @@ test("in every interleaving: one worker per key, none lost, and each add is foll
         work: async (key) => {
           expect(busy.has(key)).toBe(false);
           busy.add(key);
-          expect(busy.size).toBeLessThanOrEqual(2);
+          // Two, and one that can wait beside them.
+          expect(busy.size).toBeLessThanOrEqual(3);
           lastStart.set(key, tick++);
           if (clock.monotonicMs() >= (due.get(key) ?? 0)) due.delete(key);
           const bad = fails;
           await clock.sleep(random.next() * 20);
           busy.delete(key);
           if (bad) throw new Error("no");
-          return undefined;
+          return random.next() < 0.2 && tick < 100 ? { whenFreeAfterMs: 5 } : undefined;
         },
       });
       queue.start();
       for (const { key, kind, ms, fails: next } of steps) {
         fails = next;
-        if (kind === "add") {
-          queue.add(key);
+        if (kind === "add" || kind === "free") {
+          if (kind === "add") queue.add(key);
+          else queue.addWhenFree(key);
           lastAdd.set(key, tick++);
         } else if (kind === "after") {
           queue.addAfter(key, ms);

@@ -4,6 +4,8 @@ import { Delays } from "./delays.ts";
 /** When to look at the key again although nothing changed; undefined: when something does. */
 export interface WorkResult {
   readonly requeueAfterMs?: number | undefined;
+  /** The same for what can wait: it is then due as by `addWhenFree`. */
+  readonly whenFreeAfterMs?: number | undefined;
 }
 
 export interface WorkQueueOptions {
@@ -35,6 +37,8 @@ export interface WorkQueueStats {
 }
 
 const DEFAULT_CONCURRENCY = 4;
+/** What can wait runs beside the rest, one key for so many that may run at a time: it never starves, and never crowds. */
+const KEYS_PER_FREE_SLOT = 8;
 /** From a hiccup of a tenth of a second to an outage, which is then asked about once every two minutes. */
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 120_000;
@@ -45,18 +49,24 @@ const REPLACED = new Error("the alarm is set anew");
 /**
  * Keys to be worked on. A key waits at most once however often it is added; it is never worked on twice at a time;
  * added while it is being worked on, it runs once more afterwards. First come, first served, so that no key starves.
+ * Keys that can wait have a line of their own, so that a thousand of them do not stand before one that cannot.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #concurrency: number;
+  readonly #freeSlots: number;
   /** Insertion order is the order of work; the value is since when the key waits. */
   readonly #waiting = new Map<string, number>();
+  /** The same for what can wait. */
+  readonly #patient = new Map<string, number>();
   readonly #running = new Set<string>();
+  #patientRunning = 0;
   /** Added while running. */
   readonly #again = new Map<string, number>();
   readonly #delays = new Delays<string>();
+  readonly #patientDelays = new Delays<string>();
   readonly #retries = new Delays<string>();
   readonly #failures = new Map<string, number>();
   readonly #workAbort = new AbortController();
@@ -71,13 +81,14 @@ export class WorkQueue {
     this.#clock = options.clock;
     this.#log = options.log ?? silentLog;
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+    this.#freeSlots = Math.max(1, Math.floor(this.#concurrency / KEYS_PER_FREE_SLOT));
   }
 
   get stats(): WorkQueueStats {
     return {
-      depth: this.#waiting.size,
+      depth: this.#waiting.size + this.#patient.size,
       running: this.#running.size,
-      delayed: this.#delays.size,
+      delayed: this.#delays.size + this.#patientDelays.size,
       retrying: this.#retries.size,
       finished: this.#finished,
       failed: this.#failed,
@@ -95,9 +106,18 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#state === "stopped") return;
     const nowMs = this.#clock.monotonicMs();
+    this.#patient.delete(key);
     if (this.#running.has(key)) {
       if (!this.#again.has(key)) this.#again.set(key, nowMs);
     } else if (!this.#waiting.has(key)) this.#waiting.set(key, nowMs);
+    this.#dispatch();
+  }
+
+  /** Due, but not before what cannot wait: whatever concerns very many keys at once, or nobody waits for. */
+  addWhenFree(key: string): void {
+    if (this.#state === "stopped") return;
+    const isDueAnyway = this.#waiting.has(key) || this.#again.has(key) || this.#patient.has(key);
+    if (!isDueAnyway) this.#patient.set(key, this.#clock.monotonicMs());
     this.#dispatch();
   }
 
@@ -113,8 +133,10 @@ export class WorkQueue {
   /** Forgets a key that has gone: its delays, its failures. Work under way finishes. */
   forget(key: string): void {
     this.#waiting.delete(key);
+    this.#patient.delete(key);
     this.#again.delete(key);
     this.#delays.remove(key);
+    this.#patientDelays.remove(key);
     this.#retries.remove(key);
     this.#failures.delete(key);
   }
@@ -126,8 +148,10 @@ export class WorkQueue {
   async shutdown(graceMs?: number): Promise<void> {
     this.#state = "stopped";
     this.#waiting.clear();
+    this.#patient.clear();
     this.#again.clear();
     this.#delays.clear();
+    this.#patientDelays.clear();
     this.#retries.clear();
     this.#alarm?.abort.abort(REPLACED);
     if (this.#running.size === 0) return;
@@ -143,19 +167,25 @@ export class WorkQueue {
   }
 
   #dispatch(): void {
-    while (this.#state === "running" && this.#running.size < this.#concurrency) {
+    if (this.#state !== "running") return;
+    while (this.#running.size - this.#patientRunning < this.#concurrency) {
       const next = this.#waiting.entries().next();
-      if (next.done) return;
-      const [key, sinceMs] = next.value;
-      this.#waiting.delete(key);
-      void this.#run(key, sinceMs);
+      if (next.done) break;
+      void this.#run(...next.value, "waiting");
+    }
+    // A key that runs is passed over: it comes next when it has ended. Of those there are few.
+    for (const [key, sinceMs] of this.#patient) {
+      if (this.#patientRunning >= this.#freeSlots) return;
+      if (!this.#running.has(key)) void this.#run(key, sinceMs, "patient");
     }
   }
 
-  async #run(key: string, sinceMs: number): Promise<void> {
+  async #run(key: string, sinceMs: number, line: "waiting" | "patient"): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
+    (line === "waiting" ? this.#waiting : this.#patient).delete(key);
     this.#running.add(key);
-    this.#options.hooks?.started?.(key, startedMs - sinceMs, this.#waiting.size);
+    if (line === "patient") this.#patientRunning++;
+    this.#options.hooks?.started?.(key, startedMs - sinceMs, this.#waiting.size + this.#patient.size);
     let failed = false;
     try {
       // A promise in between, so that work which throws or adds keys synchronously cannot re-enter the dispatch.
@@ -167,6 +197,7 @@ export class WorkQueue {
       this.#retryLater(key, error);
     }
     this.#running.delete(key);
+    if (line === "patient") this.#patientRunning--;
     this.#options.hooks?.finished?.(key, this.#clock.monotonicMs() - startedMs, failed);
     const againSinceMs = this.#again.get(key);
     this.#again.delete(key);
@@ -180,6 +211,9 @@ export class WorkQueue {
     this.#failures.delete(key);
     this.#retries.remove(key);
     if (result?.requeueAfterMs !== undefined) this.addAfter(key, result.requeueAfterMs);
+    if (result?.whenFreeAfterMs === undefined || this.#state === "stopped") return;
+    this.#patientDelays.add(key, this.#clock.monotonicMs() + result.whenFreeAfterMs);
+    this.#wake();
   }
 
   #retryLater(key: string, error: unknown): void {
@@ -206,10 +240,8 @@ export class WorkQueue {
   #wake(): void {
     if (this.#state !== "running") return;
     this.#dispatch();
-    const nextMs = Math.min(
-      this.#delays.nextMs ?? Number.POSITIVE_INFINITY,
-      this.#retries.nextMs ?? Number.POSITIVE_INFINITY,
-    );
+    const times = [this.#delays, this.#retries, this.#patientDelays].map(({ nextMs }) => nextMs);
+    const nextMs = Math.min(...times.map((timeMs) => timeMs ?? Number.POSITIVE_INFINITY));
     if (nextMs === Number.POSITIVE_INFINITY || (this.#alarm && this.#alarm.atMs <= nextMs)) return;
     this.#alarm?.abort.abort(REPLACED);
     const alarm = { atMs: nextMs, abort: new AbortController() };
@@ -228,6 +260,8 @@ export class WorkQueue {
     for (const delays of [this.#delays, this.#retries]) {
       for (let key = delays.take(nowMs); key !== undefined; key = delays.take(nowMs)) this.add(key);
     }
+    const patient = this.#patientDelays;
+    for (let key = patient.take(nowMs); key !== undefined; key = patient.take(nowMs)) this.addWhenFree(key);
     this.#wake();
   }
 }

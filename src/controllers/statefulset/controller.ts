@@ -294,8 +294,12 @@ export class StatefulsetController {
     await tidy(statefulset, session, result, context.act, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
-    const delays = [dueMs, retryMs, session.saveAfterMs].filter((delay) => delay !== undefined);
-    return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
+    const delays = [dueMs, retryMs].filter((delay) => delay !== undefined);
+    return {
+      ...(delays.length > 0 && { requeueAfterMs: Math.min(...delays) }),
+      // Many applications that were updated together would otherwise have their marks written before others' grants.
+      whenFreeAfterMs: session.saveAfterMs,
+    };
   }
 
   /** Write-ahead: the ledger first, then what it says. */
@@ -447,7 +451,10 @@ export class StatefulsetController {
       template: { apiVersion, kind, namespace, name: templateName },
     };
     this.#tracked.set(key, app);
-    this.#options.engine.track(app, () => this.#queue.add(key));
+    this.#options.engine.track(app, (news) => {
+      if (news === "own") this.#queue.add(key);
+      else this.#queue.addWhenFree(key);
+    });
     return app;
   }
 

@@ -19,6 +19,7 @@ import type {
   EngineSchedule,
   HoldState,
   MemberAccess,
+  News,
   ObjectRef,
   Snapshot,
 } from "../port.ts";
@@ -71,7 +72,7 @@ export interface KarmadaEngineOptions {
 
 interface Tracked {
   readonly app: EngineApp;
-  readonly changed: () => void;
+  readonly changed: (news: News) => void;
 }
 
 const FIELD_MANAGER = "lockstep";
@@ -118,7 +119,7 @@ export class KarmadaEngine implements Engine {
     this.#own = new OwnWorks({
       hub,
       cache: this.#works.cache,
-      changed: (mark) => this.#byApp.get(mark)?.changed(),
+      changed: (mark) => this.#byApp.get(mark)?.changed("own"),
     });
     this.#bindings = reflect(RESOURCE_BINDINGS, {
       transform: withoutAggregatedStatus,
@@ -131,7 +132,7 @@ export class KarmadaEngine implements Engine {
       clock,
       random,
       log,
-      changed: (_cluster, ref) => (ref ? this.#byTemplate.get(refKey(ref))?.changed() : this.#allChanged()),
+      changed: (_cluster, ref) => (ref ? this.#byTemplate.get(refKey(ref))?.changed("own") : this.#allChanged()),
     });
   }
 
@@ -162,7 +163,7 @@ export class KarmadaEngine implements Engine {
     this.#works.cache.subscribe({ added: workChanged, updated: workUpdated, deleted: workChanged });
     const bindingChanged = (binding: KubeObject) => {
       const ref = templateOfBinding(binding);
-      if (ref) this.#byTemplate.get(refKey(ref))?.changed();
+      if (ref) this.#byTemplate.get(refKey(ref))?.changed("own");
     };
     const bindingUpdated = (binding: KubeObject, previous: KubeObject) => {
       if (!isStatusOnly(binding, previous) || scheduleText(binding) !== scheduleText(previous)) bindingChanged(binding);
@@ -170,7 +171,7 @@ export class KarmadaEngine implements Engine {
     this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingUpdated, deleted: bindingChanged });
     const policyChanged = (policy: KubeObject) => {
       // A hold concerns its own application only; anybody's policy may concern all.
-      if (isHold(policy)) this.#byApp.get(policy.metadata.labels?.[MARKS.app] ?? "")?.changed();
+      if (isHold(policy)) this.#byApp.get(policy.metadata.labels?.[MARKS.app] ?? "")?.changed("own");
       else {
         this.#foreignPolicies = undefined;
         this.#allChanged();
@@ -195,7 +196,7 @@ export class KarmadaEngine implements Engine {
     return this.#streams.count;
   }
 
-  track(app: EngineApp, changed: () => void): void {
+  track(app: EngineApp, changed: Tracked["changed"]): void {
     const tracked = { app, changed };
     const mark = this.#own.mark(app);
     const previous = this.#byApp.get(mark);
@@ -433,7 +434,7 @@ export class KarmadaEngine implements Engine {
   }
 
   #allChanged(): void {
-    for (const { changed } of this.#byApp.values()) changed();
+    for (const { changed } of this.#byApp.values()) changed("everybody's");
   }
 
   #hubReflectors(): Reflector<KubeObject>[] {
