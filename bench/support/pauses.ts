@@ -5,6 +5,8 @@ import { constants, PerformanceObserver, performance } from "node:perf_hooks";
 export interface Pause {
   readonly fromMs: number;
   readonly toMs: number;
+  /** Whether the process itself was at work, and not waiting for a processor that others had. */
+  readonly isOwn: boolean;
 }
 
 /** What kept one process from answering at once. */
@@ -28,6 +30,7 @@ const WORTH_NAMING_MS = 5;
 /** Watches its own process from `reset` on. */
 export class PauseMeter {
   #lastMs = performance.now();
+  #lastCpuMs = cpuMs();
   #delays: number[] = [];
   #pauses: Pause[] = [];
   #collections: { major: boolean; ms: number }[] = [];
@@ -70,11 +73,13 @@ export class PauseMeter {
 
   #tick(): void {
     const nowMs = performance.now();
+    const usedMs = cpuMs() - this.#lastCpuMs;
+    this.#lastCpuMs += usedMs;
     const lateMs = nowMs - this.#lastMs - TICK_MS;
     this.#delays.push(Math.max(0, lateMs));
     if (lateMs >= WORTH_NAMING_MS) {
       const { timeOrigin } = performance;
-      this.#pauses.push({ fromMs: timeOrigin + nowMs - lateMs, toMs: timeOrigin + nowMs });
+      this.#pauses.push({ fromMs: timeOrigin + nowMs - lateMs, toMs: timeOrigin + nowMs, isOwn: usedMs > lateMs / 2 });
     }
     this.#lastMs = nowMs;
   }
@@ -85,11 +90,16 @@ export function machineMs(processMs: number): number {
   return performance.timeOrigin + processMs;
 }
 
-/** How much of the span the pauses cover. */
+/** How much of the span these pauses cover. */
 export function pausedMs(pauses: readonly Pause[], fromMs: number, toMs: number): number {
   let sum = 0;
   for (const pause of pauses) sum += Math.max(0, Math.min(toMs, pause.toMs) - Math.max(fromMs, pause.fromMs));
   return sum;
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Linux tells for each thread how long it waited for a processor, in nanoseconds. */

@@ -38,7 +38,7 @@ export interface WorkQueueStats {
 
 const DEFAULT_CONCURRENCY = 4;
 /** What can wait runs beside the rest, one key for so many that may run at a time: it never starves, and never crowds. */
-const KEYS_PER_FREE_SLOT = 8;
+const KEYS_PER_FREE_SLOT = 16;
 /** From a hiccup of a tenth of a second to an outage, which is then asked about once every two minutes. */
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 120_000;
