@@ -1,6 +1,6 @@
 import type { Evidence, ReasonCode } from "./reasons.ts";
 import type { ClusterEntry, Grant, Intent, PresentObservation, TimeMs } from "./types.ts";
-import { seenReady } from "./view.ts";
+import { listedUpdated, seenReady } from "./view.ts";
 
 /** Whether one snapshot proves that a cluster did what its grant asks for. */
 export type Gate =
@@ -149,6 +149,16 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
       { object, field: "status.readyReplicas", value: `${ready ?? "absent"}` },
       { object, field: "status.availableReplicas", value: `${available ?? "absent"}` },
     ]);
+  }
+  // Where nothing has to be updated, a pod that is going may show in neither, if the pods listed are those of before.
+  const listed = grant.onDelete ? listedUpdated(present) : undefined;
+  if (listed !== undefined && listed !== updated) {
+    return closed(
+      "WaitingForTermination",
+      `${listed} of the pods that are listed run the granted revision, and the status counts ${updated}: they are of two times`,
+      "Wait for the next look at the pods.",
+      [{ object, field: "status.updatedReplicas", value: `${updated}` }],
+    );
   }
   const serving = seenReady(present);
   if (serving < grant.replicas) {

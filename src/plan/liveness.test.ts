@@ -68,6 +68,17 @@ describe("nothing waits for ever", () => {
     expect(stepsOf(bench)).toEqual([]);
   });
 
+  test("[U12] a cluster that is drained while it has an update step to repeat is not left between the two", () => {
+    const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
+    const member = bench.member("b");
+    if (member.report) member.report = { ...member.report, updated: 0 };
+    schedule(bench, { a: 1, b: 0, c: 1 });
+    expect(stepsOf(bench)).toEqual(["b update"]);
+    bench.settle();
+    bench.run();
+    expect(bench.ledger.clusters.b?.instances).toEqual([]);
+  });
+
   test("[Q15] what stands still in its own turn may be cured beside the turn of another that stands still", () => {
     const bench = running({ a: 2, b: 1 }, { quorum: "None" });
     bench.intent.revision = { kind: "ready", id: "BROKEN" };
@@ -231,11 +242,22 @@ describe("joins that are taken back", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
   });
 
-  test("[S10] those that never came up go at once", () => {
+  test("[S10] those that never came up go one after the other, and nobody waits for the rest to be ready", () => {
     const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel" }));
     bench.plan();
     bench.deliver();
     schedule(bench, { a: 2, b: 0 });
+    bench.plan();
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
+    bench.deliver();
+    const member = bench.member("b");
+    const epoch = bench.ledger.clusters.b?.grant?.epoch ?? 0;
+    member.report = { epoch, revision: "A", phase: "Working", desired: 1, updated: 1, ready: 0 };
+    Object.assign(member, { observedGeneration: member.generation });
+    Object.assign(member.counts, { replicas: 2 });
+    bench.plan();
+    expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
+    Object.assign(member.counts, { replicas: 1 });
     bench.plan();
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(0);
   });

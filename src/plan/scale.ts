@@ -18,7 +18,7 @@ import {
   turnElsewhere,
 } from "./member.ts";
 import type { RolloutView, Turns } from "./rollout.ts";
-import { letStuckLeaversGo } from "./settle.ts";
+import { areLeaversGone, dropLeavers } from "./settle.ts";
 import { needsTurn } from "./share.ts";
 import type { ClusterName } from "./types.ts";
 import { isRefused, type UpdateLimits } from "./update.ts";
@@ -207,7 +207,10 @@ function shrink(
   const top = topInstance(entry);
   if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
   if (entry.instances.some(({ state }) => state === "leaving")) {
-    return letStuckLeaversGo(draft, cluster) ? "started" : "nothing";
+    // [S11] What stays never becomes ready: whoever is drained further need not wait for that.
+    if (!areLeaversGone(draft, cluster) || !isStuck(draft, cluster)) return "nothing";
+    dropLeavers(draft, cluster);
+    return "started";
   }
   const leaver = topMayBeReady(draft, cluster, top.ordinal) ? 1 : 0;
   const cost = leaver + takesBeside(draft, cluster, leaver);
@@ -282,8 +285,9 @@ export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: 
 }
 
 /**
- * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. One that may be serving
- * already is a removal like any other: one at a time, and only if the majority stays.
+ * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. It may come up at any
+ * moment, so it goes like any other removal: one at a time, and one that may be serving only if the majority stays. The next
+ * one goes when the one before is gone, for nobody waits until those that go too are ready.
  */
 function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean): void {
   for (const cluster of draft.order) {
@@ -292,13 +296,14 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
     const surplus = heldCount(entry) - (desired.get(cluster) ?? 0);
     const joining = entry.instances.filter(({ state }) => state === "joining").length;
     const cancelled = Math.min(surplus, joining);
-    if (cancelled <= 0 || entry.instances.some(({ state }) => state === "leaving")) continue;
-    const { present, serving } = viewIn(draft, cluster);
-    const serves = serving > entry.instances.length - joining;
+    if (cancelled <= 0) continue;
+    const serves = viewIn(draft, cluster).serving > heldCount(entry) - joining;
     if (serves && !tally.keepsMajority(1, tally.pendingElsewhere(cluster))) continue;
-    // Of an operator that has not spoken about this grant the counts are from before: those it started may be up by now.
-    const isUnsure = present?.report !== undefined && present.report.epoch !== entry.grant?.epoch;
-    takeTop(draft, cluster, (serves || isUnsure) && !atOnce ? 1 : cancelled, "the join is no longer wanted");
+    if (entry.instances.some(({ state }) => state === "leaving")) {
+      if (!areLeaversGone(draft, cluster)) continue;
+      dropLeavers(draft, cluster);
+    }
+    takeTop(draft, cluster, atOnce ? cancelled : 1, "the join is no longer wanted");
   }
 }
 

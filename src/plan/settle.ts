@@ -1,5 +1,4 @@
 import type { Draft } from "./draft.ts";
-import { isStuck } from "./failure.ts";
 import { driftOf, gateOf, isShrunk, isUndone, turnIsBack } from "./gate.ts";
 import { instanceKey } from "./identity.ts";
 import type { Evidence } from "./reasons.ts";
@@ -213,7 +212,7 @@ function finish(draft: Draft, cluster: ClusterName, openSinceMs: number): void {
   });
 }
 
-function dropLeavers(draft: Draft, cluster: ClusterName): void {
+export function dropLeavers(draft: Draft, cluster: ClusterName): void {
   const { instances } = draft.entry(cluster);
   const gone = instances.filter(({ state }) => state === "leaving").map(({ ordinal }) => ({ ordinal, cluster }));
   if (gone.length === 0) return;
@@ -221,17 +220,12 @@ function dropLeavers(draft: Draft, cluster: ClusterName): void {
   draft.patch(cluster, { instances: instances.filter(({ state }) => state !== "leaving") });
 }
 
-/**
- * [S11] A removal that stands still although its leavers are gone: what stays there never becomes ready. Whoever is drained
- * further need not wait for that. Whether the leavers were let go.
- */
-export function letStuckLeaversGo(draft: Draft, cluster: ClusterName): boolean {
+/** [S10] [S11] The cluster's leavers are gone, whatever is to be said of those that stay. */
+export function areLeaversGone(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const { present } = viewIn(draft, cluster);
   if (!entry.step || !entry.grant || !present || !isShrunk(draft.intent, entry.grant, present)) return false;
-  if (stillMembers(draft, cluster, entry).length > 0 || !isStuck(draft, cluster)) return false;
-  dropLeavers(draft, cluster);
-  return true;
+  return stillMembers(draft, cluster, entry).length === 0;
 }
 
 function stillMembers(draft: Draft, cluster: ClusterName, entry: ClusterEntry): string[] {

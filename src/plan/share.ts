@@ -43,12 +43,14 @@ export interface Part {
 /**
  * [U12] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that is in
  * the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next revision.
+ * So does one that has a step to repeat: with a turn to remove an instance it would restart the others too, and that may be
+ * more than the majority allows.
  */
 export function takesPart(draft: Draft, cluster: ClusterName, drains: boolean): boolean {
   const { grant, instances, removedByLoss, lostAtMs, turn, done, step } = draft.entry(cluster);
   if (!grant || instances.length === 0 || removedByLoss || lostAtMs !== null) return false;
   const updates = turn === "held" && !done && (step?.kind === "update" || step?.kind === "rollback");
-  return !drains || updates;
+  return !drains || updates || needsTurn(draft, cluster);
 }
 
 /** Every cluster that takes part. */

@@ -23,7 +23,14 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   const entry = draft.entry(cluster);
   const { to, kind } = view.rollout;
   const straight: Way = { to, anyWave: false, back: kind === "rollback", why: "" };
-  if (!entry.grant || entry.grant.revision === to || entry.grant.onDelete) return straight;
+  if (!entry.grant || entry.grant.revision === to) return straight;
+  const isSet = draft.intent.workload.protocol === "statefulset";
+  if (entry.grant.onDelete) {
+    if (!isSet || entry.grant.revision !== entry.baseRevision) return straight;
+    // Made to stand still on its way back: its pods are of two revisions still.
+    if (entry.done)
+      return { to: entry.baseRevision, anyWave: true, back: true, why: "it stands still on its way back" };
+  }
   const moving = !entry.done && entry.turn === "held";
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
   if (to === entry.baseRevision) return { ...straight, back: true };
@@ -54,7 +61,7 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     const patient = !goingBack && moving && !isStuck(draft, cluster);
     return patient ? finishFirst(draft, cluster, entry.grant.revision, to) : straight;
   }
-  const indirect = draft.intent.workload.protocol === "statefulset" || (moving && !view.isOpen(cluster));
+  const indirect = isSet || (moving && !view.isOpen(cluster));
   if (!indirect) return straight;
   if (moving && !isStuck(draft, cluster)) return finishFirst(draft, cluster, entry.grant.revision, to);
   goesBack(draft, cluster, entry.baseRevision, to);

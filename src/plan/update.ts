@@ -8,7 +8,7 @@ import type { RolloutView, Turns } from "./rollout.ts";
 import { needsTurn, type Part } from "./share.ts";
 import { type Way, wayTo } from "./supersede.ts";
 import type { ClusterName, RollingUpdate } from "./types.ts";
-import { bringsBackFirst, readyTargets, serialCost, viewIn } from "./view.ts";
+import { bringsBackFirst, readyTargets, serialCost, standsStill, viewIn } from "./view.ts";
 import { batchAllowance } from "./waves.ts";
 import { instancesText } from "./words.ts";
 
@@ -65,6 +65,15 @@ export function startUpdates(
         `its wave comes after wave ${view.rollout.wave + 1}`,
         "Wait for the waves before it.",
         [{ object: `rollout to ${view.rollout.to}`, field: "wave", value: `${view.rollout.wave + 1}` }],
+      );
+      continue;
+    }
+    if (overtakesItself(draft, part, way.to)) {
+      replaceNothing(
+        turns,
+        way,
+        cluster,
+        `first nothing may go down any more for ${draft.entry(cluster).grant?.revision}`,
       );
       continue;
     }
@@ -242,6 +251,24 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
   return cost > 0 && turn === "held" && restarts && cost <= tally.pendingIn(cluster);
 }
 
+/**
+ * [Q15] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given new
+ * content in the middle of a step, it may have just taken one for the old content and takes another for the new. So it is
+ * first made to stand still (U14), however the clock says that the step is stuck.
+ */
+function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): boolean {
+  const { intent } = draft;
+  const entry = draft.entry(cluster);
+  // What dies meanwhile comes back on the new revision: not where the partition is to keep some.
+  if (share > 0 && to !== entry.baseRevision) return false;
+  const { protocol, memberOrdered } = intent.workload;
+  if (protocol !== "statefulset" || memberOrdered || intent.memberConcurrency === "Parallel") return false;
+  const restarts = entry.step?.kind === "update" || entry.step?.kind === "rollback";
+  return (
+    restarts && entry.turn === "held" && !entry.done && !standsStill(intent, entry, viewIn(draft, cluster).present)
+  );
+}
+
 /** [Q15] What stood still in this very turn for so long is not about to come up by itself. */
 function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
   return draft.entry(cluster).turn === "held" && isStuck(draft, cluster);
@@ -307,19 +334,23 @@ function mends(turns: Turns, part: Part, way: Way): boolean {
   const { draft, tally } = turns;
   const { cluster } = part;
   const broken = mendable(draft, part);
+  if (broken === 0 || !tally.mayRepair(cluster, broken)) return false;
+  replaceNothing(turns, way, cluster, "only what is broken is replaced, for the whole step may take a ready one too");
+  tally.charge(cluster, 0, broken);
+  return true;
+}
+
+/** [U14] Grants the revision to a StatefulSet in such a way that no pod goes down for it by itself. */
+function replaceNothing(turns: Turns, way: Way, cluster: ClusterName, why: string): void {
+  const { draft } = turns;
   const { grant } = draft.entry(cluster);
-  if (broken === 0 || !grant || !tally.mayRepair(cluster, broken)) return false;
+  if (!grant) return;
+  const kind = way.back ? "rollback" : "update";
   draft.write(
     cluster,
     { ...grant, revision: way.to, partition: 0, processor: true, initialClusterState: "existing", onDelete: true },
-    {
-      kind: way.back ? "rollback" : "update",
-      why: `only what is broken is replaced, for the whole step may take a ready one too (${figures(turns, cluster)})`,
-      progress: draft.startStep(way.back ? "rollback" : "update", cluster, way.back),
-    },
+    { kind, why: `${why} (${figures(turns, cluster)})`, progress: draft.startStep(kind, cluster, way.back) },
   );
-  tally.charge(cluster, 0, broken);
-  return true;
 }
 
 function release(turns: Turns, part: Part, way: Way, step: StepSize): void {

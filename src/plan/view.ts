@@ -96,8 +96,7 @@ function countMembers(entry: ClusterEntry): number {
 function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
   // An unreachable cluster's instances all count as unavailable already.
   if (!mayAct(intent, entry) || view.reach !== "ready") return 0;
-  // [U14] With OnDelete a StatefulSet takes no pod down by itself.
-  if (entry.grant?.onDelete && intent.workload.protocol === "statefulset") return 0;
+  if (standsStill(intent, entry, view.present)) return 0;
   const ready = view.ready;
   if (intent.memberConcurrency === "Parallel") {
     if (entry.turn === "returning" || entry.done || !entry.grant) return ready;
@@ -106,6 +105,12 @@ function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, 
     return Math.min(ready, Math.max(0, released - (updated ?? 0)));
   }
   return Math.min(ready, serialCost(intent, view.down, restarting(view.present, entry.grant?.epoch)));
+}
+
+/** [U14] With OnDelete a StatefulSet takes no pod down by itself; from when its controller has seen that. */
+export function standsStill(intent: Intent, { grant }: ClusterEntry, present: PresentObservation | null): boolean {
+  if (!grant?.onDelete || intent.workload.protocol !== "statefulset" || !present) return false;
+  return present.live.epoch === grant.epoch && isObserved(present);
 }
 
 /**
@@ -161,6 +166,15 @@ export function updatedSeen(present: PresentObservation): number | undefined {
 }
 
 /**
+ * Pods that run the live spec's revision, where every pod says so. Pods and status come by two watches: pods that tell
+ * another number than the status are of another time.
+ */
+export function listedUpdated({ instances }: PresentObservation): number | undefined {
+  if (!instances?.every(({ updated }) => updated !== undefined)) return undefined;
+  return instances.filter(({ updated, terminating }) => updated === true && !terminating).length;
+}
+
+/**
  * [Q2] How many ready instances a step may replace: those from `partition` up to `below` that do not run `revision` yet.
  * Without details of each instance, as many as are ready.
  */
@@ -179,11 +193,10 @@ export function readyTargets(
   const byOrdinal = new Map<number, InstanceObservation>();
   for (const each of details) if (each.ordinal !== undefined) byOrdinal.set(each.ordinal, each);
   if (byOrdinal.size < entry.instances.length) return upper;
-  // Pods and status come by two watches. Pods that tell another number of updated ones than the status are of another time.
-  const updated = details.filter((each) => each.updated === true && !each.terminating).length;
-  if (!view.present || !isObserved(view.present) || updated !== view.present.counts.updated) return upper;
+  if (listedUpdated(view.present) !== view.present.counts.updated) return upper;
   const runs = view.present?.live.revision;
-  const base = entry.grant?.revision === runs ? entry.baseRevision : null;
+  // Those that do not run the live revision are on the one before; unless the live one is that, and they are to go back to it.
+  const base = entry.grant?.revision === runs && entry.baseRevision !== runs ? entry.baseRevision : null;
   let targets = 0;
   for (let i = partition; i < below; i++) {
     const seen = byOrdinal.get(localOrdinal(draft, entry, i));

@@ -27,6 +27,11 @@ const FOUND: readonly (readonly [number, string])[] = [
   [6264, "joins of which a stalled operator has not spoken are taken back one by one"],
   [6605, "a newcomer on a revision that was given up does not wait for a wave that waits for it"],
   [6904, "a cluster that is down on a revision that was given up does not wait for a wave that waits for it"],
+  [6939, "a clock that jumps does not have one pod restarted for the old content and one for the new"],
+  [7252, "an instance that was reported and never created is brought back like one that was lost"],
+  [7615, "joins that are taken back in the moment in which they come up go one by one"],
+  [7951, "an operator does not overwrite its own report with one that it thought of before"],
+  [8402, "a cluster that is drained while it has an update step to repeat is not left between the two"],
   [6343, "a cluster that came back and is then scaled to nothing by a person is drained"],
 ];
 

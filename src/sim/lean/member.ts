@@ -34,6 +34,8 @@ export interface LeanMemberOptions {
 /** A revision with this in its name never becomes ready. */
 const BROKEN = "broken";
 const OPERATOR_PACE_MS = 5;
+/** How long an operator of its own takes from reading an object to acting on what it read. */
+const THINKING_MS: readonly [number, number] = [10, 400];
 
 /** A member cluster with just enough in it: one workload, its instances, and a controller that moves them. */
 export class LeanMember implements GroundMember {
@@ -146,6 +148,15 @@ export class LeanMember implements GroundMember {
     }
     this.#syncing = true;
     this.world.after(this.#draw(this.#options.times.syncMs), `sync ${this.name}`, () => this.#sync());
+  }
+
+  /** An operator acts some time after it has read; like every controller, it does not read the same object again meanwhile. */
+  think(act: () => void): void {
+    this.#syncing = true;
+    this.world.after(this.#draw(THINKING_MS), `act ${this.name}`, () => {
+      if (!this.stalled && this.workload) act();
+      this.#rest();
+    });
   }
 
   /** Adds an instance, or brings one back. */
@@ -297,6 +308,11 @@ export class LeanMember implements GroundMember {
   #sync(): void {
     this.#syncing = false;
     if (!this.stalled) this.#options.operator.sync(this, this.workload);
+    if (!this.#syncing) this.#rest();
+  }
+
+  #rest(): void {
+    this.#syncing = false;
     if (!this.#again) return;
     this.#again = false;
     this.world.after(OPERATOR_PACE_MS, `again ${this.name}`, () => this.wake());

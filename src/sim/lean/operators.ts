@@ -3,9 +3,6 @@ import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { LeanMember, Operator } from "./member.ts";
 import type { StoredObject } from "./store.ts";
 
-/** How long an operator of its own takes from reading an object to acting on what it read. */
-const THINKING_MS: readonly [number, number] = [10, 400];
-
 /** What the instances of this spec run, in a word. */
 export function revisionOf(spec: JsonObject): string {
   if (!isJsonObject(spec.template)) return String(spec.image ?? "");
@@ -110,6 +107,8 @@ interface Reading {
   readonly processor: boolean;
   /** The ordinals that the topology gives this cluster; undefined: it counts for itself. */
   readonly ordinals: readonly number[] | undefined;
+  /** Those of them that are members of the application already. */
+  readonly members: readonly number[] | undefined;
 }
 
 /** An operator on the contract: acts on its turn, in small steps, and reports on the epoch that it read. */
@@ -118,8 +117,7 @@ export const contractOperator: Operator = {
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
-    member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
-      if (member.stalled || !member.workload) return;
+    member.think(() => {
       const phase = member.misbehaves || !reading.processor ? "Done" : actOn(member, reading, true);
       if (!reading.processor) replaceLost(member, reading);
       if (isWhole(member, reading)) member.noteWhole();
@@ -152,8 +150,7 @@ export const ignorantOperator: Operator = {
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
-    member.world.after(member.dice.whole(...THINKING_MS), `act ${member.name}`, () => {
-      if (member.stalled || !member.workload) return;
+    member.think(() => {
       const own: Reading = { ...reading, partition: 0, ordinals: undefined };
       const phase = actOn(member, own, !member.misbehaves);
       if (isWhole(member, own)) member.noteWhole();
@@ -182,7 +179,8 @@ function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Readin
     replicas: numberOf(spec.replicas),
     partition: numberOf(Number(annotations[ANNOTATIONS.partition])),
     processor: annotations[ANNOTATIONS.processor] === "true",
-    ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology]),
+    ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member", "joining"]),
+    members: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member"]),
   };
 }
 
@@ -220,15 +218,16 @@ function actOn(member: LeanMember, reading: Reading, serial: boolean): "Working"
   return stale.length > 0 || [...member.instances.values()].some(({ up }) => !up) ? "Working" : "Done";
 }
 
-/** Without the turn only what was there before may be brought back. */
-function replaceLost(member: LeanMember, { ordinals, replicas }: Reading): void {
+/** Without the turn only what was lost may be brought back: what the topology calls a member, and is not there. */
+function replaceLost(member: LeanMember, { ordinals, members, replicas, revision }: Reading): void {
   for (const ordinal of (ordinals ?? []).slice(0, replicas)) {
-    const lost = member.lostRevision(ordinal);
-    if (lost !== undefined && !member.instances.has(ordinal)) member.start(ordinal, lost, true);
+    if (!members?.includes(ordinal) || member.instances.has(ordinal)) continue;
+    member.start(ordinal, member.lostRevision(ordinal) ?? revision, true);
   }
 }
 
-function ownOrdinals(cluster: string, topology: string | undefined): number[] | undefined {
+/** The ordinals of its own instances that are in one of the states; undefined: nobody has told it. */
+function ownOrdinals(cluster: string, topology: string | undefined, inStates: readonly string[]): number[] | undefined {
   if (topology === undefined) return undefined;
   const parsed: unknown = JSON.parse(topology);
   const own = Array.isArray(parsed)
@@ -236,7 +235,9 @@ function ownOrdinals(cluster: string, topology: string | undefined): number[] | 
     : undefined;
   if (!own || !Array.isArray(own.ordinals) || !Array.isArray(own.states)) return [];
   const { ordinals, states } = own;
-  return ordinals.filter((_ordinal, at) => states[at] !== "leaving").filter((ordinal) => typeof ordinal === "number");
+  return ordinals
+    .filter((_ordinal, at) => inStates.includes(String(states[at])))
+    .filter((ordinal) => typeof ordinal === "number");
 }
 
 function numberOf(value: unknown): number {

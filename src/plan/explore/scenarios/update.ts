@@ -45,6 +45,12 @@ export const UPDATES: readonly Scenario[] = [
     faults: { accident: 1 },
     edits: [template("B")],
   }),
+  scenario("StatefulSet 3 in Parallel pod management, an edit that is taken back in mid-step", {
+    ...STATEFUL_SETS,
+    sizes: { a: 3 },
+    memberOrdered: false,
+    edits: [template("B"), template("A")],
+  }),
   scenario("StatefulSet 3 in batches of 1 and 2, an accident", {
     ...STATEFUL_SETS,
     sizes: { a: 3 },
