@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Clock, seededRandom } from "../runtime/index.ts";
+import { type Clock, lineLog, seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
 import { Election, type ElectionOptions, type Leadership } from "./election.ts";
@@ -64,6 +64,31 @@ function setUp(count: number) {
 }
 
 const holder = (api: FakeApi) => (api.list(leases)[0]?.spec as { holderIdentity?: string } | undefined)?.holderIdentity;
+
+test("a candidate that stands by says once for whom and since when, and again when another leads", async () => {
+  const { clock, api, a, b } = setUp(2);
+  const lines: string[] = [];
+  const log = lineLog((_level, message, { leader, term, since }) => {
+    if (!message.startsWith("standing by")) return;
+    expect(Date.parse(`${since}`)).toBeLessThanOrEqual(clock.now());
+    lines.push(`${`${leader}`.split("_")[0]} term ${term}`);
+  });
+  const quiet = new Candidate(clock, api, "standby", 9, { log });
+  a.start();
+  await clock.advance(3_000);
+  expect(a.leads).toBe(true);
+  quiet.start();
+  await clock.advance(60_000);
+  expect(lines).toEqual(["c0 term 1"]);
+  b.start();
+  a.stop.abort(new Error("stopped"));
+  quiet.link.state = "refused";
+  await clock.advance(30_000);
+  expect(b.leads).toBe(true);
+  quiet.link.state = "open";
+  await clock.advance(30_000);
+  expect(lines).toEqual(["c0 term 1", "c1 term 2"]);
+});
 
 test("one of several leads, and keeps leading while it can renew", async () => {
   const { clock, api, candidates } = setUp(3);

@@ -69,6 +69,8 @@ export class Election {
   readonly #retryMs: number;
   #lease: KubeObject | undefined;
   #observed: { fingerprint: string; sinceMs: number } | undefined;
+  /** Whose leadership this candidate has said that it stands by. */
+  #standsBy: { leader: string; term: number } | undefined;
   #writes = 0;
 
   constructor(options: ElectionOptions) {
@@ -107,6 +109,7 @@ export class Election {
     const workDone = new AbortController();
     const term = this.#lease ? readLease(this.#lease).transitions : 0;
     const lost = () => this.#clock.monotonicMs() >= sentMs + this.#renewMs;
+    this.#standsBy = undefined;
     this.#log.info("leading", { identity: this.identity, term });
     const onStop = () => leading.abort(stop.reason);
     if (stop.aborted) onStop();
@@ -161,7 +164,10 @@ export class Election {
         return sentMs;
       }
       this.#remember(current);
-      if (!this.#mayTake(current)) return undefined;
+      if (!this.#mayTake(current)) {
+        this.#sayStandingBy(current);
+        return undefined;
+      }
       const sentMs = this.#clock.monotonicMs();
       this.#remember(await client.update(LEASES, this.#renewed(current, true), options));
       return sentMs;
@@ -199,6 +205,14 @@ export class Election {
     const unchangedMs = this.#clock.monotonicMs() - (this.#observed?.sinceMs ?? Number.POSITIVE_INFINITY);
     // The holder counts on its own duration, which may be longer than ours.
     return unchangedMs >= Math.max(durationMs, this.#leaseMs);
+  }
+
+  /** Once for every leadership of another: a candidate that only waits says for whom, and is silent then. */
+  #sayStandingBy(lease: KubeObject): void {
+    const { holder: leader, transitions: term, acquireTime: since } = readLease(lease);
+    if (this.#standsBy?.leader === leader && this.#standsBy.term === term) return;
+    this.#standsBy = { leader, term };
+    this.#log.info("standing by; another candidate leads", { identity: this.identity, leader, term, since });
   }
 
   #isLostToOther(): boolean {

@@ -4,8 +4,8 @@ import type { Draft } from "./draft.ts";
 import { leaderOf } from "./leader.ts";
 import { Tally } from "./quorum.ts";
 import type { Target } from "./target.ts";
-import type { Figures } from "./types.ts";
-import { viewOf } from "./view.ts";
+import type { ClusterName, Figures, Grant } from "./types.ts";
+import { updatedSeen, viewIn, viewOf } from "./view.ts";
 
 /** [R3] The arithmetic as it stands after the plan. */
 export function figuresOf(draft: Draft, target: Target | null): Figures {
@@ -17,12 +17,12 @@ export function figuresOf(draft: Draft, target: Target | null): Figures {
   let released = 0;
   let updated = 0;
   for (const cluster of draft.order) {
-    const { grant, done } = draft.entry(cluster);
+    const { grant } = draft.entry(cluster);
     if (!grant) continue;
     granted += grant.replicas;
     if (grant.revision !== target?.revision) continue;
     released += grant.replicas - grant.partition;
-    if (done) updated += grant.replicas - grant.partition;
+    updated += updatedIn(draft, cluster, grant);
   }
   return {
     desired,
@@ -41,4 +41,20 @@ export function figuresOf(draft: Draft, target: Target | null): Figures {
     rejectedRevision: target?.rejected ?? null,
     leader: leader.kind === "known" ? leader.cluster : null,
   };
+}
+
+/**
+ * [R3] Instances that run what the cluster was granted: all that were released once its gate has opened, as many as are seen
+ * while it is at work. One that grows has those that it had, before its controller says anything about the new ones.
+ */
+function updatedIn(draft: Draft, cluster: ClusterName, grant: Grant): number {
+  const { done, step, baseRevision, instances } = draft.entry(cluster);
+  const { present } = viewIn(draft, cluster);
+  const released = grant.replicas - grant.partition;
+  if (done && !grant.onDelete) return released;
+  const seen = present?.live.revision === grant.revision ? (updatedSeen(present) ?? 0) : 0;
+  if (grant.onDelete) return Math.min(seen, grant.replicas);
+  const had = instances.filter(({ state }) => state === "member").length - grant.partition;
+  const kept = step?.kind === "grow" || baseRevision === grant.revision ? Math.max(0, had) : 0;
+  return Math.min(Math.max(seen, kept), released);
 }

@@ -458,7 +458,7 @@ export interface Figures {
   readonly ready: number;
   /** Instances granted the target revision. */
   readonly released: number;
-  /** Of them, those whose gate opened. */
+  /** Of them, those that run it: all where the gate opened, as many as are seen where it has not. */
   readonly updated: number;
   readonly maxUnavailable: number;
   /** Members unavailable, and those that outstanding turns may still take down. */
