@@ -141,6 +141,29 @@ test("the server's certificate is checked against the kubeconfig's authority, an
   await expect(stranger.get()).rejects.toMatchObject({ name: "TransportError", neverSent: true });
 });
 
+test("an authority and a certificate in the kubeconfig itself win over files", async () => {
+  const [server, client, stranger] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("me"), selfSigned("x")]);
+  const tls = { cert: server.cert, key: server.key, ca: client.cert, requestCert: true, rejectUnauthorized: true };
+  const port = await listen(createTlsServer(tls, (_request, response) => response.end("ok")));
+  await Promise.all(["ca", "crt", "key"].map((name) => writeFile(join(folder, name), stranger.cert)));
+  const data = (text: string) => Buffer.from(text).toString("base64");
+  const user = {
+    "client-certificate": "crt",
+    "client-certificate-data": data(client.cert),
+    "client-key": "key",
+    "client-key-data": data(client.key),
+  };
+  const cluster = { "certificate-authority": "ca", "certificate-authority-data": data(server.cert) };
+  const { get } = await connect(await writeConfig("config", `https://127.0.0.1:${port}`, user, { cluster }));
+  expect((await get()).body).toBe("ok");
+});
+
+test("a file that is not there is named, with the user who needs it", async () => {
+  const { server } = await authServer();
+  const connecting = connect(await writeConfig("config", server, { tokenFile: "gone" }));
+  await expect(connecting).rejects.toThrow(/config: no credentials for user 'u': ENOENT.*gone/);
+});
+
 test("a rotated client certificate is used for new requests", async () => {
   const [server, first, second] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("one"), selfSigned("two")]);
   const tls = { cert: server.cert, key: server.key, ca: [first.cert, second.cert], requestCert: true };
