@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { bundle } from "../../scripts/bundle.mjs";
 import { type KubeconfigContext, writeKubeconfig } from "../../src/apiserver/index.ts";
 import type { PauseReport } from "./pauses.ts";
 
@@ -23,32 +23,17 @@ export class ControllerProcesses {
 
   static async prepare(context: KubeconfigContext): Promise<ControllerProcesses> {
     const folder = mkdtempSync(join(tmpdir(), "lockstep-bench-"));
-    await build({
-      entryPoints: { controller: new URL("controller-entry.ts", import.meta.url).pathname },
-      outdir: folder,
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      // As the build does it: what is imported only when needed stays out of memory until then.
-      splitting: true,
-      format: "esm",
-      platform: "node",
-      target: "node20.19",
-      sourcemap: "linked",
-      logLevel: "warning",
-      banner: {
-        js: 'import { createRequire as __benchRequire } from "node:module"; const require = __benchRequire(import.meta.url);',
-      },
-    });
+    const controller = new URL("controller-entry.ts", import.meta.url).pathname;
+    await bundle({ entryPoints: { controller }, outdir: folder, extension: ".mjs" });
     await writeKubeconfig(join(folder, "kubeconfig"), [context]);
     return new ControllerProcesses(folder);
   }
 
   /** Resolves when it leads. Set LOCKSTEP_BENCH_PROFILE to a folder to get a CPU profile of it. */
-  async start(nodeFlags: readonly string[] = []): Promise<ControllerProcess> {
+  async start(): Promise<ControllerProcess> {
     const profile = process.env.LOCKSTEP_BENCH_PROFILE;
-    const profiling = profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [];
     const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig")], {
-      execArgv: [...profiling, ...nodeFlags],
+      execArgv: profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [],
     });
     this.#running.add(child);
     child.once("exit", () => this.#running.delete(child));
