@@ -117,6 +117,11 @@ export class Canon {
     return this.#seen.has(seen) ? seen : this.#seen.keep(shiftedSeen(seen, NO_SHIFT));
   }
 
+  /** The one object for all members that are the same. */
+  keepMember(member: Member): Member {
+    return this.#members.keep(member);
+  }
+
   #restId({ edits, leader, app, finished, maxUnavailable, droppedWhileLost, actions, faults }: State): number {
     const spent = Object.values(faults).join(",");
     const acts = actions.length === 0 ? "" : JSON.stringify(actions);

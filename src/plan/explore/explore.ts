@@ -31,8 +31,19 @@ export interface Violation {
   readonly trace: string;
 }
 
+/** How far to look. */
+export interface Bounds {
+  /** At most so many states, those nearest to the start. */
+  readonly atMost: number;
+  /**
+   * Not only from the beginning, but from every stage that an undisturbed run passes through after the first edit: faults and
+   * the further edits meet each of them within few moves. For a part of a scenario that is too large to be explored now.
+   */
+  readonly fromEveryStage: boolean;
+}
+
 /** A scenario that has more is not meant to be closed: memory and patience end. */
-const STATES_MAX = 4_000_000;
+const EVERYTHING: Bounds = { atMost: 4_000_000, fromEveryStage: false };
 
 interface Start {
   readonly state: State;
@@ -67,12 +78,11 @@ export class Explorer {
   }
 
   /**
-   * Without a limit: every state. Then nothing may go in circles by itself, so that every way ends in a state where nothing is
-   * left to do, and from each of those all must come to rest as asked. With a limit, from every state visited one fair way
-   * must lead to rest.
+   * Unless told otherwise every state. Then nothing may go in circles by itself, so that every way ends in a state where nothing
+   * is left to do, and from each of those all must come to rest as asked. From every stage: one fair way must lead to rest from
+   * every state visited.
    */
-  explore(atMost = STATES_MAX): Outcome {
-    const { limit } = this.#scenario;
+  explore({ atMost, fromEveryStage }: Bounds = EVERYTHING): Outcome {
     const world = this.#world;
     const graph = new Graph();
     const queue: Array<State | undefined> = [];
@@ -96,19 +106,19 @@ export class Explorer {
       return outcome(this.#violation(error, path, end));
     };
     try {
-      for (const start of limit === undefined ? [{ state: first, picks: [] }] : this.#stages(first)) {
+      for (const start of fromEveryStage ? this.#stages(first) : [{ state: first, picks: [] }]) {
         const state = world.canonical({ ...start.state, faults: this.#scenario.faults });
         if (!graph.find(world.key(state), -1, 0).isNew) continue;
         queue.push(state);
         starts.push(start);
       }
-      for (; at < graph.size && graph.size < (limit ?? atMost); at++) {
+      for (; at < graph.size && graph.size < atMost; at++) {
         const state = queue[at];
         queue[at] = undefined;
         if (!state) break;
         graph.expand();
         ending = "rest";
-        if (limit !== undefined) this.#rest.check(state);
+        if (fromEveryStage) this.#rest.check(state);
         ending = "moves";
         let goesOn = false;
         for (const [pick, move] of world.moves.of(state).entries()) {
@@ -122,7 +132,7 @@ export class Explorer {
           graph.edge(id);
         }
         ending = "rest";
-        if (limit === undefined && !goesOn) this.#rest.check(state);
+        if (!fromEveryStage && !goesOn) this.#rest.check(state);
       }
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
@@ -179,10 +189,7 @@ export class Explorer {
     }
   }
 
-  /**
-   * Not only the beginning: every stage that an undisturbed run passes through after the first edit, so that faults and the
-   * further edits meet each of them within few moves.
-   */
+  /** The beginning, and every stage of an undisturbed run. */
   #stages(first: State): Start[] {
     const world = this.#world;
     const starts: Start[] = [{ state: first, picks: [] }];

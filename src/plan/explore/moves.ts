@@ -28,6 +28,12 @@ const PAIRS_MAX_CLUSTERS = 4;
 /** Stands for nothing having been seen yet. */
 const NEVER_SEEN: Seen = { observation: { kind: "unreachable", message: "not observed yet" }, pods: [] };
 
+/** Returns the same object for all that is the same. */
+export interface Keeper {
+  keepSeen(seen: Seen): Seen;
+  keepMember(member: Member): Member;
+}
+
 interface Looked {
   readonly atMs: number;
   readonly member: Member;
@@ -43,13 +49,12 @@ export class Moves {
   readonly #looks = new WeakMap<Member, Looked[]>();
   readonly #glances = new WeakMap<Seen, WeakMap<Member, Looked[]>>();
 
-  readonly #keepSeen: ((seen: Seen) => Seen) | undefined;
+  readonly #keeper: Keeper | undefined;
 
-  /** `keepSeen`: returns the same object for all looks that show the same. */
-  constructor(scenario: Scenario, planOn: PlanOn, keepSeen?: (seen: Seen) => Seen) {
+  constructor(scenario: Scenario, planOn: PlanOn, keeper?: Keeper) {
     this.#scenario = scenario;
     this.#planOn = planOn;
-    this.#keepSeen = keepSeen;
+    this.#keeper = keeper;
   }
 
   /** Every move that changes something, in a fixed order. */
@@ -159,16 +164,18 @@ export class Moves {
     const found = known[bits];
     if (found !== undefined) return found ?? undefined;
     const done = act(this.#scenario, { cluster, leads, parallel, ordered: intent.workload.memberOrdered }, member);
-    known[bits] = done ?? null;
-    return done;
+    const kept = done && { ...done, member: this.#kept(done.member) };
+    known[bits] = kept ?? null;
+    return kept;
   }
 
   #kubelet(member: Member): Member | undefined {
     const found = this.#kubelets.get(member);
     if (found !== undefined) return found ?? undefined;
     const moved = kubelet(this.#scenario, member);
-    this.#kubelets.set(member, moved ?? null);
-    return moved;
+    const kept = moved && this.#kept(moved);
+    this.#kubelets.set(member, kept ?? null);
+    return kept;
   }
 
   #lookAt({ leader, nowMs, places }: State, cluster: ClusterName): Looked {
@@ -179,9 +186,9 @@ export class Moves {
     const at = leads ? 1 : 0;
     const found = known[at];
     if (found?.atMs === nowMs) return found;
-    const shown = podsSeen(member);
+    const shown = this.#kept(podsSeen(member));
     const seen = look(this.#scenario, shown, leads, null, "both", nowMs);
-    const looked = { atMs: nowMs, member: shown, seen: this.#keepSeen?.(seen) ?? seen };
+    const looked = { atMs: nowMs, member: shown, seen: this.#keeper?.keepSeen(seen) ?? seen };
     known[at] = looked;
     return looked;
   }
@@ -194,7 +201,7 @@ export class Moves {
   }
 
   #isSame(a: Seen, b: Seen | null): boolean {
-    return a === b || (this.#keepSeen === undefined && sameSeen(a, b));
+    return a === b || (this.#keeper === undefined && sameSeen(a, b));
   }
 
   #pushLooks(state: State, cluster: ClusterName, synced: boolean, pushPlan: PushPlan): boolean {
@@ -214,6 +221,10 @@ export class Moves {
     return news;
   }
 
+  #kept(member: Member): Member {
+    return this.#keeper?.keepMember(member) ?? member;
+  }
+
   /** A look at one of the two watches only. */
   #glance({ leader, nowMs, places }: State, cluster: ClusterName, what: "object" | "pods"): Looked {
     const { member, seen } = placeOf({ places }, cluster);
@@ -226,9 +237,9 @@ export class Moves {
     const at = (leads ? 1 : 0) + (what === "pods" ? 2 : 0);
     const found = known[at];
     if (found?.atMs === nowMs) return found;
-    const shown = what === "pods" ? podsSeen(member) : member;
+    const shown = what === "pods" ? this.#kept(podsSeen(member)) : member;
     const glanced = look(this.#scenario, shown, leads, seen, what, nowMs);
-    const looked = { atMs: nowMs, member: shown, seen: this.#keepSeen?.(glanced) ?? glanced };
+    const looked = { atMs: nowMs, member: shown, seen: this.#keeper?.keepSeen(glanced) ?? glanced };
     known[at] = looked;
     return looked;
   }

@@ -40,10 +40,8 @@ export interface Scenario {
   readonly start: "empty" | "deployed" | "adopted";
   /** How far time jumps when nothing asks for a certain time. */
   readonly waitMs: number;
-  /** At most so many states are visited, those nearest to the start. Undefined: every one. */
-  readonly limit: number | undefined;
-  /** It takes long: explored only where there is time for it. */
-  readonly full: boolean;
+  /** It has many states: all of them are visited only where there is time for it. */
+  readonly large: boolean;
   /** What must be so in the end, beyond every cluster running what the schedule says. */
   readonly sizesMayDiffer: boolean;
   /** The controller dispatches before it writes the ledger. Only a mutant does. */
@@ -78,8 +76,7 @@ export function scenario(name: string, settings: Settings): Scenario {
     edits: [],
     start: "deployed",
     waitMs: 61_000,
-    limit: undefined,
-    full: false,
+    large: false,
     sizesMayDiffer: false,
     dispatchFirst: false,
     unfenced: false,

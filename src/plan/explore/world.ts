@@ -19,11 +19,7 @@ export class World {
     this.#canon = new Canon(scenario);
     this.#watch = watch;
     this.#planner = planner;
-    this.moves = new Moves(
-      scenario,
-      (state) => this.#planOn(state),
-      (seen) => this.#canon.keepSeen(seen),
-    );
+    this.moves = new Moves(scenario, (state) => this.#planOn(state), this.#canon);
   }
 
   /** How many different plans were made. */

@@ -96,7 +96,7 @@ export const GATES: readonly Mutant[] = [
     name: "grants are dispatched before the ledger is written",
     make: () => plan,
     dispatchFirst: true,
-    scenario: "contract 2+1+1, edited to and fro, crashes",
+    scenario: "contract 1+1, scaled to and fro, crashes",
     caughtBy: [oneContentPerEpoch],
   },
   {

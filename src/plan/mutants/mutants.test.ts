@@ -16,10 +16,8 @@ function violationOf(mutant: Mutant): Violation | null {
   const { make, scenario: name, stages, caughtBy, dispatchFirst = false, unfenced = false } = mutant;
   const given = SCENARIOS.find((each) => each.name.startsWith(name));
   if (!given) throw new Error(`no scenario begins with '${name}'`);
-  const limit = given.limit === undefined && !stages ? undefined : STATES_MAX;
-  const { violation } = new Explorer({ ...given, dispatchFirst, unfenced, limit }, make(), caughtBy).explore(
-    STATES_MAX,
-  );
+  const explorer = new Explorer({ ...given, dispatchFirst, unfenced }, make(), caughtBy);
+  const { violation } = explorer.explore({ atMost: STATES_MAX, fromEveryStage: stages === true });
   caught.set(mutant, violation);
   return violation;
 }

@@ -31,13 +31,13 @@ export const ORDER: readonly Mutant[] = [
         return begun ? { ...grant, partition: Math.min(partition, grant.replicas - 1) } : grant;
       });
     },
-    scenario: "StatefulSets 3+1, partition",
+    scenario: "StatefulSets 2+1, partition",
     caughtBy: [partitionIsGlobal],
   },
   {
     name: "the partition is ignored",
     make: () => wanting((intent) => rolling(intent, { partition: 0 })),
-    scenario: "StatefulSets 3+1, partition",
+    scenario: "StatefulSets 2+1, partition",
     caughtBy: [partitionIsGlobal],
   },
   {

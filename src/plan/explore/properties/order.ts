@@ -99,7 +99,8 @@ export const leaderIsAsked: PlanProperty = {
     const grant = result.ledger.clusters[leader]?.grant;
     // A join that is taken back, and what goes on inside a turn that was asked for, take no leader.
     const begun = was?.done && was.grant && grant && !grant.onDelete && was.grant.epoch !== grant.epoch;
-    if (!starts || !begun || others.length === 0) return "quiet";
+    const asked = result.ledger.clusters[leader]?.step?.kind === "transfer";
+    if (!starts || !begun || others.length === 0) return asked ? "danger" : "quiet";
     return was.step?.kind === "transfer" ? "danger" : broken(`${leader} leads, and starts to ${starts.kind} unasked`);
   },
 };

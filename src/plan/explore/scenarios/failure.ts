@@ -1,5 +1,5 @@
 import { type Scenario, scaleTo, scenario, template, undo } from "../scenario.ts";
-import { STATEFUL_SETS, TOO_MANY } from "./common.ts";
+import { STATEFUL_SETS } from "./common.ts";
 
 /** Revisions that do not come up, operators that fail, and what people do about it. */
 const BROKEN_REVISIONS: readonly Scenario[] = [
@@ -40,13 +40,15 @@ const CONTROLLERS: readonly Scenario[] = [
     faults: { crash: 1 },
     edits: [template("B")],
   }),
-  scenario("contract 2+1+1, edited to and fro, crashes in the middle of dispatching", {
-    limit: TOO_MANY,
-    sizes: { a: 2, b: 1, c: 1 },
-    update: { maxUnavailable: 2 },
-    spec: { quorum: "None" },
-    faults: { crash: 2 },
+  scenario("contract 1+1+1, edited to and fro, crashes in the middle of dispatching", {
+    sizes: { a: 1, b: 1, c: 1 },
+    faults: { crash: 1 },
     edits: [template("B"), template("A")],
+  }),
+  scenario("contract 1+1, scaled to and fro, crashes in the middle of dispatching", {
+    sizes: { a: 1, b: 1 },
+    faults: { crash: 1 },
+    edits: [scaleTo({ a: 1, b: 2 }), scaleTo({ a: 1, b: 1 })],
   }),
   scenario("contract 1+1+1, deposed in the middle of dispatching", {
     sizes: { a: 1, b: 1, c: 1 },
@@ -60,13 +62,18 @@ const CONTROLLERS: readonly Scenario[] = [
     faults: { rebuild: 1 },
     edits: [template("B")],
   }),
-  scenario("contract 2+1+1, the ledger lost twice in an update, an accident", {
-    limit: TOO_MANY,
-    sizes: { a: 2, b: 1, c: 1 },
+  scenario("contract 1+1, the ledger lost twice, scaled in mid-rollout", {
+    sizes: { a: 1, b: 1 },
+    faults: { rebuild: 2 },
+    edits: [template("B"), scaleTo({ a: 1, b: 2 })],
+  }),
+  scenario("contract 1+1+1, the ledger lost in an update with a leader, an accident", {
+    large: true,
+    sizes: { a: 1, b: 1, c: 1 },
     leader: "c",
-    update: { maxUnavailable: 2, leaderTransfer: { timeoutSeconds: 30 } },
-    faults: { rebuild: 2, accident: 1 },
-    edits: [template("B"), scaleTo({ a: 2, b: 2, c: 0 })],
+    update: { leaderTransfer: { timeoutSeconds: 30 } },
+    faults: { rebuild: 1, accident: 1 },
+    edits: [template("B")],
   }),
 ];
 
@@ -76,44 +83,33 @@ const DRIFTS: readonly Scenario[] = [
     sizes: { a: 1, b: 1 },
     faults: { drift: 2, wait: 1 },
   }),
-  ...(["annotations", "restored", "turn"] as const).map((drift) =>
+  ...(["annotations", "restored", "turn", "shrunk", "deleted"] as const).map((drift) =>
     scenario(`contract 1+1+1, drift in an update: ${drift}`, {
-      full: drift === "restored",
+      large: drift !== "annotations" && drift !== "turn",
       sizes: { a: 1, b: 1, c: 1 },
       drift,
       faults: { drift: 1 },
       edits: [template("B")],
     }),
   ),
-  ...(["shrunk", "deleted"] as const).map((drift) =>
-    scenario(`contract 1+1+1, drift in an update: ${drift}`, {
-      full: true,
-      sizes: { a: 1, b: 1, c: 1 },
-      drift,
-      faults: { drift: 1 },
-      edits: [template("B")],
-    }),
-  ),
-  ...(["annotations", "restored", "turn"] as const).map((drift) =>
+  ...(["annotations", "restored", "turn", "shrunk"] as const).map((drift) =>
     scenario(`StatefulSets 2+1, drift in an update: ${drift}`, {
       ...STATEFUL_SETS,
-      full: drift !== "restored",
+      large: drift !== "restored",
       sizes: { a: 2, b: 1 },
       drift,
       faults: { drift: 1 },
       edits: [template("B")],
     }),
   ),
-  ...(["shrunk", "deleted"] as const).map((drift) =>
-    scenario(`StatefulSets 2+1, drift in an update: ${drift}`, {
-      ...STATEFUL_SETS,
-      ...(drift === "shrunk" ? { full: true } : { limit: TOO_MANY }),
-      sizes: { a: 2, b: 1 },
-      drift,
-      faults: { drift: 1 },
-      edits: [template("B")],
-    }),
-  ),
+  scenario("StatefulSets 1+1, drift in an update: deleted", {
+    ...STATEFUL_SETS,
+    large: true,
+    sizes: { a: 1, b: 1 },
+    drift: "deleted",
+    faults: { drift: 1 },
+    edits: [template("B")],
+  }),
 ];
 
 export const FAILURES: readonly Scenario[] = [...BROKEN_REVISIONS, ...CONTROLLERS, ...DRIFTS];

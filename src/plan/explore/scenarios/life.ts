@@ -1,5 +1,5 @@
 import { confirmLost, remove, resume, type Scenario, scenario, template } from "../scenario.ts";
-import { IGNORANT, STATEFUL_SETS, TOO_MANY } from "./common.ts";
+import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
 const ONE = { revision: "A", replicas: 1, start: 0 } as const;
 const TWO = { revision: "A", replicas: 2, start: 0 } as const;
@@ -16,17 +16,17 @@ const DEPLOYMENTS: readonly Scenario[] = [
     faults: { cut: 1 },
   }),
   scenario("first deployment in order, contract 2+1, superseded, crashes", {
-    full: true,
+    large: true,
     start: "empty",
     sizes: { a: 2, b: 1 },
     faults: { crash: 1 },
     edits: [template("B")],
   }),
-  scenario("first deployment in order, contract 2+1+1, superseded, a cluster cut off, crashes", {
-    limit: TOO_MANY,
+  scenario("first deployment in order, contract 1+1, superseded, a cluster cut off", {
+    large: true,
     start: "empty",
-    sizes: { a: 2, b: 1, c: 1 },
-    faults: { cut: 1, crash: 1 },
+    sizes: { a: 1, b: 1 },
+    faults: { cut: 1 },
     edits: [template("B")],
   }),
   scenario("first deployment in order, StatefulSets 2+1", {
@@ -47,12 +47,17 @@ const DEPLOYMENTS: readonly Scenario[] = [
     faults: { crash: 1 },
     edits: [template("B")],
   }),
-  scenario("first deployment at once, contract 2+2+1, a cluster cut off", {
-    limit: TOO_MANY,
+  scenario("first deployment at once, contract 1+1, a cluster cut off", {
     start: "empty",
-    sizes: { a: 2, b: 2, c: 1 },
+    sizes: { a: 1, b: 1 },
     spec: { podManagementPolicy: "Parallel" },
     faults: { cut: 1 },
+  }),
+  scenario("first deployment at once, contract 1+1+1", {
+    large: true,
+    start: "empty",
+    sizes: { a: 1, b: 1, c: 1 },
+    spec: { podManagementPolicy: "Parallel" },
   }),
 ];
 
@@ -83,7 +88,7 @@ const ADOPTIONS: readonly Scenario[] = [
   }),
   scenario("adopted with differences, StatefulSets 1+1, a cluster cut off", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     identity: { mode: "PerCluster" },
     start: "adopted",
     sizes: { a: 2, b: 1 },
@@ -92,7 +97,7 @@ const ADOPTIONS: readonly Scenario[] = [
     edits: [resume("1")],
   }),
   scenario("adopted, contract 1+1 and a new cluster", {
-    limit: TOO_MANY,
+    large: true,
     identity: { mode: "PerCluster" },
     start: "adopted",
     sizes: { a: 1, b: 1, c: 1 },
@@ -118,7 +123,7 @@ const ENDS: readonly Scenario[] = [
   }),
   scenario("torn down, StatefulSets 2+1, an accident", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1 },
     faults: { accident: 1 },
     edits: [remove("Teardown")],

@@ -1,5 +1,5 @@
 import { cordon, type Scenario, scaleTo, scenario, template, unschedule } from "../scenario.ts";
-import { IGNORANT, STATEFUL_SETS, TOO_MANY } from "./common.ts";
+import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
 /** Instances come and go, and move between clusters. */
 export const SCALINGS: readonly Scenario[] = [
@@ -10,7 +10,7 @@ export const SCALINGS: readonly Scenario[] = [
   }),
   scenario("StatefulSets 1+1+1, several clusters scaled in one edit, an accident", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { accident: 1 },
     edits: [scaleTo({ a: 2, b: 0, c: 2 })],
@@ -35,29 +35,30 @@ export const SCALINGS: readonly Scenario[] = [
   }),
   scenario("StatefulSets 2+2, scaled in mid-rollout, the ledger lost", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 2 },
     faults: { rebuild: 1 },
     edits: [template("B"), scaleTo({ a: 1, b: 3 })],
   }),
   scenario("contract 2+1, scaled out and in, an accident", {
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1 },
     faults: { accident: 1 },
     edits: [scaleTo({ a: 1, b: 2 })],
   }),
   scenario("contract 1+1+1 in Dense, moved", {
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     identity: { mode: "Dense" },
     seesVolumes: true,
     edits: [scaleTo({ a: 1, b: 2, c: 0 })],
   }),
-  scenario("contract 1+1 in Dense, moved and back", {
-    full: true,
+  scenario("contract 1+1 in Dense, moved and back, crashes", {
+    large: true,
     sizes: { a: 1, b: 1 },
     identity: { mode: "Dense" },
     seesVolumes: true,
+    faults: { crash: 1 },
     edits: [scaleTo({ a: 2, b: 0 }), scaleTo({ a: 1, b: 1 })],
   }),
   scenario("contract 1+1 in Dense, scaled out and in", {
@@ -65,14 +66,6 @@ export const SCALINGS: readonly Scenario[] = [
     identity: { mode: "Dense" },
     seesVolumes: true,
     edits: [scaleTo({ a: 2, b: 1 }), scaleTo({ a: 1, b: 1 }), scaleTo({ a: 1, b: 2 })],
-  }),
-  scenario("contract 1+1+1 in Dense, moved and back, crashes", {
-    limit: TOO_MANY,
-    sizes: { a: 1, b: 1, c: 1 },
-    identity: { mode: "Dense" },
-    seesVolumes: true,
-    faults: { crash: 1 },
-    edits: [scaleTo({ a: 1, b: 2, c: 0 }), scaleTo({ a: 2, b: 1, c: 1 })],
   }),
   scenario("contract 2+1, a new cluster in mid-rollout", {
     sizes: { a: 2, b: 1 },
@@ -85,7 +78,7 @@ export const SCALINGS: readonly Scenario[] = [
     edits: [scaleTo({ a: 1, b: 1 })],
   }),
   scenario("contract 1+1+1, moved, the application lists its members", {
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     listsMembers: true,
     edits: [scaleTo({ a: 2, b: 1, c: 0 })],
@@ -104,6 +97,10 @@ export const SCALINGS: readonly Scenario[] = [
     sizes: { a: 1, b: 1 },
     spare: ["c"],
     edits: [cordon("c", true), scaleTo({ a: 1, b: 1, c: 1 }), cordon("c", false)],
+  }),
+  scenario("contract 2+1, cordoned in mid-rollout and asked to grow", {
+    sizes: { a: 2, b: 1 },
+    edits: [template("B"), cordon("b", true), scaleTo({ a: 2, b: 2 }), cordon("b", false)],
   }),
   scenario("ignorant 1+1, scaled out in mid-rollout", {
     ...IGNORANT,

@@ -1,5 +1,5 @@
 import { pending, rolling, type Scenario, scenario, template } from "../scenario.ts";
-import { IGNORANT, STATEFUL_SETS, TOO_MANY } from "./common.ts";
+import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
 /** One revision after the other: by protocol, budget, batches, partition, leader and waves, with what may happen meanwhile. */
 export const UPDATES: readonly Scenario[] = [
@@ -16,21 +16,21 @@ export const UPDATES: readonly Scenario[] = [
   }),
   scenario("StatefulSets 1+1+1, update, an accident", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { accident: 1 },
     edits: [template("B")],
   }),
   scenario("StatefulSets 2+2+1, update, an accident", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 2, c: 1 },
     faults: { accident: 1 },
     edits: [template("B")],
   }),
   scenario("StatefulSets 2+1, update, a pod evicted", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1 },
     accident: "evict",
     faults: { accident: 1 },
@@ -38,7 +38,7 @@ export const UPDATES: readonly Scenario[] = [
   }),
   scenario("StatefulSets in Parallel pod management, 2+1, maxUnavailable 2, an accident", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1 },
     memberOrdered: false,
     update: { maxUnavailable: 2 },
@@ -82,7 +82,7 @@ export const UPDATES: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 2+2+1, maxUnavailable 40%, an accident", {
-    limit: TOO_MANY,
+    large: true,
     sizes: { a: 2, b: 2, c: 1 },
     update: { maxUnavailable: "40%" },
     faults: { accident: 1 },
@@ -95,7 +95,7 @@ export const UPDATES: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 2+1+1, maxUnavailable 2, two accidents", {
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1, c: 1 },
     update: { maxUnavailable: 2 },
     faults: { accident: 2 },
@@ -113,7 +113,7 @@ export const UPDATES: readonly Scenario[] = [
     edits: [template("B")],
   }),
   scenario("contract 1+1+1, health unknown beside an accident", {
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     faults: { mute: 1, accident: 1 },
     edits: [template("B")],
@@ -132,7 +132,7 @@ export const UPDATES: readonly Scenario[] = [
   }),
   scenario("ignorant 2+2+1, maxUnavailable 2, an accident", {
     ...IGNORANT,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 2, c: 1 },
     update: { maxUnavailable: 2 },
     faults: { accident: 1 },
@@ -172,7 +172,7 @@ export const UPDATES: readonly Scenario[] = [
   }),
   scenario("StatefulSets 2+1, OnDelete, a pod deleted", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 2, b: 1 },
     spec: { update: { type: "OnDelete" } },
     accident: "delete",
@@ -198,7 +198,7 @@ export const SUPERSESSIONS: readonly Scenario[] = [
   }),
   scenario("StatefulSet 3 in batches of one, superseded on two revisions, a pod killed", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 3 },
     update: { batches: [1] },
     accident: "kill",
@@ -207,24 +207,16 @@ export const SUPERSESSIONS: readonly Scenario[] = [
   }),
   scenario("StatefulSets 1+2 in batches of one, superseded while stuck", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 1, b: 2 },
     update: { batches: [1] },
     faults: { wait: 1 },
     edits: [template("B"), template("C")],
   }),
-  scenario("StatefulSets 1+1, superseded in mid-step, a pod killed", {
+  scenario("StatefulSets 1+1, superseded in mid-step, a pod killed, time passes", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1 },
-    accident: "kill",
-    faults: { accident: 1 },
-    edits: [template("B"), template("C")],
-  }),
-  scenario("StatefulSets 2+1, superseded in mid-step, a pod killed, time passes", {
-    ...STATEFUL_SETS,
-    limit: TOO_MANY,
-    sizes: { a: 2, b: 1 },
     accident: "kill",
     faults: { accident: 1, wait: 1 },
     edits: [template("B"), template("C")],
@@ -235,10 +227,10 @@ export const SUPERSESSIONS: readonly Scenario[] = [
     update: { partition: 1 },
     edits: [template("B"), template("C"), rolling({ partition: 0 })],
   }),
-  scenario("StatefulSets 3+1, partition set and lowered, superseded, a pod killed", {
+  scenario("StatefulSets 2+1, partition set and lowered, superseded, a pod killed", {
     ...STATEFUL_SETS,
-    limit: TOO_MANY,
-    sizes: { a: 3, b: 1 },
+    large: true,
+    sizes: { a: 2, b: 1 },
     update: { partition: 1 },
     accident: "kill",
     faults: { accident: 1 },
@@ -246,7 +238,7 @@ export const SUPERSESSIONS: readonly Scenario[] = [
   }),
   scenario("StatefulSets 1+1+1, superseded in the first wave, time passes", {
     ...STATEFUL_SETS,
-    full: true,
+    large: true,
     sizes: { a: 1, b: 1, c: 1 },
     update: { waves: [{ clusters: ["c"], soakSeconds: 30, approval: "Automatic" }] },
     faults: { wait: 1 },

@@ -1,0 +1,3 @@
+import { describeLarger } from "./testing/larger.ts";
+
+describeLarger(({ protocol }) => protocol === "statefulset");
