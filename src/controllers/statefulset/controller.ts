@@ -4,13 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { type Parsed, type ParsedCrossClusterStatefulset, parseCrossClusterStatefulset } from "../../api/index.ts";
-import {
-  type Engine,
-  type EngineApp,
-  type EngineCluster,
-  type HoldState,
-  SupersededError,
-} from "../../engine/index.ts";
+import { type Engine, type EngineApp, type HoldState, SupersededError } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import {
   type KubeClient,
@@ -22,30 +16,17 @@ import {
   WorkQueue,
   type WorkResult,
 } from "../../kube/index.ts";
-import {
-  type Baseline,
-  emptyLedger,
-  type Intent,
-  type Ledger,
-  type Observation,
-  type PlanResult,
-  plan,
-  type RevisionIntent,
-  rebuildLedger,
-} from "../../plan/index.ts";
+import { emptyLedger, type PlanResult, plan, rebuildLedger } from "../../plan/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
-import { type ActContext, act, grantsFound, grantsOutstanding, isDrained, prepare, unfinishedRemovals } from "./act.ts";
+import { grantsFound } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { Approvals } from "./approvals.ts";
-import { withDeliveryFailures } from "./delivery.ts";
+import { carryOut } from "./carry-out.ts";
+import { Gatherer } from "./gather.ts";
 import { HubObjects } from "./hub-objects.ts";
-import { intentOf, leaderSourceOf } from "./intent.ts";
 import { LedgerStore } from "./ledger-store.ts";
-import { membershipOf } from "./membership.ts";
-import { MissingClusters } from "./missing-clusters.ts";
-import { networkOf } from "./network.ts";
-import { instanceHomes, observe } from "./observe.ts";
-import { fieldErrorsText, invalidStatus, statusOf } from "./report.ts";
+import { fieldErrorsText } from "./report.ts";
+import { Reporter } from "./reporter.ts";
 import {
   APPROVALS,
   approvalTargets,
@@ -60,9 +41,9 @@ import { Reviser } from "./revise.ts";
 import { RevisionStore } from "./revision-store.ts";
 import { Session } from "./session.ts";
 import { StatusWriter } from "./status-writer.ts";
-import { findTemplate, ordinalsStart, type TemplateFound } from "./template.ts";
+import { isDeleting, type Subject } from "./subject.ts";
+import { findTemplate } from "./template.ts";
 import { tidy } from "./tidy.ts";
-import { aggregatedStatus, selectorOf } from "./workload-status.ts";
 
 export interface StatefulsetControllerOptions {
   readonly hub: KubeClient;
@@ -97,10 +78,11 @@ export class StatefulsetController {
   readonly #parsed = new Map<string, { from: string; parsed: Parsed<ParsedCrossClusterStatefulset> }>();
   readonly #sessions = new Map<string, Session>();
   readonly #tracked = new Map<string, EngineApp>();
-  readonly #missing = new MissingClusters();
   readonly #stop = new AbortController();
-  #hubObjects: HubObjects;
-  #reviser: Reviser;
+  readonly #hubObjects: HubObjects;
+  readonly #reviser: Reviser;
+  readonly #gatherer: Gatherer;
+  readonly #reporter: Reporter;
   #superseded: SupersededError | undefined;
 
   constructor(options: StatefulsetControllerOptions) {
@@ -154,6 +136,16 @@ export class StatefulsetController {
       store: this.#revisionStore,
       mustStillExist: (key) => this.#mustStillExist(key),
       signal: this.#stop.signal,
+    });
+    const { engine, interpreter } = options;
+    this.#gatherer = new Gatherer({ engine, interpreter, reviser: this.#reviser, approvals: this.#approvalBook });
+    this.#reporter = new Reporter({
+      engine,
+      interpreter,
+      clock,
+      revisions: this.#revisionStore,
+      announcements: this.#announcements,
+      statuses: this.#statuses,
     });
   }
 
@@ -215,7 +207,7 @@ export class StatefulsetController {
     if (!object) return this.#forget(key);
     const parsed = this.#parse(key, object);
     if (!parsed.ok) {
-      this.#refuse(object, "InvalidSpec", fieldErrorsText(parsed.errors));
+      this.#reporter.refuse(object, "InvalidSpec", fieldErrorsText(parsed.errors));
       return undefined;
     }
     const statefulset = parsed.value;
@@ -229,7 +221,7 @@ export class StatefulsetController {
     const app = this.#track(key, statefulset, template.kind === "one" ? template.object : undefined);
     if (!app) {
       if (deleting) await this.#removeFinalizer(object);
-      else if (template.kind === "none") this.#refuse(object, "TemplateMissing", template.message);
+      else if (template.kind === "none") this.#reporter.refuse(object, "TemplateMissing", template.message);
       return undefined;
     }
     const { engine } = this.#options;
@@ -238,176 +230,44 @@ export class StatefulsetController {
     if (!deleting && !(await this.#ensureFinalizer(object))) return undefined;
     const hold: HoldState = deleting ? { kind: "held" } : await engine.hold(app, () => this.#mustStillExist(key));
     if (hold.kind === "unsafe") {
-      this.#refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
+      this.#reporter.refuse(object, "HoldDefeated", `${hold.message}; ${hold.remedy}`);
       return undefined;
     }
 
     const session = await this.#session(key, app);
     if (session.kind === "unreadable") {
-      this.#refuse(object, "LedgerUnreadable", session.message);
+      this.#reporter.refuse(object, "LedgerUnreadable", session.message);
       return undefined;
     }
-    return this.#step(key, object, statefulset, app, template, hold, session.session);
+    return this.#step({ key, object, statefulset, app, template }, hold, session.session);
   }
 
   async #step(
-    key: string,
-    object: KubeObject,
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    template: Exclude<TemplateFound, { kind: "unknown" }>,
+    subject: Subject,
     hold: Exclude<HoldState, { kind: "unsafe" }>,
     session: Session,
   ): Promise<WorkResult | undefined> {
-    const { engine, clock } = this.#options;
-    const nowMs = clock.now();
-    const clusters = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
+    const { key, statefulset } = subject;
+    const nowMs = this.#options.clock.now();
     const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
-    const revision = await this.#revision(key, statefulset, template, session.ledger, clusters);
-    // What runs can be compared with what is asked for only once that is known; until then nothing is granted anyway.
-    const baselines =
-      revision.kind === "pending" ? {} : await this.#baselines(key, statefulset, app, adopting, session.ledger);
-    const intent = intentOf({
-      statefulset,
-      template: template.kind === "one" ? template.object : undefined,
-      templateReplicas: template.kind === "one" ? this.#replicasOf(template.object) : undefined,
-      revision,
-      schedule: engine.schedule(app),
-      clusters: [...clusters.values()],
-      goneSinceMs: this.#missing.of(session.ledger, clusters, nowMs),
-      approvals: this.#approvalBook.of(key),
-      baselines,
-      nowMs,
-    });
-    const observations = this.#observe(statefulset, app, intent, session.ledger);
-    const snapshots = Object.keys(observations).map((cluster) => engine.snapshot(app, cluster));
-    const membership = intent.workload.protocol === "contract" ? membershipOf(snapshots) : undefined;
-    const seen = { clusters: observations, ...(membership && { membership }) };
+    const { intent, seen, clusters } = await this.#gatherer.gather(subject, session.ledger, adopting, nowMs);
     const result = plan(intent, session.ledger, seen, nowMs);
 
-    const context = await this.#carryOut(statefulset, app, session, result, clusters, adopting);
-    const finished = await this.#finishDeletion(object, statefulset, app, session, result);
-    if (finished) return undefined;
-    this.#report(object, statefulset, app, result, observations, context.failures, nowMs);
+    const options = { ...this.#options, revisions: this.#revisionStore };
+    const done = await carryOut(options, subject, session, result, clusters, adopting);
+    if (await this.#finishDeletion(subject, session, result)) return undefined;
+    this.#reporter.report(subject, result, seen.clusters, done.failures, nowMs);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];
     await this.#approvalBook.report(key, result, waves.length, nowMs);
-    await tidy(statefulset, session, result, context.act, clusters);
+    await tidy(statefulset, session, result, done.context, clusters);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
-    const retryMs = context.unfinished || context.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
+    const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     const delays = [dueMs, retryMs].filter((delay) => delay !== undefined);
     return {
       ...(delays.length > 0 && { requeueAfterMs: Math.min(...delays) }),
       // Many applications that were updated together would otherwise have their marks written before others' grants.
       whenFreeAfterMs: session.saveAfterMs,
     };
-  }
-
-  /** Write-ahead: the ledger first, then what it says. */
-  async #carryOut(
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    session: Session,
-    result: PlanResult,
-    clusters: ReadonlyMap<string, EngineCluster>,
-    adopting: ReadonlySet<string>,
-  ) {
-    const { engine, interpreter } = this.#options;
-    if (!this.#options.mayAct()) throw new Error("the lease may have run out; nothing is written");
-    const saving = session.save(result.ledger);
-    const { retentionPolicy } = statefulset.spec;
-    const tearingDown = statefulset.metadata.deletionTimestamp !== undefined;
-    const volumes = tearingDown ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
-    const actions = [...result.actions, ...unfinishedRemovals(result.ledger, engine.dispatched(app), app, volumes)];
-    // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone.
-    const leaving = new Set(actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
-    const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster) && !isDrained(result.ledger, cluster));
-    const outstanding = grantsOutstanding(staying, engine.dispatched(app), app);
-    const actContext: ActContext = {
-      engine,
-      app,
-      owner: statefulset.metadata,
-      revisions: this.#revisionStore,
-      interpreter,
-      spec: statefulset.spec,
-      network: networkOf(statefulset),
-      ledger: result.ledger,
-      term: session.term,
-      adopting,
-      dispatchedRefs: session.dispatchedRefs,
-    };
-    // What is to be written is made ready while the ledger is on its way.
-    const prepared = prepare(actContext, outstanding, clusters);
-    const decides = await saving;
-    if (outstanding.length === 0 && actions.length === 0) {
-      return { act: actContext, failures: [], unfinished: false };
-    }
-    // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
-    if (!decides) await session.confirm();
-    if (!session.stamped) {
-      await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));
-      session.stamped = true;
-    }
-    // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
-    const still = grantsOutstanding(staying, engine.dispatched(app), app);
-    const done = await act(actContext, still, actions, clusters, prepared);
-    return { act: actContext, ...done };
-  }
-
-  #observe(
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    intent: Intent,
-    ledger: Ledger,
-  ): Record<string, Observation> {
-    const { engine, interpreter } = this.#options;
-    const scheduled = intent.schedule.kind === "known" ? intent.schedule.clusters.map(({ cluster }) => cluster) : [];
-    const names = new Set([...Object.keys(ledger.clusters), ...scheduled, ...Object.keys(intent.baselines)]);
-    const homes = instanceHomes(ledger);
-    const observations: Record<string, Observation> = {};
-    for (const cluster of names) {
-      observations[cluster] = observe(engine.snapshot(app, cluster), {
-        interpreter,
-        cluster,
-        leader: leaderSourceOf(statefulset),
-        clusterOfInstance: (name) => homes.get(name),
-        isCluster: (name) => names.has(name),
-      });
-    }
-    return observations;
-  }
-
-  async #revision(
-    key: string,
-    statefulset: ParsedCrossClusterStatefulset,
-    template: Exclude<TemplateFound, { kind: "unknown" }>,
-    ledger: Ledger,
-    clusters: ReadonlyMap<string, EngineCluster>,
-  ): Promise<RevisionIntent> {
-    if (template.kind !== "one") return { kind: "missing", message: template.message };
-    const ready = [...clusters.values()].filter(({ state }) => state === "Ready").map(({ name }) => name);
-    const held = ready.filter((name) => ledger.clusters[name]?.grant);
-    return this.#reviser.revision(key, statefulset, template.object, held.length > 0 ? held : ready);
-  }
-
-  /** What clusters run without a grant of ours: the engine had rendered it, or somebody put it there. */
-  async #baselines(
-    key: string,
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    adopting: ReadonlySet<string>,
-    ledger: Ledger,
-  ): Promise<Record<string, Baseline>> {
-    const baselines: Record<string, Baseline> = {};
-    for (const cluster of adopting) {
-      if (ledger.clusters[cluster]?.grant) continue;
-      const snapshot = this.#options.engine.snapshot(app, cluster);
-      if (snapshot.kind !== "present") continue;
-      const replicas = this.#replicasOf(snapshot.object);
-      if (replicas === undefined) continue;
-      const { id } = await this.#reviser.baseline(key, statefulset, snapshot.object);
-      baselines[cluster] = { revision: id, replicas, start: ordinalsStart(snapshot.object) };
-    }
-    return baselines;
   }
 
   async #session(key: string, app: EngineApp) {
@@ -487,14 +347,9 @@ export class StatefulsetController {
   }
 
   /** The last steps of a release or teardown: nothing of ours is left, and the object may go. */
-  async #finishDeletion(
-    object: KubeObject,
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    session: Session,
-    result: PlanResult,
-  ): Promise<boolean> {
-    if (statefulset.metadata.deletionTimestamp === undefined) return false;
+  async #finishDeletion(subject: Subject, session: Session, result: PlanResult): Promise<boolean> {
+    if (!isDeleting(subject)) return false;
+    const { object, statefulset, app } = subject;
     const { engine } = this.#options;
     if (!result.finished || engine.dispatched(app).length > 0) return false;
     if ((await engine.unhold(app)) === "kept") this.#announcements.holdKept(object, app);
@@ -509,42 +364,6 @@ export class StatefulsetController {
     if (freed) await this.#options.hub.update(STATEFULSETS, freed);
   }
 
-  #report(
-    object: KubeObject,
-    statefulset: ParsedCrossClusterStatefulset,
-    app: EngineApp,
-    result: PlanResult,
-    observations: Readonly<Record<string, Observation>>,
-    failures: readonly { cluster: string; message: string }[],
-    nowMs: number,
-  ): void {
-    const key = keyOf(object.metadata);
-    const told = withDeliveryFailures(result, this.#options.engine.dispatched(app));
-    this.#announcements.announce(key, object, told);
-    const clusters = Object.keys(result.ledger.clusters);
-    this.#statuses.say(key, (before) =>
-      statusOf({
-        statefulset,
-        before,
-        plan: told,
-        observations,
-        history: this.#revisionStore.list(statefulset.metadata),
-        failures,
-        workload: aggregatedStatus(this.#options, app, clusters),
-        selector: selectorOf(this.#options.engine, app, clusters),
-        nowMs,
-      }),
-    );
-  }
-
-  #refuse(object: KubeObject, reason: string, message: string): void {
-    const nowMs = this.#options.clock.now();
-    const key = keyOf(object.metadata);
-    this.#announcements.refused(key, object, reason, message);
-    const generation = object.metadata.generation ?? 0;
-    this.#statuses.say(key, (before) => invalidStatus(generation, before, reason, message, nowMs));
-  }
-
   #parse(key: string, object: KubeObject): Parsed<ParsedCrossClusterStatefulset> {
     const { uid, generation, deletionTimestamp } = object.metadata;
     const from = `${uid} ${generation} ${deletionTimestamp}`;
@@ -553,11 +372,6 @@ export class StatefulsetController {
     const parsed = parseCrossClusterStatefulset(object);
     this.#parsed.set(key, { from, parsed });
     return parsed;
-  }
-
-  #replicasOf(object: KubeObject): number | undefined {
-    const outcome = this.#options.interpreter.interpret("InterpretReplica", { object });
-    return outcome.state === "known" ? outcome.value.replicas : undefined;
   }
 
   /** An answer that was pending has come: whoever waits for an object of that name looks again. */
