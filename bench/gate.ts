@@ -81,7 +81,7 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   const meter = new PauseMeter();
   const before = await controller.usage();
   controller.watchPauses();
-  meter.reset();
+  meter.start();
   const writesBefore = new Map(fleet.writes);
   const grantsBefore = fleet.grants;
   const total = Math.min(RATE_PER_SECOND * SECONDS, OBJECTS * STEPS_BEFORE_LAST);

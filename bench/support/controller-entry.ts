@@ -3,6 +3,7 @@ import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
 import { lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { collectGarbage } from "./measure.ts";
 import { PauseMeter } from "./pauses.ts";
 
 const [kubeconfig] = process.argv.slice(2);
@@ -17,9 +18,10 @@ const hub = new KubeClient({ transport: connection.transport, clock, random, log
 
 const meter = new PauseMeter();
 process.on("message", (message) => {
-  if (message === "watch pauses") meter.reset();
+  if (message === "watch pauses") meter.start();
   if (message === "pauses") process.send?.(meter.report());
   if (message === "stop") stop.abort(new Error("told to stop"));
+  if (message === "collect") collectGarbage();
   if (message === "usage") {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();

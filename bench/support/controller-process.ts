@@ -64,6 +64,10 @@ export class ControllerProcess {
     });
   }
 
+  collectGarbage(): void {
+    this.#child.send("collect");
+  }
+
   watchPauses(): void {
     this.#child.send("watch pauses");
   }

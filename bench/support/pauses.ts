@@ -27,16 +27,19 @@ const TICK_MS = 2;
 /** Shorter ones are the ordinary work of a few requests. */
 const WORTH_NAMING_MS = 5;
 
-/** Watches its own process from `reset` on. */
+/** Watches its own process, from `start` on: whoever does not ask for it is not disturbed by it. */
 export class PauseMeter {
-  #lastMs = performance.now();
-  #lastCpuMs = cpuMs();
-  #delays: number[] = [];
-  #pauses: Pause[] = [];
-  #collections: { major: boolean; ms: number }[] = [];
+  #lastMs = 0;
+  #lastCpuMs = 0;
+  readonly #delays: number[] = [];
+  readonly #pauses: Pause[] = [];
+  readonly #collections: { major: boolean; ms: number }[] = [];
   #cpuWaitMs = 0;
 
-  constructor() {
+  start(): void {
+    this.#lastMs = performance.now();
+    this.#lastCpuMs = cpuMs();
+    this.#cpuWaitMs = cpuWaitMs() ?? 0;
     setInterval(() => this.#tick(), TICK_MS).unref();
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
@@ -45,13 +48,6 @@ export class PauseMeter {
         this.#collections.push({ major: kind === constants.NODE_PERFORMANCE_GC_MAJOR, ms: duration });
       }
     }).observe({ entryTypes: ["gc"] });
-  }
-
-  reset(): void {
-    this.#delays = [];
-    this.#pauses = [];
-    this.#collections = [];
-    this.#cpuWaitMs = cpuWaitMs() ?? 0;
   }
 
   report(): PauseReport {
