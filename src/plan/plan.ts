@@ -9,7 +9,7 @@ import { fixIdentity } from "./identity.ts";
 import { leaderOf } from "./leader.ts";
 import { noteReach, takeTurnsOfLost } from "./loss.ts";
 import { busyClusters } from "./member.ts";
-import { deleteBroken } from "./mend.ts";
+import { deletePods } from "./mend.ts";
 import { handOut } from "./ondelete.ts";
 import { preflight } from "./preflight.ts";
 import { Tally } from "./quorum.ts";
@@ -86,7 +86,11 @@ function onePass(draft: Draft): PassOutcome {
   settle(draft);
   reportReach(draft);
   takeTurnsOfLost(draft);
-  if (deletion) return { target: null, finished: tearDown(draft) };
+  if (deletion) {
+    const finished = tearDown(draft);
+    deletePods(draft);
+    return { target: null, finished };
+  }
   const target = resolveTarget(draft);
   if (target.frozen) {
     returnTurns(draft, new Set());
@@ -129,7 +133,7 @@ function onePass(draft: Draft): PassOutcome {
   if (!back) updateSteps(limits, rollout);
   returnTurns(draft, keep);
   removeDrained(draft);
-  deleteBroken(draft);
+  deletePods(draft);
   if (!changed()) sweepTopology(draft);
   return { target, finished: false };
 }

@@ -32,6 +32,7 @@ const FOUND: readonly (readonly [number, string])[] = [
   [7615, "joins that are taken back in the moment in which they come up go one by one"],
   [7951, "an operator does not overwrite its own report with one that it thought of before"],
   [8402, "a cluster that is drained while it has an update step to repeat is not left between the two"],
+  [2908, "a drained StatefulSet whose pods are all broken is drained"],
   [6343, "a cluster that came back and is then scaled to nothing by a person is drained"],
 ];
 

@@ -378,8 +378,14 @@ export class LeanMember implements GroundMember {
   #deletedByClient(object: StoredObject, plural: string): void {
     if (plural === "pods") {
       const ordinal = Number(/-(\d+)$/.exec(object.metadata.name)?.[1] ?? -1);
-      this.stop(ordinal, "update");
+      this.stop(ordinal, this.#isToStay(ordinal) ? "update" : "removal");
     } else this.store.remove(plural, object.metadata.name);
+  }
+
+  #isToStay(ordinal: number): boolean {
+    const spec = isJsonObject(this.workload?.spec) ? this.workload.spec : {};
+    const start = isJsonObject(spec.ordinals) && typeof spec.ordinals.start === "number" ? spec.ordinals.start : 0;
+    return typeof spec.replicas === "number" && ordinal < start + spec.replicas;
   }
 
   #draw([low, high]: readonly [number, number]): number {

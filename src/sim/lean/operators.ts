@@ -58,7 +58,11 @@ function establish({ member, ordinals, isOrdered, partition, current, update }: 
     if (isOrdered && pod?.state !== "ready") return false;
   }
   const condemned = [...member.instances.keys()].filter((ordinal) => !ordinals.includes(ordinal)).sort((a, b) => b - a);
+  // One that is not ready goes only if none below it is in the same state.
+  const firstBroken = condemned.findLast((ordinal) => member.instances.get(ordinal)?.state !== "ready");
   for (const ordinal of condemned) {
+    const isBlocked = member.instances.get(ordinal)?.state !== "ready" && ordinal !== firstBroken;
+    if (isOrdered && isBlocked) return false;
     member.stop(ordinal, "removal");
     if (isOrdered) return false;
   }
