@@ -46,6 +46,22 @@ export const COUNTING: readonly Mutant[] = [
     caughtBy: [lostVotersCount],
   },
   {
+    name: "a StatefulSet in Parallel is thought to wait for its own",
+    make: () => wanting((intent) => ({ ...intent, workload: { ...intent.workload, memberOrdered: true } })),
+    scenario: "StatefulSet 3 in Parallel pod management, an edit",
+    caughtBy: [budgetHolds, majorityHolds],
+  },
+  {
+    name: "pods of another time than the status are believed",
+    make: () =>
+      seeing(({ instances, ...seen }) => ({
+        ...seen,
+        ...(instances && { instances: instances.map(({ updated: _, ...pod }) => pod) }),
+      })),
+    scenario: "StatefulSet 3 in Parallel pod management, an edit",
+    caughtBy: [budgetHolds, majorityHolds],
+  },
+  {
     name: "broken pods are deleted whatever became of them since",
     make: () =>
       answering((result) => ({
