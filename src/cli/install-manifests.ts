@@ -67,6 +67,7 @@ export function hubRules({ workloads }: Pick<InstallSettings, "workloads">): Rul
     rule("apps.karmada.io", ["crossclusterstatefulsets/status"], ["patch", "update"]),
     rule("apps.karmada.io", ["crossclusterstatefulsets/finalizers"], ["update"]),
     rule("apps.karmada.io", ["rolloutapprovals"], READ),
+    rule("apps.karmada.io", ["rolloutapprovals/status"], ["patch"]),
     rule("apps.karmada.io", ["crossclusterledgers"], [...READ, "create", "update", "delete"]),
     // What each revision was, and the Secrets of it.
     rule("apps", ["controllerrevisions"], [...READ, "create", "patch", "delete"]),
@@ -104,7 +105,9 @@ export function memberRules({ workloads }: Pick<InstallSettings, "workloads">): 
   return [
     rule("apps", ["statefulsets"], READ),
     ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
-    rule("", ["pods", "persistentvolumeclaims"], [...READ, "delete"]),
+    rule("", ["pods"], [...READ, "delete"]),
+    // Looked at when an ordinal would be given again, and never watched.
+    rule("", ["persistentvolumeclaims"], ["get", "list", "delete"]),
   ];
 }
 

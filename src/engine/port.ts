@@ -144,15 +144,22 @@ export interface PodSeen {
   readonly version?: string;
 }
 
+/** How the claims of a workload's instances are called: `<claim template>-<workload>-<ordinal>`. */
+export interface ClaimNames {
+  readonly workload: string;
+  /** The claim templates. Absent: nobody knows them, and any single word counts, which no other workload's name can hide in. */
+  readonly templates?: readonly string[];
+}
+
 /** What may be done in a member directly; everything else goes through dispatch objects. */
 export interface MemberAccess {
   /** Whether the member's API server would take this object; changes nothing. */
   dryRun(manifest: KubeObject): Promise<DryRun>;
-  /** The ordinals of which a claim of this StatefulSet-like workload exists; undefined when that cannot be read. */
-  volumes(namespace: string, workload: string): Promise<readonly number[] | undefined>;
+  /** The ordinals of which a claim of this workload exists; undefined when that cannot be read. */
+  volumes(namespace: string, claims: ClaimNames): Promise<readonly number[] | undefined>;
   /** Only in the version that is named: a pod that has changed since it was seen is left alone. */
   deletePod(namespace: string, pod: PodSeen): Promise<void>;
-  deleteVolumes(namespace: string, workload: string): Promise<void>;
+  deleteVolumes(namespace: string, claims: ClaimNames): Promise<void>;
 }
 
 export type DryRun =

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CrossClusterStatefulsetSpec } from "../../api/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
-import type { Dispatched, Engine, EngineApp, EngineCluster, ObjectRef } from "../../engine/index.ts";
+import type { ClaimNames, Dispatched, Engine, EngineApp, EngineCluster, ObjectRef } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import {
@@ -24,6 +24,7 @@ import {
 } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { RevisionOwner, RevisionStore } from "./revision-store.ts";
+import { claimNames } from "./volumes.ts";
 
 export interface ActContext {
   readonly engine: Engine;
@@ -269,12 +270,28 @@ async function carryOut(context: ActContext, action: Action): Promise<boolean> {
       const gone = await Promise.all(workloads.map((one) => engine.withdraw(app, one, "remove")));
       if (!gone.every(Boolean)) return false;
       if (action.volumes === "Delete") {
-        await engine.member(action.cluster).deleteVolumes(app.template.namespace, app.template.name);
+        const claims = await claimsOf(context, action.cluster);
+        await engine.member(action.cluster).deleteVolumes(app.template.namespace, claims);
       }
       const rest = await Promise.all(others.map((one) => engine.withdraw(app, one, "remove")));
       return rest.every(Boolean);
     }
   }
+}
+
+/** The claims that may be deleted with the application: by what was granted, for the template may say anything by now. */
+async function claimsOf({ app, owner, ledger, revisions }: ActContext, cluster: string): Promise<ClaimNames> {
+  const granted = ledger.clusters[cluster]?.grant?.revision;
+  const stored = revisions.list(owner).map(({ id }) => id);
+  for (const id of granted === undefined ? stored : [granted, ...stored]) {
+    const content = await revisions.content(owner, id);
+    if (content) return claimNames(app, [content.template]);
+  }
+  if (app.template.kind !== "StatefulSet") return claimNames(app, []);
+  throw new Error(
+    `no revision of ${app.template.name} is stored any more, so that nobody knows which claims in ${cluster} are its own; ` +
+      "set retentionPolicy to Retain, and delete them yourself",
+  );
 }
 
 function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {

@@ -44,6 +44,7 @@ import { StatusWriter } from "./status-writer.ts";
 import { isDeleting, type Subject } from "./subject.ts";
 import { findTemplate } from "./template.ts";
 import { tidy } from "./tidy.ts";
+import { type KnownVolumes, Volumes, withVolumes } from "./volumes.ts";
 
 export interface StatefulsetControllerOptions {
   readonly hub: KubeClient;
@@ -83,6 +84,7 @@ export class StatefulsetController {
   readonly #reviser: Reviser;
   readonly #gatherer: Gatherer;
   readonly #reporter: Reporter;
+  readonly #volumes: Volumes;
   #superseded: SupersededError | undefined;
 
   constructor(options: StatefulsetControllerOptions) {
@@ -139,6 +141,7 @@ export class StatefulsetController {
     });
     const { engine, interpreter } = options;
     this.#gatherer = new Gatherer({ engine, interpreter, reviser: this.#reviser, approvals: this.#approvalBook });
+    this.#volumes = new Volumes(engine, clock);
     this.#reporter = new Reporter({
       engine,
       interpreter,
@@ -248,11 +251,8 @@ export class StatefulsetController {
     session: Session,
   ): Promise<WorkResult | undefined> {
     const { key, statefulset } = subject;
-    const nowMs = this.#options.clock.now();
     const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
-    const { intent, seen, clusters } = await this.#gatherer.gather(subject, session.ledger, adopting, nowMs);
-    const result = plan(intent, session.ledger, seen, nowMs);
-
+    const { result, seen, clusters, nowMs } = await this.#plan(subject, session, adopting);
     const options = { ...this.#options, revisions: this.#revisionStore };
     const done = await carryOut(options, subject, session, result, clusters, adopting);
     if (await this.#finishDeletion(subject, session, result)) return undefined;
@@ -263,11 +263,28 @@ export class StatefulsetController {
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     const delays = [dueMs, retryMs].filter((delay) => delay !== undefined);
+    const later = [session.saveAfterMs, this.#volumes.askAgainAfterMs(key, result)].filter(
+      (delay) => delay !== undefined,
+    );
     return {
       ...(delays.length > 0 && { requeueAfterMs: Math.min(...delays) }),
       // Many applications that were updated together would otherwise have their marks written before others' grants.
-      whenFreeAfterMs: session.saveAfterMs,
+      ...(later.length > 0 && { whenFreeAfterMs: Math.min(...later) }),
     };
+  }
+
+  /** Planned once more where the plan turned on volumes, which nobody reads unless they are asked for. */
+  async #plan(subject: Subject, session: Session, adopting: ReadonlySet<string>) {
+    let volumes: KnownVolumes = new Map();
+    for (;;) {
+      const nowMs = this.#options.clock.now();
+      const { intent, seen, clusters } = await this.#gatherer.gather(subject, session.ledger, adopting, nowMs);
+      const known = withVolumes(seen, volumes);
+      const result = plan(intent, session.ledger, known, nowMs);
+      if (volumes.size > 0) return { result, seen: known, clusters, nowMs };
+      volumes = await this.#volumes.read(subject, session.ledger, result, seen);
+      if (volumes.size === 0) return { result, seen, clusters, nowMs };
+    }
   }
 
   async #session(key: string, app: EngineApp) {
@@ -333,6 +350,7 @@ export class StatefulsetController {
     this.#statuses.forget(key);
     this.#hubObjects.forget(key);
     this.#reviser.forget(key);
+    this.#volumes.forget(key);
     this.#announcements.forget(key);
     this.#queue.forget(key);
     return undefined;

@@ -60,14 +60,6 @@ describe("what is not there", () => {
       sinceMs: 3,
     });
   });
-
-  it("still has its volumes", () => {
-    expect(observe({ kind: "absent", atMs: 5 }, { ...context(), volumes: [0, 1] })).toEqual({
-      kind: "absent",
-      atMs: 5,
-      volumes: [0, 1],
-    });
-  });
 });
 
 describe("a live object", () => {

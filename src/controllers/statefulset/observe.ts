@@ -25,12 +25,10 @@ export interface ReadingContext {
   /** The cluster of an instance's name in the granted topology. */
   readonly clusterOfInstance: (name: string) => string | undefined;
   readonly isCluster: (name: string) => boolean;
-  readonly volumes?: readonly number[];
 }
 
 /** What one snapshot says, in the planner's words. Whatever cannot be read is absent: unknown, never assumed. */
 export function observe(snapshot: Snapshot, context: ReadingContext): Observation {
-  const volumes = context.volumes && { volumes: context.volumes };
   switch (snapshot.kind) {
     case "unreachable":
       return {
@@ -39,9 +37,9 @@ export function observe(snapshot: Snapshot, context: ReadingContext): Observatio
         ...(snapshot.sinceMs !== undefined && { sinceMs: snapshot.sinceMs }),
       };
     case "absent":
-      return { kind: "absent", atMs: snapshot.atMs, ...volumes };
+      return { kind: "absent", atMs: snapshot.atMs };
     case "present":
-      return { ...observePresent(snapshot, context), ...volumes };
+      return observePresent(snapshot, context);
   }
 }
 

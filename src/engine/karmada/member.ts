@@ -1,6 +1,6 @@
 import { ConflictError, type KubeClient, type KubeObject, NotFoundError, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { DryRun, MemberAccess, PodSeen } from "../port.ts";
+import type { ClaimNames, DryRun, MemberAccess, PodSeen } from "../port.ts";
 import { PODS } from "./streams.ts";
 
 const CLAIMS = resource({
@@ -56,10 +56,10 @@ export class KarmadaMember implements MemberAccess {
     }
   }
 
-  async volumes(namespace: string, workload: string): Promise<readonly number[] | undefined> {
+  async volumes(namespace: string, names: ClaimNames): Promise<readonly number[] | undefined> {
     try {
       const claims = await this.#client.listAll(CLAIMS, { namespace, timeoutMs: MEMBER_TIMEOUT_MS });
-      const ordinals = claims.items.map((claim) => claimOrdinal(claim.metadata.name, workload));
+      const ordinals = claims.items.map((claim) => claimOrdinal(claim.metadata.name, names));
       return [...new Set(ordinals.filter((ordinal) => ordinal !== undefined))].sort((a, b) => a - b);
     } catch {
       return undefined;
@@ -79,10 +79,10 @@ export class KarmadaMember implements MemberAccess {
     }
   }
 
-  async deleteVolumes(namespace: string, workload: string): Promise<void> {
+  async deleteVolumes(namespace: string, names: ClaimNames): Promise<void> {
     const claims = await this.#client.listAll(CLAIMS, { namespace, timeoutMs: MEMBER_TIMEOUT_MS });
     for (const { metadata } of claims.items) {
-      if (claimOrdinal(metadata.name, workload) === undefined || metadata.uid === undefined) continue;
+      if (claimOrdinal(metadata.name, names) === undefined || metadata.uid === undefined) continue;
       const preconditions = { uid: metadata.uid };
       await ignoreNotFound(this.#client.delete(CLAIMS, { namespace, name: metadata.name }, { preconditions }));
     }
@@ -108,11 +108,15 @@ function says(full: unknown, stated: unknown): boolean {
   return full === stated;
 }
 
-/** A StatefulSet's claims are called `<claim template>-<workload>-<ordinal>`. */
-export function claimOrdinal(claim: string, workload: string): number | undefined {
+/** The ordinal of the workload's instance that a claim belongs to; undefined for a claim of somebody else's. */
+export function claimOrdinal(claim: string, { workload, templates }: ClaimNames): number | undefined {
   const match = /^(.+)-(\d+)$/.exec(claim);
-  if (!match?.[1]?.endsWith(`-${workload}`)) return undefined;
-  return Number(match[2]);
+  const suffix = `-${workload}`;
+  if (!match?.[1]?.endsWith(suffix)) return undefined;
+  // `data-my-web-0` ends like a claim of web's, and is my-web's.
+  const template = match[1].slice(0, -suffix.length);
+  const isIts = templates ? templates.includes(template) : !template.includes("-");
+  return isIts ? Number(match[2]) : undefined;
 }
 
 async function ignoreNotFound(request: Promise<unknown>): Promise<void> {
