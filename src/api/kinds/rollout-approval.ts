@@ -46,7 +46,12 @@ const schema = object(
     spec,
     status: optional(
       object("What became of the approval.", {
-        approvedBy: optional(text("Who created it, as far as it is known.", { maxLength: 1024 })),
+        approvedBy: optional(
+          text(
+            "The program that created it, by the name that it gave itself (its field manager), such as kubectl-create. Kubernetes keeps no user's name in an object: which person it was, the API server's audit log tells.",
+            { maxLength: 1024 },
+          ),
+        ),
         approvedAt: optional(time("When it was created.")),
         usedAt: optional(time("When the rollout went on because of it.")),
         conditions: conditions("Accepted: whether it names a rollout and a wave that exist."),
@@ -76,7 +81,7 @@ export const ROLLOUT_APPROVAL: KindDefinition = {
       jsonPath: ".spec.wave",
       description: "The wave after which it may go on, counted from 0.",
     },
-    { name: "By", type: "string", jsonPath: ".status.approvedBy", description: "Who approved." },
+    { name: "By", type: "string", jsonPath: ".status.approvedBy", description: "The program that created it." },
     AGE_COLUMN,
   ],
 };

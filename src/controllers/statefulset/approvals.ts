@@ -1,7 +1,7 @@
 import { parseRolloutApproval, type RolloutApproval } from "../../api/index.ts";
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import type { PlanResult } from "../../plan/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { APPROVALS, approvalTargets } from "./resources.ts";
 import { sameJson } from "./same-json.ts";
 
@@ -20,16 +20,14 @@ export class Approvals {
 
   /** Those that can be read; the others are told so on themselves by the API server that refused them. */
   of(key: string): RolloutApproval[] {
-    return this.#cache.byIndex("statefulset", key).flatMap((object) => {
-      const parsed = parseRolloutApproval(object);
-      return parsed.ok ? [parsed.value] : [];
-    });
+    return this.#objects(key).flatMap(({ approval }) => (approval ? [approval] : []));
   }
 
   /** Writes onto each approval whether it names something that exists, and since when it has been used. */
   async report(key: string, plan: PlanResult, waves: number, nowMs: number): Promise<void> {
-    for (const approval of this.of(key)) {
-      const status = approvalStatus(approval, plan, waves, nowMs);
+    for (const { object: found, approval } of this.#objects(key)) {
+      if (!approval) continue;
+      const status = approvalStatus(approval, creatorOf(found), plan, waves, nowMs);
       if (sameJson(approval.status, status)) continue;
       const { name, namespace } = approval.metadata;
       const object: KubeObject = {
@@ -42,11 +40,30 @@ export class Approvals {
       this.#cache.wrote(await this.#client.apply(APPROVALS, object, options));
     }
   }
+
+  #objects(key: string) {
+    return this.#cache.byIndex("statefulset", key).map((object) => {
+      const parsed = parseRolloutApproval(object);
+      return { object, approval: parsed.ok ? parsed.value : undefined };
+    });
+  }
 }
 
-/** Pure; times of what did not change are kept. */
+/** The program that made the object, by its own account. Of the person behind it an object says nothing. */
+export function creatorOf({ metadata }: KubeObject): string | undefined {
+  const entries = Array.isArray(metadata.managedFields) ? metadata.managedFields.filter(isJsonObject) : [];
+  const first = entries
+    .filter(
+      ({ subresource, manager, time: at }) => !subresource && typeof manager === "string" && typeof at === "string",
+    )
+    .sort((a, b) => (String(a.time) < String(b.time) ? -1 : 1))[0];
+  return typeof first?.manager === "string" ? first.manager : undefined;
+}
+
+/** Pure; what was said once, and times of what did not change, are kept. */
 export function approvalStatus(
   { spec, metadata, status: before }: RolloutApproval,
+  creator: string | undefined,
   { ledger, figures }: PlanResult,
   waves: number,
   nowMs: number,
@@ -70,9 +87,11 @@ export function approvalStatus(
   };
   const previous = before?.conditions?.find(({ type }) => type === "Accepted");
   const lastTransitionTime = previous?.status === condition.status ? previous.lastTransitionTime : time(nowMs);
+  const approvedBy = before?.approvedBy ?? creator;
   const approvedAt = metadata.creationTimestamp;
   const usedAt = before?.usedAt ?? (problem === undefined && passed ? time(nowMs) : undefined);
   return {
+    ...(approvedBy !== undefined && { approvedBy }),
     ...(approvedAt !== undefined && { approvedAt }),
     ...(usedAt !== undefined && { usedAt }),
     conditions: [{ ...condition, lastTransitionTime }],

@@ -92,22 +92,16 @@ export class StatefulsetController {
     this.#options = options;
     // Every watch listens to it: as many as there are kinds and namespaces, which is meant and not a leak.
     setMaxListeners(0, this.#stop.signal);
-    const reflect = (of: Resource, labelSelector?: string) =>
-      new Reflector<KubeObject>({
-        client: hub,
-        resource: of,
-        clock,
-        random,
-        log,
-        ...(labelSelector && {
-          selection: { labelSelector },
-          selects: (object: KubeObject) => object.metadata.labels?.[labelSelector] !== undefined,
-        }),
-      });
+    const reflect = (of: Resource, more: Partial<ConstructorParameters<typeof Reflector<KubeObject>>[0]> = {}) =>
+      new Reflector<KubeObject>({ client: hub, resource: of, clock, random, log, ...more });
     this.#statefulsets = reflect(STATEFULSETS);
     this.#ledgers = reflect(LEDGERS);
-    this.#approvals = reflect(APPROVALS);
-    this.#revisions = reflect(REVISIONS, OWN.app);
+    // Who created an approval stands there and nowhere else.
+    this.#approvals = reflect(APPROVALS, { keepManagedFields: true });
+    this.#revisions = reflect(REVISIONS, {
+      selection: { labelSelector: OWN.app },
+      selects: (object) => object.metadata.labels?.[OWN.app] !== undefined,
+    });
     this.#approvalBook = new Approvals(hub, this.#approvals.cache);
     this.#ledgerStore = new LedgerStore(hub, this.#ledgers.cache);
     this.#revisionStore = new RevisionStore(hub, this.#revisions.cache);
