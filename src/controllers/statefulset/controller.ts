@@ -381,7 +381,9 @@ export class StatefulsetController {
     const from = `${uid} ${generation} ${deletionTimestamp}`;
     const known = this.#parsed.get(key);
     if (known?.from === from && generation !== undefined) return known.parsed;
-    const parsed = parseCrossClusterStatefulset(object);
+    // What we say ourselves is no part of what is asked for.
+    const { status: _said, ...asked } = object;
+    const parsed = parseCrossClusterStatefulset(asked);
     this.#parsed.set(key, { from, parsed });
     return parsed;
   }

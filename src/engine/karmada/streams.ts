@@ -8,6 +8,7 @@ import {
 } from "../../kube/index.ts";
 import { type Clock, type Log, type Random, retryDelayMs } from "../../runtime/index.ts";
 import type { ObjectRef } from "../port.ts";
+import { SharedTexts } from "./shared-texts.ts";
 
 export const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
 
@@ -47,6 +48,7 @@ export class MemberStreams {
   /** How many applications want each kind. */
   readonly #kinds = new Map<string, { apiVersion: string; kind: string; users: number }>();
   readonly #running = new Set<Promise<void>>();
+  readonly #texts = new SharedTexts();
   #signal: AbortSignal | undefined;
 
   constructor(options: StreamOptions) {
@@ -145,18 +147,24 @@ export class MemberStreams {
       clock: this.#options.clock,
       random: this.#options.random,
       log: this.#options.log.with({ cluster }),
-      ...(isPods && {
-        selection: { labelSelector: STATEFULSET_POD_LABEL },
-        indexes: { owner: podOwners },
-        transform: withoutPodSpec,
-      }),
+      ...(isPods
+        ? {
+            selection: { labelSelector: STATEFULSET_POD_LABEL },
+            indexes: { owner: podOwners },
+            transform: withoutPodSpec,
+          }
+        : { transform: (object) => this.#texts.shared(object) }),
       healthChanged: () => this.#options.changed(cluster, undefined),
     });
     stream.reflector = reflector;
     const tell = (object: KubeObject) => {
       for (const ref of isPods ? podOwnerRefs(object) : [refOfMember(object)]) this.#options.changed(cluster, ref);
     };
-    reflector.cache.subscribe({ added: tell, updated: tell, deleted: tell });
+    const gone = (object: KubeObject) => {
+      this.#texts.forget(object);
+      tell(object);
+    };
+    reflector.cache.subscribe({ added: tell, updated: tell, deleted: gone });
     await reflector.run(signal);
   }
 
