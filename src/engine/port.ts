@@ -54,6 +54,12 @@ export interface Engine {
    * granted anything; absent: all.
    */
   stamp(app: EngineApp, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
+  /**
+   * Makes dispatch objects that say nothing yet, and returns those that did not exist. Whoever then makes sure that it still
+   * leads, and only afterwards dispatches, can create nothing for a leader that has taken over and done away with it: a
+   * later leader has either stamped them or is seen by then. That something is taken over is kept with them, whoever goes on.
+   */
+  reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]>;
   /** Writes one manifest for one cluster, if its dispatch object is still the version `expected` (null: there is none). */
   dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched>;
   /**
@@ -98,21 +104,25 @@ export type HoldState =
   /** A setting of the user's defeats the hold (such as propagateDeps); nothing may be granted. */
   | { readonly kind: "unsafe"; readonly message: string; readonly remedy: string };
 
-export interface DispatchOrder {
+/** Who dispatches to which cluster. */
+export interface Claim {
   readonly cluster: string;
-  readonly manifest: KubeObject;
   readonly term: number;
+  /** Take over an object that the member already has under this name. Only for an adoption. */
+  readonly takeOver?: boolean;
+}
+
+export interface DispatchOrder extends Claim {
+  readonly manifest: KubeObject;
   /** What else belongs to this dispatch and must survive with it, such as the grant; never sent to the member. */
   readonly notes: Readonly<Record<string, string>>;
   readonly expected: Dispatched | null;
-  /** Take over an object that the member already has under this name. Only for an adoption. */
-  readonly takeOver?: boolean;
 }
 
 export interface Dispatched {
   readonly cluster: string;
   readonly ref: ObjectRef;
-  /** Its name and its short annotations; nobody needs to read the rest of what was dispatched. */
+  /** Its name and its short annotations; nobody needs to read the rest of what was dispatched. Empty while it is only reserved. */
   readonly manifest: JsonObject;
   readonly notes: Readonly<Record<string, string>>;
   readonly term: number;
@@ -120,6 +130,8 @@ export interface Dispatched {
   readonly version: string;
   readonly uid: string;
   readonly deleting: boolean;
+  /** Ending it leaves the member's object as it is. */
+  readonly keeps: boolean;
   /** What the engine says about delivering it. Never evidence of completion. */
   readonly delivery: { readonly state: "unknown" | "delivered" | "failed"; readonly message: string };
 }

@@ -24,7 +24,34 @@ export function noteReach(draft: Draft): void {
     draft.patch(cluster, { awaySinceMs });
     if (entry.lostAtMs === null && isLost(draft, cluster, awaySinceMs)) draft.patch(cluster, { lostAtMs: draft.nowMs });
     if (draft.entry(cluster).lostAtMs !== null) noteRemoved(draft, cluster);
+    if (isOfThePast(draft, cluster)) forget(draft, cluster);
   }
+}
+
+/** [C10] It is not in the fleet any more, a person said that it is lost, and nobody wants anything of it. */
+function isOfThePast(draft: Draft, cluster: ClusterName): boolean {
+  const { schedule, fleet } = draft.intent;
+  const { grant, instances, removedByLoss } = draft.entry(cluster);
+  if (fleet[cluster]?.state !== "Gone" || !isConfirmedLost(draft, cluster) || schedule.kind === "unknown") return false;
+  if (!grant || (instances.length > 0 && !removedByLoss)) return false;
+  return !schedule.clusters.some((wanted) => wanted.cluster === cluster && wanted.replicas > 0);
+}
+
+/** [C10] [T3] Nothing can be deleted there, and nothing more is to be waited for. What it kept on its volumes may survive. */
+export function forget(draft: Draft, cluster: ClusterName): void {
+  draft.patch(cluster, {
+    grant: null,
+    baseRevision: null,
+    instances: [],
+    turn: "none",
+    step: null,
+    done: false,
+    ackedAtMs: null,
+    openSinceMs: null,
+    staleVolumes: true,
+    removedByLoss: false,
+    returned: false,
+  });
 }
 
 /** [F2] A step's time does not run while its cluster is away: on its return the absence is taken off. */

@@ -111,7 +111,9 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
     );
     return undefined;
   }
-  const mayNotReuse = entry.staleVolumes || (identity.mode === "Blocks" && !identity.reuseVolumes);
+  // An ignorant operator's volumes cannot be told apart; whoever waited for them to be gone would wait for ever.
+  const isStale = entry.staleVolumes && draft.intent.workload.protocol !== "ignorant";
+  const mayNotReuse = isStale || (identity.mode === "Blocks" && !identity.reuseVolumes);
   if (next.reusesVolume && mayNotReuse && volumeMaySurvive(draft, cluster, localOf(draft, entry, next.ordinal))) {
     draft.wait(
       "VolumeSurvives",

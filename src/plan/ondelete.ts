@@ -1,5 +1,6 @@
 import { type Desired, isDraining } from "./desired.ts";
 import type { Draft } from "./draft.ts";
+import { isStuck } from "./failure.ts";
 import { noteFirstCompletion } from "./rollout.ts";
 import type { Target } from "./target.ts";
 import { updatedSeen, viewIn } from "./view.ts";
@@ -14,7 +15,7 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
   const { protocol } = draft.intent.workload;
   let allUpdated = true;
   for (const cluster of draft.order) {
-    const { grant, instances, removedByLoss, turn, done } = draft.entry(cluster);
+    const { grant, instances, removedByLoss, turn, done, step } = draft.entry(cluster);
     const view = viewIn(draft, cluster);
     if (!grant || instances.length === 0 || removedByLoss || view.reach === "lost" || isDraining(desired, cluster))
       continue;
@@ -35,17 +36,25 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
       );
       continue;
     }
-    if (turn !== "none") continue;
+    // A join that never ends would keep the correction from the cluster for ever.
+    const isStuckJoin = turn === "held" && step?.kind !== "shrink" && isStuck(draft, cluster);
+    if (turn !== "none" && !isStuckJoin) continue;
     draft.write(
       cluster,
       {
         ...grant,
         revision: to,
         partition: protocol === "statefulset" ? 0 : grant.replicas,
-        processor: false,
+        processor: isStuckJoin,
         onDelete: true,
       },
-      { kind: "update", why: "OnDelete: granted, and nobody restarts anything for it", progress: null },
+      isStuckJoin
+        ? {
+            kind: "update",
+            why: "the join before makes no progress; what is broken comes back on this revision",
+            progress: draft.startStep("update", cluster, true),
+          }
+        : { kind: "update", why: "OnDelete: granted, and nobody restarts anything for it", progress: null },
     );
   }
   draft.set("rollout", null);

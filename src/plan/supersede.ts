@@ -34,7 +34,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   const moving = !entry.done && entry.turn === "held";
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
   if (to === entry.baseRevision) return { ...straight, back: true };
-  if (!moving && !view.isOpen(cluster) && isDeadOnAbandoned(draft, view, cluster)) {
+  const standsStill = !moving || (goingBack && hasMissedDeadline(draft, cluster));
+  if (standsStill && !view.isOpen(cluster) && isDeadOnAbandoned(draft, view, cluster)) {
     // Its wave may never come: those before it wait for the majority, or the membership change, that it holds up.
     return {
       to: view.rollout.from ?? to,

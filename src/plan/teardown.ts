@@ -1,4 +1,5 @@
 import type { Draft } from "./draft.ts";
+import { forget } from "./loss.ts";
 import { heldCount } from "./member.ts";
 import { takeTop } from "./scale.ts";
 import type { ClusterName } from "./types.ts";
@@ -68,9 +69,4 @@ export function tearDown(draft: Draft): boolean {
     busy = cluster;
   }
   return !left;
-}
-
-/** [T3] Confirmed lost and never seen again: nothing can be deleted there, and nothing more is to be waited for. */
-function forget(draft: Draft, cluster: ClusterName): void {
-  draft.patch(cluster, { grant: null, instances: [], turn: "none", step: null, done: false, removedByLoss: false });
 }

@@ -86,7 +86,13 @@ export function seenReady(present: PresentObservation | null): number {
   return Math.min(ready, serving);
 }
 
+/**
+ * [Q5] Joiners are no members yet. But one that serves already, because nobody has seen its gate open, is missed like any
+ * other once an update restarts it.
+ */
 function countMembers(entry: ClusterEntry): number {
+  const { turn, step } = entry;
+  if (turn === "held" && (step?.kind === "update" || step?.kind === "rollback")) return entry.instances.length;
   let members = 0;
   for (const { state } of entry.instances) if (state !== "joining") members++;
   return members;

@@ -11,6 +11,7 @@ import {
   type Grant,
   initialCluster,
   type Ledger,
+  type PlanResult,
   parseFoundGrant,
   topologyView,
   type VolumeRetention,
@@ -36,6 +37,8 @@ export interface ActContext {
   readonly network: NetworkSettings;
   readonly ledger: Ledger;
   readonly term: number;
+  /** Throws when this process does not lead the application any more, or the application is gone. */
+  readonly confirm: () => Promise<void>;
   /** Clusters that the engine itself had rendered before the hold: their objects are taken over as they are. */
   readonly adopting: ReadonlySet<string>;
   /** What each cluster's last dispatched grant consists of: kept, so that tidying up need not render it again. */
@@ -85,20 +88,25 @@ export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp) {
 }
 
 /**
- * Clusters that have been drained, and of which supporting objects are left: the planner has forgotten them as soon as
- * the workload was seen gone. A workload that is still dispatched is never among them, whatever the ledger says.
+ * What the planner has forgotten and is still dispatched. Of clusters that have been drained, supporting objects are left: they
+ * are removed, but never a workload that is still dispatched, whatever the ledger says. [T3] When a teardown has nothing more
+ * to do, workloads that are left belong to clusters that it gave up: they are let go, and nothing is deleted there.
  */
-export function unfinishedRemovals(
-  ledger: Ledger,
+export function leftToDo(
+  { ledger, finished, actions }: Pick<PlanResult, "ledger" | "finished" | "actions">,
   dispatched: readonly Dispatched[],
   app: EngineApp,
   volumes: VolumeRetention,
 ): Action[] {
-  const clusters = new Set(dispatched.map(({ cluster }) => cluster));
-  return [...clusters]
-    .filter((cluster) => !ledger.clusters[cluster]?.grant)
-    .filter((cluster) => dispatched.every((one) => one.cluster !== cluster || one.deleting || !isWorkload(one, app)))
-    .map((cluster) => ({ kind: "remove", cluster, volumes }));
+  const forgotten = new Set(dispatched.map(({ cluster }) => cluster).filter((name) => !ledger.clusters[name]?.grant));
+  for (const { cluster } of actions) forgotten.delete(cluster);
+  return [...forgotten].flatMap((cluster): Action[] => {
+    const here = dispatched.filter((one) => one.cluster === cluster);
+    const workloads = here.filter((one) => isWorkload(one, app));
+    const isLetGo = here.some(({ deleting, keeps }) => deleting && keeps);
+    if (finished && (isLetGo || workloads.some(({ deleting }) => !deleting))) return [{ kind: "release", cluster }];
+    return workloads.every(({ deleting }) => deleting) ? [{ kind: "remove", cluster, volumes }] : [];
+  });
 }
 
 /** Each outstanding grant's manifests, under way. What fails is told when the grant is carried out. */
@@ -157,10 +165,9 @@ async function dispatchGrant(
   manifests: readonly MemberManifest[],
 ): Promise<boolean> {
   const { engine, app, ledger, adopting } = context;
-  if (adopting.has(grant.cluster)) {
-    checkAdoption(context, grant.cluster, manifests);
-    await engine.adopt(app, grant.cluster);
-  }
+  if (adopting.has(grant.cluster)) checkAdoption(context, grant.cluster, manifests);
+  await reserve(context, grant.cluster, refsOf(manifests));
+  if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
   const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);
   // In order: what the workload needs is there before the workload names it.
   for (const { object, role } of manifests) {
@@ -181,6 +188,24 @@ async function dispatchGrant(
   }
   context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs: refsOf(manifests) });
   return true;
+}
+
+/**
+ * What does not exist yet cannot be compared with: a leader that slept would make it again after another had done away with
+ * it. So its place is taken first, and whoever does not lead any more gives it back.
+ */
+async function reserve(context: ActContext, cluster: string, refs: readonly ObjectRef[]): Promise<void> {
+  const { engine, app, term, confirm, adopting } = context;
+  const found = engine.dispatched(app).filter((one) => one.cluster === cluster);
+  const missing = refs.filter((ref) => !found.some((one) => isSameRef(one.ref, ref)));
+  if (missing.length === 0) return;
+  const reserved = await engine.reserve(app, missing, { cluster, term, takeOver: adopting.has(cluster) });
+  try {
+    await confirm();
+  } catch (error) {
+    await Promise.allSettled(reserved.map((one) => engine.withdraw(app, one, "keep")));
+    throw error;
+  }
 }
 
 /** Taking over moves nothing: what is about to be written must say what the live object says already. */

@@ -1,14 +1,14 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
-import type { PlanResult } from "../../plan/index.ts";
+import type { Grant, PlanResult } from "../../plan/index.ts";
 import {
   type ActContext,
   type ActResult,
   act,
   grantsOutstanding,
   isDrained,
+  leftToDo,
   prepare,
-  unfinishedRemovals,
 } from "./act.ts";
 import { networkOf } from "./network.ts";
 import type { RevisionStore } from "./revision-store.ts";
@@ -40,11 +40,14 @@ export async function carryOut(
   const saving = session.save(result.ledger);
   const { retentionPolicy } = statefulset.spec;
   const volumes = isDeleting({ statefulset }) ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
-  const actions = [...result.actions, ...unfinishedRemovals(result.ledger, engine.dispatched(app), app, volumes)];
-  // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone.
+  const dispatched = engine.dispatched(app);
+  const actions = [...result.actions, ...leftToDo(result, dispatched, app, volumes)];
+  // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone; one that
+  // has left the fleet has no place to write to.
   const leaving = new Set(actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
-  const staying = result.grants.filter(({ cluster }) => !leaving.has(cluster) && !isDrained(result.ledger, cluster));
-  const outstanding = grantsOutstanding(staying, engine.dispatched(app), app);
+  const isThere = ({ cluster }: Grant) => clusters.has(cluster) && !isDrained(result.ledger, cluster);
+  const staying = result.grants.filter((grant) => !leaving.has(grant.cluster) && isThere(grant));
+  const outstanding = grantsOutstanding(staying, dispatched, app);
   const context: ActContext = {
     engine,
     app,
@@ -55,6 +58,7 @@ export async function carryOut(
     network: networkOf(statefulset),
     ledger: result.ledger,
     term: session.term,
+    confirm: () => session.confirm(),
     adopting,
     dispatchedRefs: session.dispatchedRefs,
   };

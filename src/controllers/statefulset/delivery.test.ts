@@ -5,7 +5,7 @@ import { withDeliveryFailures } from "./delivery.ts";
 
 function dispatched(cluster: string, state: Dispatched["delivery"]["state"], message: string): Dispatched {
   const ref = { apiVersion: "v1", kind: "Db", namespace: "default", name: "db" };
-  const rest = { manifest: {}, notes: {}, term: 1, version: "1", uid: cluster, deleting: false };
+  const rest = { manifest: {}, notes: {}, term: 1, version: "1", uid: cluster, deleting: false, keeps: true };
   return { cluster, ref, ...rest, delivery: { state, message } };
 }
 

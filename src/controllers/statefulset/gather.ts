@@ -1,6 +1,5 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
-import type { KubeObject } from "../../kube/index.ts";
 import type { Baseline, Intent, Ledger, Observation, Observations, RevisionIntent } from "../../plan/index.ts";
 import type { Approvals } from "./approvals.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
@@ -9,7 +8,7 @@ import { MissingClusters } from "./missing-clusters.ts";
 import { instanceHomes, observe } from "./observe.ts";
 import type { Reviser } from "./revise.ts";
 import type { Subject } from "./subject.ts";
-import { ordinalsStart } from "./template.ts";
+import { ordinalsStart, replicasIn } from "./template.ts";
 
 export interface GathererOptions {
   readonly engine: Engine;
@@ -35,7 +34,7 @@ export class Gatherer {
   }
 
   async gather(subject: Subject, ledger: Ledger, adopting: ReadonlySet<string>, nowMs: number): Promise<Gathered> {
-    const { engine, approvals } = this.#options;
+    const { engine, approvals, interpreter } = this.#options;
     const { key, statefulset, app, template } = subject;
     const clusters = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
     const revision = await this.#revision(subject, ledger, clusters);
@@ -44,7 +43,7 @@ export class Gatherer {
     const intent = intentOf({
       statefulset,
       template: template.kind === "one" ? template.object : undefined,
-      templateReplicas: template.kind === "one" ? this.#replicasOf(template.object) : undefined,
+      templateReplicas: template.kind === "one" ? replicasIn(interpreter, template.object) : undefined,
       revision,
       schedule: engine.schedule(app),
       clusters: [...clusters.values()],
@@ -94,22 +93,17 @@ export class Gatherer {
     adopting: ReadonlySet<string>,
     ledger: Ledger,
   ): Promise<Record<string, Baseline>> {
-    const { engine, reviser } = this.#options;
+    const { engine, reviser, interpreter } = this.#options;
     const baselines: Record<string, Baseline> = {};
     for (const cluster of adopting) {
       if (ledger.clusters[cluster]?.grant) continue;
       const snapshot = engine.snapshot(app, cluster);
       if (snapshot.kind !== "present") continue;
-      const replicas = this.#replicasOf(snapshot.object);
+      const replicas = replicasIn(interpreter, snapshot.object);
       if (replicas === undefined) continue;
       const { id } = await reviser.baseline(key, statefulset, snapshot.object);
       baselines[cluster] = { revision: id, replicas, start: ordinalsStart(snapshot.object) };
     }
     return baselines;
-  }
-
-  #replicasOf(object: KubeObject): number | undefined {
-    const outcome = this.#options.interpreter.interpret("InterpretReplica", { object });
-    return outcome.state === "known" ? outcome.value.replicas : undefined;
   }
 }

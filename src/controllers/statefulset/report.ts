@@ -227,7 +227,9 @@ function conditionsOf(
   const { figures, ledger } = plan;
   const why = first ? sentence(first) : "";
   const hasQuorum = figures.ready > 0 && (statefulset.spec.quorum === "None" || figures.ready >= figures.majority);
-  const lost = Object.entries(ledger.clusters).flatMap(([name, { lostAtMs }]) => (lostAtMs === null ? [] : [name]));
+  const lost = Object.entries(ledger.clusters).flatMap(([name, { lostAtMs, grant }]) =>
+    lostAtMs === null || !grant ? [] : [name],
+  );
   const { halt } = ledger;
   const paused = statefulset.spec.updateStrategy.rollingUpdate.paused || halt !== null;
   const degradedReason = halt?.code ?? (lost.length > 0 ? "ClusterLost" : hasQuorum ? undefined : "NoQuorum");

@@ -69,7 +69,11 @@ export class Reviser {
     const stored =
       known?.from === stamp
         ? known.stored
-        : await this.#save(appKey, owner, await this.#snapshot(statefulset, template, dependencies, policies));
+        : await this.#save(
+            appKey,
+            owner,
+            await this.#snapshot(template, dependencies, policies, statefulset.spec.restartedAt),
+          );
     this.#known.set(appKey, { from: stamp, stored });
     if (stored.dryRun === "accepted") return { kind: "ready", id: stored.id };
     return this.#dryRun(appKey, owner, stored, dryRunIn);
@@ -82,7 +86,8 @@ export class Reviser {
     live: KubeObject,
   ): Promise<StoredRevision> {
     const owner = { namespace: statefulset.metadata.namespace, name: statefulset.metadata.name };
-    return this.#save(appKey, owner, await this.#snapshot(statefulset, live, [], []));
+    // As it runs: a restart that somebody asked for meanwhile is a revision after it.
+    return this.#save(appKey, owner, await this.#snapshot(live, [], [], undefined));
   }
 
   forget(appKey: string): void {
@@ -104,15 +109,14 @@ export class Reviser {
   }
 
   async #snapshot(
-    statefulset: ParsedCrossClusterStatefulset,
     template: KubeObject,
     dependencies: readonly KubeObject[],
     policies: readonly KubeObject[],
+    restartedAt: string | undefined,
   ): Promise<RevisionContent> {
     const { interpreter } = this.#options;
     const pruned = await interpreter.interpretNow("Prune", { object: template });
     const object = pruned.state === "known" ? pruned.value : template;
-    const { restartedAt } = statefulset.spec;
     return snapshotRevision({
       template: object,
       dependencies,

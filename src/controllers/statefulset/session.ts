@@ -22,7 +22,8 @@ export class Session {
   readonly #clock: Clock;
   #stored: StoredLedger;
   #ledger: Ledger;
-  #isInDoubt = false;
+  /** Steps whose outcome is not known to be good: under way, or failed. */
+  #doubts = 0;
   /** Since when the ledger has been ahead of what is stored, on the monotonic clock. */
   #unsavedSinceMs: number | undefined;
 
@@ -42,7 +43,7 @@ export class Session {
    * Then the ledger has to be claimed anew. Nothing else that goes wrong says anything about who leads.
    */
   get isInDoubt(): boolean {
-    return this.#isInDoubt;
+    return this.#doubts > 0;
   }
 
   /** As it is now: ahead of what is stored by marks at most. */
@@ -78,9 +79,9 @@ export class Session {
   }
 
   async #certainly<Value>(step: Promise<Value>): Promise<Value> {
-    this.#isInDoubt = true;
+    this.#doubts++;
     const value = await step;
-    this.#isInDoubt = false;
+    this.#doubts--;
     return value;
   }
 }

@@ -1,4 +1,5 @@
 import type { ParsedCrossClusterStatefulset } from "../../api/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
@@ -40,4 +41,13 @@ export function ordinalsStart(object: KubeObject): number {
   const spec = isJsonObject(object.spec) ? object.spec : {};
   const start = isJsonObject(spec.ordinals) ? spec.ordinals.start : undefined;
   return typeof start === "number" ? start : 0;
+}
+
+/** How many instances it asks for. Of a kind that nobody has taught: what is written there when it is granted, too. */
+export function replicasIn(interpreter: Pick<Interpreter, "interpret">, object: KubeObject): number | undefined {
+  const outcome = interpreter.interpret("InterpretReplica", { object });
+  if (outcome.state === "known") return outcome.value.replicas;
+  if (outcome.state === "pending" || outcome.code !== "NoInterpreter") return undefined;
+  const { replicas } = isJsonObject(object.spec) ? object.spec : {};
+  return typeof replicas === "number" ? replicas : undefined;
 }

@@ -11,6 +11,7 @@ import {
 import { type Clock, isJsonObject, type Log, type Random, silentLog } from "../../runtime/index.ts";
 import { DispatchConflictError, SupersededError } from "../errors.ts";
 import type {
+  Claim,
   Dispatched,
   DispatchOrder,
   Engine,
@@ -269,13 +270,19 @@ export class KarmadaEngine implements Engine {
     return readAll(await this.#own.stamp(app, term, clusters));
   }
 
+  async reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
+    const reserved = await Promise.all(refs.map((ref) => this.#own.reserve(app, ref, claim)));
+    return readAll(reserved.flatMap((work) => work ?? []));
+  }
+
   async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
     const { expected, cluster, term } = order;
     const what = `the Work of ${order.manifest.kind} ${order.manifest.metadata.name}`;
     if (expected && expected.term > term) throw new SupersededError(what, term, expected.term);
     const name = { namespace: executionNamespace(cluster), name: workName(app, refOf(order.manifest)) };
     let previous = expected ? this.#works.cache.get(name) : undefined;
-    if (!expected && refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
+    const isFirst = !expected || expected.manifest.kind === undefined;
+    if (isFirst && refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
     for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
       if (previous && termOf(previous) > term) throw new SupersededError(what, term, termOf(previous));
       if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);

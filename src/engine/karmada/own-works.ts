@@ -1,8 +1,16 @@
-import { type Cache, ConflictError, type KubeClient, type KubeObject, keyOf, NotFoundError } from "../../kube/index.ts";
+import {
+  AlreadyExistsError,
+  type Cache,
+  ConflictError,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  NotFoundError,
+} from "../../kube/index.ts";
 import { DispatchConflictError, SupersededError } from "../errors.ts";
-import type { EngineApp } from "../port.ts";
+import type { Claim, EngineApp, ObjectRef } from "../port.ts";
 import { executionNamespace, MARKS, WORKS } from "./resources.ts";
-import { appMark, termOf, termPatch, workName } from "./works.ts";
+import { appMark, reservationFor, termOf, termPatch, workName } from "./works.ts";
 
 export interface OwnWorksOptions {
   readonly hub: KubeClient;
@@ -72,6 +80,18 @@ export class OwnWorks {
       works = written.flatMap((work) => work ?? []);
     }
     throw new DispatchConflictError(app.name, "a Work of this application");
+  }
+
+  /** A Work that says nothing yet; undefined when there is one already. */
+  async reserve(app: EngineApp, ref: ObjectRef, claim: Claim): Promise<KubeObject | undefined> {
+    const work = reservationFor(app, ref, claim);
+    try {
+      return await this.write(app, work, () => this.#hub.create(WORKS, work));
+    } catch (error) {
+      if (!(error instanceof AlreadyExistsError)) throw error;
+      await this.#find(app, [work.metadata]);
+      return undefined;
+    }
   }
 
   /**

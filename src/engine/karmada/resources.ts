@@ -42,6 +42,10 @@ export const MARKS = {
   hold: "lockstep.karmada.io/hold",
   /** Annotation on Works: the term of the leader that may write them. */
   term: "lockstep.karmada.io/term",
+  /** Annotation on a Work that says nothing yet: what it is reserved for. */
+  reserved: "lockstep.karmada.io/reserved-for",
+  /** Annotation on Works: what they deliver was in the cluster before, and is taken over. */
+  takesOver: "lockstep.karmada.io/takes-over",
   /** Prefix of the annotations that carry a dispatch's notes. */
   note: "note.lockstep.karmada.io/",
 } as const;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { KubeObject, Patch } from "../../kube/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import type { Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
+import type { Claim, Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
 import { clusterOfNamespace, EXECUTION_FINALIZER, executionNamespace, MARKS, PROTECTION } from "./resources.ts";
 
 /** Kubernetes' limit for a name that is also used as a label's value. */
@@ -27,8 +27,12 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
   const name = workName(app, ref);
   const notes = Object.fromEntries(Object.entries(order.notes).map(([key, value]) => [MARKS.note + key, value]));
   const kept = Object.fromEntries(
-    Object.entries(previous?.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(MARKS.note)),
+    Object.entries(previous?.metadata.annotations ?? {}).filter(
+      ([key]) => !key.startsWith(MARKS.note) && key !== MARKS.reserved,
+    ),
   );
+  // What was taken over stays so: Karmada's own Work may end later, and takes the mark by which it knows its objects with it.
+  const takesOver = order.takeOver === true || previous?.metadata.annotations?.[MARKS.takesOver] === "true";
   return {
     apiVersion: "work.karmada.io/v1alpha1",
     kind: "Work",
@@ -43,19 +47,47 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
         [MARKS.appNamespace]: app.namespace,
         [MARKS.appName]: app.name,
         [MARKS.term]: String(order.term),
+        ...(takesOver && { [MARKS.takesOver]: "true" }),
       },
       finalizers: withFinalizer(previous?.metadata.finalizers),
     },
     spec: {
       // Whatever deletes this Work, the member's object stays; only the last step of a drain lifts it.
       preserveResourcesOnDeletion: true,
-      workload: { manifests: [memberManifest(order, namespace, name)] },
+      workload: { manifests: [memberManifest(order, namespace, name, takesOver)] },
     },
   };
 }
 
+/** A Work that holds the place of what is dispatched next, and delivers nothing. */
+export function reservationFor(app: EngineApp, ref: ObjectRef, { cluster, term, takeOver }: Claim): KubeObject {
+  return {
+    apiVersion: "work.karmada.io/v1alpha1",
+    kind: "Work",
+    metadata: {
+      name: workName(app, ref),
+      namespace: executionNamespace(cluster),
+      labels: { [MARKS.app]: appMark(app) },
+      annotations: {
+        [MARKS.appNamespace]: app.namespace,
+        [MARKS.appName]: app.name,
+        [MARKS.term]: String(term),
+        [MARKS.reserved]: JSON.stringify(ref),
+        ...(takeOver && { [MARKS.takesOver]: "true" }),
+      },
+    },
+    spec: { preserveResourcesOnDeletion: true, workload: { manifests: [] } },
+  };
+}
+
+function reservedRef(text: string | undefined): ObjectRef | undefined {
+  if (text === undefined) return undefined;
+  const { apiVersion, kind, namespace, name }: Record<string, unknown> = JSON.parse(text);
+  return { apiVersion: String(apiVersion), kind: String(kind), namespace: String(namespace), name: String(name) };
+}
+
 /** The manifest with the marks by which Karmada's execution controller knows its Work. */
-function memberManifest(order: DispatchOrder, workNamespace: string, name: string): JsonObject {
+function memberManifest(order: DispatchOrder, workNamespace: string, name: string, takesOver: boolean): JsonObject {
   const { metadata } = order.manifest;
   return {
     ...order.manifest,
@@ -66,7 +98,7 @@ function memberManifest(order: DispatchOrder, workNamespace: string, name: strin
         ...metadata.annotations,
         "work.karmada.io/name": name,
         "work.karmada.io/namespace": workNamespace,
-        ...(order.takeOver && { "work.karmada.io/conflict-resolution": "overwrite" }),
+        ...(takesOver && { "work.karmada.io/conflict-resolution": "overwrite" }),
       },
     },
   };
@@ -100,7 +132,11 @@ export function outlineOf(work: KubeObject): KubeObject {
     apiVersion,
     kind,
     metadata,
-    spec: { workload: { manifests: [head] }, ...(isReflected && { text: JSON.stringify(manifest) }) },
+    spec: {
+      ...(keepsObject(work) && { preserveResourcesOnDeletion: true }),
+      workload: { manifests: [head] },
+      ...(isReflected && { text: JSON.stringify(manifest) }),
+    },
     status: {
       conditions: conditionsOf(work).filter(({ type }) => type === "Applied"),
       ...(isReflected && { manifestStatuses: [{ status }] }),
@@ -121,22 +157,28 @@ export function readWork(work: KubeObject): Dispatched | undefined {
   const cluster = clusterOfNamespace(metadata.namespace ?? "");
   const annotations = metadata.annotations ?? {};
   const manifest = manifestOf(work);
-  if (cluster === undefined || annotations[MARKS.appName] === undefined || manifest === undefined) return undefined;
+  const ref = manifest ? refOf(manifest) : reservedRef(annotations[MARKS.reserved]);
+  if (cluster === undefined || annotations[MARKS.appName] === undefined || ref === undefined) return undefined;
   const notes: Record<string, string> = {};
   for (const [key, value] of Object.entries(annotations)) {
     if (key.startsWith(MARKS.note)) notes[key.slice(MARKS.note.length)] = value;
   }
   return {
     cluster,
-    ref: refOf(manifest),
-    manifest,
+    ref,
+    manifest: manifest ?? {},
     notes,
     term: termOf(work),
     version: versionOf(work),
     uid: metadata.uid ?? "",
     deleting: metadata.deletionTimestamp !== undefined,
+    keeps: keepsObject(work),
     delivery: deliveryOf(work),
   };
+}
+
+function keepsObject({ spec }: KubeObject): boolean {
+  return isJsonObject(spec) && spec.preserveResourcesOnDeletion === true;
 }
 
 /** Karmada's status writes move the resourceVersion, but neither the generation nor the term. */

@@ -236,6 +236,24 @@ export function engineContract(name: string, start: () => Promise<ContractFleet>
       await young.dispatch(app, order(app, "member1", "app:2", 2, stamped[0] ?? null));
     });
 
+    it("reserves what says nothing yet; stamped by a later leader, it is its maker's no longer", async () => {
+      const [old, young] = [await startEngine(), await startEngine()];
+      const app = appOf("reserved");
+      await held(old, app, 1);
+      young.track(app, () => {});
+      const [reserved] = await old.reserve(app, [app.template], { cluster: "member1", term: 1 });
+      expect(reserved).toMatchObject({ cluster: "member1", ref: app.template, manifest: {}, term: 1 });
+      expect(await old.reserve(app, [app.template], { cluster: "member1", term: 1 })).toEqual([]);
+      const [stamped] = await young.stamp(app, 2, ["member1"]);
+      expect(stamped).toMatchObject({ ref: app.template, term: 2 });
+      const late = order(app, "member1", "app:late", 1, reserved ?? null);
+      await expect(old.dispatch(app, late)).rejects.toThrow(SupersededError);
+      await young.dispatch(app, order(app, "member1", "app:1", 2, stamped ?? null));
+      await fleet.until("member1 runs what the later leader granted", async () => {
+        return imageOf(await memberObject("member1", app)) === "app:1";
+      });
+    });
+
     it("withdraws and keeps the member's object, or removes it", async () => {
       const engine = await startEngine();
       const app = appOf("withdraw");
@@ -268,13 +286,23 @@ export function engineContract(name: string, start: () => Promise<ContractFleet>
       );
       await engine.adopt(app, "member1");
       const manifest = { ...statefulSet(app.name, 2, "app:1") };
-      await engine.dispatch(app, { cluster: "member1", manifest, term: 1, notes: {}, expected: null, takeOver: true });
+      const first = { cluster: "member1", manifest, term: 1, notes: {}, expected: null, takeOver: true };
+      const adopted = await engine.dispatch(app, first);
       await fleet.until("the dispatch is delivered", () =>
         engine.dispatched(app).some(({ cluster, delivery }) => cluster === "member1" && delivery.state === "delivered"),
       );
       const after = await memberObject("member1", app);
       expect(after?.metadata.uid).toBe(before?.metadata.uid);
       expect(after?.metadata.generation).toBe(before?.metadata.generation);
+      // Whatever of the engine's own ends later: what was taken over goes on being written to.
+      await fleet.until("the engine's own is gone there", async () => {
+        const state = await engine.hold(app);
+        return state.kind !== "adopting" || !state.clusters.includes("member1");
+      });
+      await engine.dispatch(app, order(app, "member1", "app:2", 1, adopted));
+      await fleet.until("member1 runs the next revision", async () => {
+        return imageOf(await memberObject("member1", app)) === "app:2";
+      });
     });
 
     it("tells beforehand what a member's API server would refuse, without changing anything", async () => {
