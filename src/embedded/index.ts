@@ -5,7 +5,14 @@
  * by the production controller.
  */
 export { ADMIN_PREFIX } from "./admin.ts";
-export { ETCD, startDatabase, startXline } from "./database/index.ts";
+export {
+  type Conduct,
+  type Database,
+  ETCD,
+  SimulatedApplication,
+  startDatabase,
+  startXline,
+} from "./database/index.ts";
 export { EmbeddedFleet, type EmbeddedFleetOptions, type FleetSnapshot, type FleetTimings } from "./fleet.ts";
 export type { GateFaults } from "./gate.ts";
 export { POD_TIMES, type PodRuntime, type PodState } from "./member/runtime.ts";

@@ -2,6 +2,7 @@ import { type ManagerOptions, runManager } from "../controllers/index.ts";
 import { type Engine, KarmadaEngine, type KarmadaEngineOptions } from "../engine/index.ts";
 import { KubeClient } from "../kube/index.ts";
 import { type Log, lineLog, silentLog } from "../runtime/index.ts";
+import type { ListMemory } from "./list-memory.ts";
 import { SimProcess } from "./process.ts";
 import { type Backend, briefly, type Weather, Wire } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -17,6 +18,8 @@ export interface ControllersOptions {
   readonly backend: Backend;
   readonly weatherOf: (process: SimProcess) => Weather;
   readonly carrying: (process: SimProcess | undefined) => void;
+  readonly paused: (process: SimProcess, forMs: number) => void;
+  readonly lists: ListMemory;
   readonly seams: ControllerSeams;
   /** The controller's own log lines go into the transcript. */
   readonly logs: boolean;
@@ -30,6 +33,7 @@ export class Controllers {
   readonly #options: ControllersOptions;
   readonly #running = new Map<SimProcess, Wire>();
   #started = 0;
+  #version = 1;
 
   constructor(options: ControllersOptions) {
     this.#options = options;
@@ -41,13 +45,16 @@ export class Controllers {
 
   start(): SimProcess {
     const { world, seams } = this.#options;
-    const process = new SimProcess(world, `controller-${++this.#started}`);
+    const version = this.#version === 1 ? "" : `-v${this.#version}`;
+    const process = new SimProcess(world, `controller-${++this.#started}${version}`);
     const wire = new Wire({
       world,
       process,
       backend: this.#options.backend,
       weather: this.#options.weatherOf(process),
       carrying: this.#options.carrying,
+      paused: (paused, forMs) => this.#options.paused(paused, forMs),
+      lists: this.#options.lists,
       crashed: (crashed, point, request) => this.#crash(crashed, `${point}: ${briefly(request)}`),
     });
     this.#running.set(process, wire);
@@ -78,13 +85,19 @@ export class Controllers {
     return process;
   }
 
-  /** Dies now, and is started again after a while. */
-  crash(process: SimProcess, why: string): void {
-    this.#crash(process, why);
+  /** Every process is replaced by one of another version, as an upgrade does: all the old ones end first. */
+  upgrade(): void {
+    for (const process of this.processes) {
+      process.kill();
+      this.#running.delete(process);
+    }
+    this.#version++;
+    this.start();
   }
 
-  dropWatches(process: SimProcess): number {
-    return this.#running.get(process)?.dropStreams("the connection was reset") ?? 0;
+  /** Breaks every watch of every process; how many there were. */
+  dropWatches(): number {
+    return [...this.#running.values()].reduce((sum, wire) => sum + wire.dropStreams("the connection was reset"), 0);
   }
 
   #crash(process: SimProcess, why: string): void {

@@ -20,6 +20,8 @@ export interface GroundMember extends TrueMember {
   /** An instance stops answering by itself, or hangs while it goes away. Whether there was one. */
   fail(durationMs: number): boolean;
   hang(durationMs: number): boolean;
+  /** Somebody deletes an instance of an old revision, if all are up. Whether there was one. */
+  deleteOne(isOld: (revision: string) => boolean): boolean;
   /** Whether the workload's object is there. */
   hasObject(): boolean;
 }
@@ -33,4 +35,14 @@ export interface Ground {
   mend(cluster: string): void;
   /** The user's placement has changed. */
   place(replicas: ReadonlyMap<string, number>): void;
+  /** What the engine's scheduler decided last; undefined: nothing yet, or nobody asks it. */
+  scheduled(): ReadonlyMap<string, number> | undefined;
+  /** The cluster leaves the fleet and does not come back. */
+  leave(cluster: string): void;
+  /** Nothing reaches the hub, and it reaches nothing; the members go on. */
+  hubDown(isDown: boolean): void;
+  /** The instance that leads the application. */
+  leader(): { readonly cluster: string; readonly ordinal: number } | undefined;
+  /** The application's other members vote out those of a cluster. Whether there were any. */
+  evict(cluster: string): boolean;
 }

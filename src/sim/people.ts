@@ -1,14 +1,24 @@
 import type { KubeObject } from "../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { imageIn, topologyOf, withImage } from "./app.ts";
 import type { HubDoor } from "./ground.ts";
 import { HubRefused, write } from "./lean/hub.ts";
 import type { Scenario } from "./scenario.ts";
-import { imageIn, topologyOf, withImage } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
+
+/** Who hears of what people do. */
+export interface PeopleTold {
+  /** Where instances should be. */
+  placed(replicas: ReadonlyMap<string, number>): void;
+  /** They changed something: from now on things may move. */
+  acted(): void;
+  /** They delete an instance of an old revision, where nothing else would ever restart it. */
+  deleteOld(): void;
+}
 
 /** Those who edit, scale, pause, undo and delete; and, in the end, the one who looks after what needs a person. */
 export class People {
@@ -17,26 +27,26 @@ export class People {
   readonly #scenario: Scenario;
   readonly #replicas: Map<string, number>;
   readonly #drains = new Set<string>();
-  readonly #scheduleChanged: (replicas: ReadonlyMap<string, number>) => void;
+  /** Clusters that a person gave up, and when. */
+  readonly #lost = new Map<string, string>();
+  readonly #told: PeopleTold;
   #image: string;
   #hasTemplate = false;
+  #hasObject = false;
   #approvals = 0;
   #edits = 0;
+  /** What they want to do and cannot, for nobody reaches the hub. */
+  #waiting: (() => void)[] | undefined;
   object: KubeObject | undefined;
   isDeleted = false;
 
-  constructor(
-    world: World,
-    server: HubDoor,
-    scenario: Scenario,
-    scheduleChanged: (replicas: ReadonlyMap<string, number>) => void,
-  ) {
+  constructor(world: World, server: HubDoor, scenario: Scenario, told: PeopleTold) {
     this.#world = world;
     this.#server = server;
     this.#scenario = scenario;
     this.#image = imageIn(scenario.template);
     this.#replicas = new Map(Object.entries(scenario.replicas));
-    this.#scheduleChanged = scheduleChanged;
+    this.#told = told;
     server.onCommit(({ type, key, object }) => {
       if (key.resource !== "apps.karmada.io/crossclusterstatefulsets") return;
       this.object = type === "DELETED" ? undefined : object;
@@ -45,6 +55,15 @@ export class People {
 
   get confirmedDrain(): ReadonlySet<string> {
     return this.#drains;
+  }
+
+  get confirmedLost(): ReadonlyMap<string, string> {
+    return this.#lost;
+  }
+
+  /** The object exists, or did: from then on whatever moves is Lockstep's doing. */
+  get hasObject(): boolean {
+    return this.#hasObject;
   }
 
   get replicas(): ReadonlyMap<string, number> {
@@ -61,7 +80,13 @@ export class People {
 
   /** The object before its template, so that nothing is dispatched before the hold. */
   create(): void {
-    const { namespace, spec } = this.#scenario;
+    this.#hasObject = true;
+    const { namespace, adoption, explicit } = this.#scenario;
+    const [first = "", count = 0] = [...this.#replicas][0] ?? [];
+    // Whoever takes over what runs may want something else at once.
+    if (adoption?.differs && explicit) this.#replicas.set(first, count + 1);
+    const topology = explicit && { topology: topologyOf(Object.fromEntries(this.#replicas)) };
+    const spec = { ...this.#scenario.spec, ...topology };
     const metadata = { name: this.#scenario.workload.name, namespace };
     const object = { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterStatefulset", metadata, spec };
     this.#send("creates the CrossClusterStatefulset", "POST", this.#collection, object);
@@ -93,7 +118,15 @@ export class People {
     if (others) this.#resize(cluster, 0);
   }
 
+  /** The cluster is gone for good, says a person who has looked. */
+  confirmLost(cluster: string): void {
+    this.#lost.set(cluster, this.#now());
+    const confirmedLost = [...this.#lost].map(([name, at]) => ({ name, at }));
+    this.#spec(`confirms that ${cluster} is lost`, { failover: { confirmedLost } });
+  }
+
   setPaused(paused: boolean): void {
+    if (!this.#isRolling) return;
     const body = { updateStrategy: { rollingUpdate: { paused } } };
     this.#spec(paused ? "pauses the rollout" : "lets the rollout go on", body);
   }
@@ -152,6 +185,12 @@ export class People {
     const isNews = returned.some((name) => !this.#drains.has(name));
     for (const name of returned) this.#drains.add(name);
     if (isNews) this.#spec("allows the drain of what came back", { failover: { confirmedDrain: [...this.#drains] } });
+    if (!this.#isRolling) this.#told.deleteOld();
+  }
+
+  get #isRolling(): boolean {
+    const { updateStrategy } = this.#scenario.spec;
+    return !isJsonObject(updateStrategy) || updateStrategy.type !== "OnDelete";
   }
 
   #approve(revision: string, wave: number): void {
@@ -172,10 +211,10 @@ export class People {
     const what = `scales ${cluster} from ${before} to ${count}`;
     if (this.#scenario.explicit) {
       this.#spec(what, { topology: topologyOf(Object.fromEntries(this.#replicas)) });
-      this.#scheduleChanged(this.#replicas);
+      this.#told.placed(this.#replicas);
       return;
     }
-    this.#scheduleChanged(this.#replicas);
+    this.#told.placed(this.#replicas);
     const path = `${this.#templates}/${this.#scenario.workload.name}`;
     this.#send(what, "PATCH", path, { spec: { replicas: this.#total } });
   }
@@ -201,11 +240,24 @@ export class People {
     if (this.object && !this.isDeleted) this.#send(what, "PATCH", this.#path, { spec });
   }
 
+  /** Nobody reaches the hub; afterwards they do what they wanted to do meanwhile, in that order. */
+  hubDown(isDown: boolean): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = isDown ? [] : undefined;
+    for (const act of isDown ? [] : waiting) act();
+  }
+
   #send(what: string, method: "POST" | "PATCH" | "DELETE", path: string, body?: JsonObject): void {
+    if (this.#waiting) {
+      this.#waiting.push(() => this.#send(what, method, path, body));
+      return;
+    }
     this.#world.note("USER", what);
+    if (method !== "POST") this.#told.acted();
     write(this.#server, method, path, body).catch((error: unknown) => {
       if (!(error instanceof HubRefused)) throw error;
       this.#world.note("USER", "was refused", () => error.message);
+      if (error.status === 422) this.#world.violated("people ask for what is possible", error.message);
     });
   }
 

@@ -1,16 +1,21 @@
-import type { JsonObject } from "../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { FAILOVER_AFTER_S, type GivenApp } from "./app.ts";
 import { type ControllerSeams, Controllers } from "./controllers.ts";
-import { FullGround, imageOf } from "./full/ground.ts";
+import { FULL_ABILITIES, FullGround, imageOf } from "./full/ground.ts";
 import type { Ground, GroundMember } from "./ground.ts";
+import { Happenings } from "./happen.ts";
 import { LeanGround } from "./lean/ground.ts";
 import type { HubImage } from "./lean/hub.ts";
 import { revisionOf } from "./lean/operators.ts";
+import { ListMemory } from "./list-memory.ts";
 import { People } from "./people.ts";
 import { SimProcess } from "./process.ts";
-import { Properties, type Rules } from "./properties.ts";
+import { Properties } from "./properties/properties.ts";
+import type { Rules } from "./properties/rules.ts";
 import { Reach } from "./reach.ts";
-import { FAILOVER_AFTER_S, type GivenApp, type Happening, type Scenario, scenarioOf } from "./scenario.ts";
+import { type Abilities, type Scenario, scenarioOf } from "./scenario.ts";
 import type { Witness } from "./truth.ts";
+import { WINDOWS } from "./twists.ts";
 import { Climate, weatherFor } from "./weather.ts";
 import { World } from "./world.ts";
 
@@ -38,16 +43,22 @@ export interface RunOptions {
   readonly transcript?: boolean;
 }
 
+const LEAN_ABILITIES: Abilities = { protocolFor: (drawn) => drawn, hasBrokenRevisions: true, twists: undefined };
 /** Once nothing goes wrong any more, everything asked for must be there within this. */
 const SETTLE_LIMIT_MS = 12 * 60_000;
 /** What Lockstep puts on everything that it makes on the hub for one application. */
 const OWN_LABELS = ["lockstep.karmada.io/app", "lockstep.karmada.io/statefulset", "lockstep.karmada.io/hold"];
 /** And it must stay so for this long. */
 const STAYS_MS = 4_000;
+/** Long enough for a new process to take the lease over, read everything, and act if it were to. */
+const UPGRADE_LOOK_MS = 60_000;
+/** A person who takes a running application over looks first whether it runs; not for ever. */
+const ADOPTED_AFTER_MS = [4_000, 25_000] as const;
 
 /** Plays one seed from beginning to end. */
 export async function runSeed(seed: number, options: RunOptions): Promise<SeedResult> {
-  const stage = await Stage.set(scenarioOf(seed, options.given, options.tier === "full"), options);
+  const abilities = options.tier === "full" ? FULL_ABILITIES : LEAN_ABILITIES;
+  const stage = await Stage.set(scenarioOf(seed, options.given, abilities), options);
   await stage.play();
   return stage.result();
 }
@@ -62,9 +73,9 @@ class Stage {
   readonly #people: People;
   readonly #rules: Rules;
   readonly #controllers: Controllers;
+  readonly #happenings: Happenings;
   #sender: SimProcess | undefined;
   #requests = 0;
-  #wasLiedTo = false;
 
   static async set(scenario: Scenario, options: RunOptions): Promise<Stage> {
     const world = new World(scenario.seed, options.transcript ?? false);
@@ -78,21 +89,32 @@ class Stage {
   private constructor(scenario: Scenario, world: World, build: (witness: Witness) => Ground, options: RunOptions) {
     this.#scenario = scenario;
     this.#world = world;
-    this.#rules = rulesOf(scenario, options.tier ?? "lean");
+    const rules = rulesOf(scenario, options.tier ?? "lean");
+    this.#rules = rules;
     const members = new Map<string, GroundMember>();
-    const properties = new Properties(world, this.#rules, this.#reach, members);
-    this.#ground = build(properties);
-    for (const [name, member] of this.#ground.members) members.set(name, member);
-    const { hub } = this.#ground;
-    this.#people = new People(world, hub, scenario, (replicas) => {
-      properties.resized(this.#rules.desired, replicas);
-      this.#rules.desired = new Map(replicas);
-      this.#ground.place(replicas);
+    const properties = new Properties(world, rules, this.#reach, members, () => ground.leader());
+    const ground = build(properties.witness);
+    this.#ground = ground;
+    for (const [name, member] of ground.members) members.set(name, member);
+    const { hub } = ground;
+    const people = new People(world, hub, scenario, {
+      placed: (replicas) => {
+        properties.resized(rules.desired, replicas);
+        rules.desired = new Map(replicas);
+        ground.place(replicas);
+      },
+      acted: () => {
+        rules.still = undefined;
+      },
+      deleteOld: () => this.#deleteOld(),
     });
-    this.#rules.confirmedDrain = this.#people.confirmedDrain;
+    this.#people = people;
+    rules.confirmedDrain = people.confirmedDrain;
+    rules.confirmedLost = people.confirmedLost;
+    if (scenario.adoption) properties.managedFrom(() => people.hasObject);
     hub.onCommit((commit) => properties.committed(commit, this.#sender));
     const dice = world.dice.branch("weather");
-    this.#controllers = new Controllers({
+    const controllers = new Controllers({
       world,
       backend: {
         handle: (request) => {
@@ -105,32 +127,36 @@ class Stage {
       carrying: (process) => {
         this.#sender = process;
       },
+      paused: (process, forMs) => this.#happenings.pause(process, forMs, true),
+      lists: new ListMemory(this.#reach),
       seams: options.seams ?? {},
       logs: options.transcript ?? false,
     });
+    this.#controllers = controllers;
+    const shared = { world, scenario, ground, people, controllers, rules, properties };
+    this.#happenings = new Happenings({ ...shared, climate: this.#climate, reach: this.#reach });
   }
 
   async play(): Promise<void> {
-    const { calmAtMs, happenings, standby, deletedAtMs, ending } = this.#scenario;
+    const { calmAtMs, happenings, standby, deletedAtMs, ending, adoption, upgrades } = this.#scenario;
     const world = this.#world;
     world.after(0, "begins", () => {
       this.#controllers.start();
       if (standby) world.after(700, "standby", () => this.#controllers.start());
-      this.#people.create();
+      if (adoption) this.#people.createTemplate();
+      else this.#people.create();
     });
-    for (const happening of happenings) world.after(happening.atMs, happening.kind, () => this.#happen(happening));
-    // A person creates the template once the hold is there.
-    let hasTemplate = false;
-    this.#ground.hub.onCommit(({ key }) => {
-      if (hasTemplate || key.resource !== "policy.karmada.io/overridepolicies") return;
-      hasTemplate = true;
-      world.after(200, "template", () => this.#people.createTemplate());
-    });
+    for (const happening of happenings) {
+      world.after(happening.atMs, happening.kind, () => this.#happenings.happen(happening));
+    }
+    if (adoption) this.#adoptWhenItRuns();
+    else this.#templateAfterHold();
     if (deletedAtMs !== undefined) world.after(deletedAtMs, "delete", () => this.#delete("deleted in mid-step"));
     await world.run(calmAtMs, () => false);
     this.#calm();
     if (this.#people.isDeleted) return this.#end();
     await this.#settle();
+    if (upgrades && !world.failure) await this.#upgrade();
     if (ending === "keeps running" || world.failure) return;
     this.#delete();
     await this.#end();
@@ -150,149 +176,44 @@ class Stage {
     };
   }
 
-  #happen(happening: Happening): void {
-    const world = this.#world;
-    const climate = this.#climate;
-    const isCalm = () => world.nowMs >= this.#scenario.calmAtMs;
-    if (isCalm() || this.#people.isDeleted) return;
-    const forAWhile = (durationMs: number, end: () => void) => {
-      world.after(durationMs, `end of ${happening.kind}`, () => {
-        if (!isCalm()) end();
-      });
-    };
-    const { cluster = "" } = happening as { cluster?: string };
-    const member = this.#ground.members.get(cluster);
-    const label = happening.kind + (cluster === "" ? "" : ` ${cluster}`);
-    world.note("FAULT", label, () => JSON.stringify(happening));
-    const stepping = this.#people.status.step !== undefined;
-    switch (happening.kind) {
-      case "crash at write":
-        climate.crashes.push({ write: climate.writes + happening.write, point: happening.point });
-        return;
-      case "flaky":
-        climate.flakyRate = happening.rate;
-        forAWhile(happening.forMs, () => {
-          climate.flakyRate = 0;
-        });
-        return;
-      case "slow":
-        this.#reach.count("slow");
-        climate.latencyMs = happening.latencyMs;
-        forAWhile(happening.forMs, () => {
-          climate.latencyMs = 0;
-        });
-        return;
-      case "stale":
-        this.#reach.count("stale views");
-        climate.lagMs = happening.lagMs;
-        forAWhile(happening.forMs, () => {
-          climate.lagMs = 0;
-        });
-        return;
-      case "drop watches":
-        for (const process of this.#controllers.processes) {
-          this.#reach.count("watches dropped", this.#controllers.dropWatches(process));
-        }
-        return;
-      case "cut":
-        this.#reach.count(happening.forMs > 1000 * FAILOVER_AFTER_S + 30_000 ? "member lost" : "member cut off");
-        this.#ground.cut(cluster);
-        forAWhile(happening.forMs, () => this.#ground.mend(cluster));
-        return;
-      case "pause leader":
-        this.#pauseLeader(happening.forMs, happening.clockStands);
-        return;
-      case "clock jump":
-        this.#reach.count("clock jump");
-        for (const process of this.#controllers.processes) process.jumpWall(happening.byMs);
-        return;
-      case "stall":
-        if (!member) return;
-        this.#reach.count("operator stalls");
-        member.stall(true);
-        forAWhile(happening.forMs, () => member.stall(false));
-        return;
-      case "dishonest":
-        if (!member?.misbehave()) return;
-        this.#reach.count("operator does not keep to the rules");
-        this.#wasLiedTo = true;
-        forAWhile(happening.forMs, () => member.behave());
-        return;
-      case "tamper":
-        if (member?.tamper()) this.#reach.count("annotations tampered with");
-        return;
-      case "fail":
-        if (member?.fail(happening.forMs)) this.#reach.count("instance fails");
-        return;
-      case "hang":
-        if (member?.hang(happening.forMs)) this.#reach.count("instance hangs in termination");
-        return;
-      case "edit":
-        if (stepping) this.#reach.count("edit in mid-step");
-        if (happening.image.includes("broken")) this.#reach.count("broken revision");
-        this.#people.edit(happening.image);
-        return;
-      case "scale":
-        if (stepping) this.#reach.count("scale in mid-step");
-        this.#people.scale(cluster, happening.by);
-        return;
-      case "drain":
-        if (stepping) this.#reach.count("scale in mid-step");
-        this.#people.drain(cluster);
-        return;
-      case "pause":
-        this.#reach.count("pause");
-        this.#people.setPaused(true);
-        return;
-      case "resume":
-        this.#people.setPaused(false);
-        return;
-      case "undo":
-        this.#reach.count("undo");
-        this.#people.undo();
-        return;
-      case "restart":
-        this.#reach.count("restart");
-        this.#people.restart();
-        return;
-    }
-  }
-
-  #pauseLeader(forMs: number, clockStands: boolean): void {
-    const leader = this.#controllers.processes.find(({ name }) => name === this.#leaseHolder());
-    if (!leader || leader.isPaused) return;
-    this.#reach.count("leader paused");
-    this.#world.note(leader.name, "is paused", () => (clockStands ? "its clock stands" : "its clock goes on"));
-    leader.pause(clockStands);
-    this.#world.after(forMs, "wakes up", () => {
-      if (!leader.isAlive) return;
-      const beside = this.#leaseHolder() !== leader.name;
-      this.#world.note(leader.name, "wakes up", () => (beside ? "beside a new leader" : ""));
-      if (beside) this.#reach.count("a paused leader wakes up beside a new one");
-      leader.resume();
+  /** A person creates the template once the hold is there. */
+  #templateAfterHold(): void {
+    let hasTemplate = false;
+    this.#ground.hub.onCommit(({ key }) => {
+      if (hasTemplate || key.resource !== "policy.karmada.io/overridepolicies") return;
+      hasTemplate = true;
+      this.#world.after(200, "template", () => this.#people.createTemplate());
     });
   }
 
-  #holder: string | undefined;
-  #leases = false;
-
-  #leaseHolder(): string | undefined {
-    if (!this.#leases) {
-      this.#leases = true;
-      for (const { resource, object } of this.#ground.hub.snapshot().objects) {
-        if (resource.endsWith("/leases")) this.#holder = holderOf(object);
-      }
-      this.#ground.hub.onCommit(({ key, object }) => {
-        if (key.resource.endsWith("/leases")) this.#holder = holderOf(object);
+  /** It runs, dispatched by the engine; then somebody wants it managed. Nothing may move for that. */
+  #adoptWhenItRuns(): void {
+    const [earliestMs, latestMs] = ADOPTED_AFTER_MS;
+    const look = () => {
+      const runs = [...this.#ground.members].every(([name, { instances }]) => {
+        const all = [...instances.values()];
+        return all.length === (this.#people.replicas.get(name) ?? 0) && all.every(({ up }) => up);
       });
-    }
-    return this.#holder;
+      if (!runs && this.#world.nowMs < latestMs) {
+        this.#world.after(1_000, "somebody looks", look);
+        return;
+      }
+      if (runs) {
+        this.#reach.count("an adoption moves nothing");
+        this.#rules.still = { name: "an adoption moves nothing", allowsAnnotations: true };
+      }
+      this.#people.create();
+    };
+    this.#world.after(earliestMs, "somebody looks", look);
   }
 
   #calm(): void {
     this.#world.note("CALM", "nothing goes wrong any more");
+    this.#climate.crashes.length = 0;
+    this.#happenings.hubIsBack();
     this.#climate.calm();
     for (const [name, member] of this.#ground.members) {
+      if (this.#happenings.left.has(name)) continue;
       this.#ground.mend(name);
       member.stall(false);
       member.behave();
@@ -301,7 +222,7 @@ class Stage {
     if (this.#people.isDeleted) return;
     this.#people.lookAfter();
     // Whoever said that it was done without having done it is not asked again; a person who learns of it restarts.
-    if (this.#wasLiedTo) this.#people.restart();
+    if (this.#happenings.wasLiedTo) this.#people.restart();
   }
 
   async #settle(): Promise<void> {
@@ -322,20 +243,49 @@ class Stage {
   }
 
   #isAsAskedFor(): boolean {
-    const { object, status, image, replicas } = this.#people;
+    const { object, status, replicas, confirmedLost } = this.#people;
+    if (!this.#happenings.hasLeader) return false;
     if (status.phase !== "Settled" || status.observedGeneration !== object?.metadata.generation) return false;
-    const wanted = image.replaceAll(":", "-");
+    const asked = this.#ground.scheduled() ?? replicas;
+    const { left } = this.#happenings;
+    // What was replaced stays where it was put: then only the sum is the user's.
+    const mayMove = confirmedLost.size > 0 || this.#scenario.listsMembers;
+    let missing = 0;
     for (const [name, member] of this.#ground.members) {
+      if (left.has(name)) continue;
       const all = [...member.instances.values()];
-      if (all.length !== (replicas.get(name) ?? 0)) return false;
-      const isRight = all.every(({ up, revision }) => up && (revision === image || revision.startsWith(`${wanted}-`)));
-      if (!isRight) return false;
+      if (!all.every(({ up, revision }) => up && !this.#isOld(revision))) return false;
+      const lacks = (asked.get(name) ?? 0) - all.length;
+      if (lacks !== 0 && !mayMove) return false;
+      missing += lacks;
     }
-    return true;
+    return missing <= 0;
+  }
+
+  #isOld(revision: string): boolean {
+    const { image } = this.#people;
+    return revision !== image && !revision.startsWith(`${image.replaceAll(":", "-")}-`);
+  }
+
+  #deleteOld(): void {
+    for (const [name, member] of this.#ground.members) {
+      if (!this.#happenings.left.has(name) && member.deleteOne((revision) => this.#isOld(revision))) return;
+    }
+  }
+
+  /** Another version of the controller takes over an application at rest: no member is written to, nothing restarts. */
+  async #upgrade(): Promise<void> {
+    const world = this.#world;
+    world.note("USER", "upgrades Lockstep");
+    this.#rules.still = { name: "an upgrade moves nothing", allowsAnnotations: false };
+    this.#controllers.upgrade();
+    await world.run(world.nowMs + UPGRADE_LOOK_MS, () => false);
+    this.#rules.still = undefined;
+    if (!world.failure) this.#reach.count("an upgrade moves nothing");
   }
 
   #delete(situation?: string): void {
-    if (this.#people.isDeleted) return;
+    if (this.#people.isDeleted || !this.#people.hasObject) return;
     if (situation) this.#reach.count(situation);
     if (this.#scenario.ending === "Teardown") this.#rules.tearsDown = true;
     this.#people.delete();
@@ -356,19 +306,21 @@ class Stage {
   }
 
   #checkNothingLeft(): void {
-    const { ending, workload, explicit } = this.#scenario;
+    const { ending, workload, explicit, adoption } = this.#scenario;
     const left: string[] = [];
     for (const { resource, object } of this.#ground.hub.snapshot().objects) {
       const { metadata } = object;
       const isOurs = OWN_LABELS.some((label) => metadata.labels?.[label] !== undefined);
       // Without the hold Karmada would render the template at once: it is kept, and freed, while the template stands.
-      const isKeptHold = resource === "policy.karmada.io/overridepolicies" && !explicit;
+      const isKeptHold = resource === "policy.karmada.io/overridepolicies" && (!explicit || adoption !== undefined);
       if (resource === "apps.karmada.io/crossclusterledgers" || (isOurs && !isKeptHold)) {
         left.push(`${resource} ${metadata.namespace}/${metadata.name}`);
       }
     }
     if (ending === "Teardown") {
       for (const [name, member] of this.#ground.members) {
+        // [T3] Whoever was given up keeps what it has.
+        if (this.#happenings.left.has(name) || this.#people.confirmedLost.has(name)) continue;
         if (member.hasObject()) left.push(`${name}: ${workload.kind}`);
         if (member.instances.size > 0) left.push(`${name}: ${member.instances.size} instances`);
       }
@@ -376,11 +328,6 @@ class Stage {
     if (left.length > 0) this.#world.violated("nothing is left behind", `after a ${ending}: ${left.join(", ")}`);
     else this.#reach.count(ending === "Teardown" ? "nothing left after a teardown" : "nothing left after a release");
   }
-}
-
-function holderOf(lease: JsonObject): string | undefined {
-  const { spec } = lease as { spec?: { holderIdentity?: string } };
-  return spec?.holderIdentity?.split("_")[0];
 }
 
 /** Builds what the controller stands on, once somebody is there to witness it. */
@@ -395,10 +342,12 @@ async function groundFor(
   return (witness) => new LeanGround(world, scenario, server, witness);
 }
 
-function rulesOf({ workload, spec, protocol, replicas }: Scenario, tier: Tier): Rules {
-  const { rollingUpdate } = (spec.updateStrategy ?? {}) as { rollingUpdate?: { maxUnavailable?: unknown } };
-  const { maxUnavailable = 1 } = rollingUpdate ?? {};
+function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader }: Scenario, tier: Tier): Rules {
+  const strategy = isJsonObject(spec.updateStrategy) ? spec.updateStrategy : {};
+  const rolling = isJsonObject(strategy.rollingUpdate) ? strategy.rollingUpdate : {};
+  const { maxUnavailable = 1, waves, partition, batches, order = "LeaderLast", maintenanceWindows } = rolling;
   const total = Object.values(replicas).reduce((sum, count) => sum + count, 0);
+  const ordersOnlyByLeader = waves === undefined && partition === undefined && batches === undefined;
   return {
     kind: workload.kind,
     quorum: spec.quorum === "None" ? "None" : "Majority",
@@ -408,10 +357,20 @@ function rulesOf({ workload, spec, protocol, replicas }: Scenario, tier: Tier): 
         ? maxUnavailable
         : Math.ceil((Number.parseFloat(`${maxUnavailable}`) * total) / 100),
     failoverAfterMs: FAILOVER_AFTER_S * 1000,
-    globalOrdinals: protocol !== "ignorant",
+    globalOrdinals: protocol !== "ignorant" && adoption === undefined,
+    onDelete: strategy.type === "OnDelete",
+    leaderLast: (protocol === "contract" || labelsLeader) && order === "LeaderLast" && ordersOnlyByLeader,
+    windows:
+      maintenanceWindows === undefined
+        ? undefined
+        : { everyMs: WINDOWS.everyMinutes * 60_000, openMs: WINDOWS.openSeconds * 1000 },
     revisionOf: tier === "full" ? imageOf : revisionOf,
     tearsDown: false,
     desired: new Map(Object.entries(replicas)),
     confirmedDrain: new Set(),
+    confirmedLost: new Map(),
+    evicted: new Set(),
+    still: undefined,
+    clocksWrong: false,
   };
 }

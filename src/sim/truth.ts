@@ -22,8 +22,8 @@ export interface TrueMember {
   readonly reachable: boolean;
   /** Since when this member's operator has not kept to the rules: what it does is nobody else's fault. */
   readonly dishonest: boolean;
-  /** The epoch and replicas that the live object carries. */
-  readonly live: { readonly epoch: number; readonly replicas: number } | undefined;
+  /** The epoch, replicas and generation of the live object. */
+  readonly live: { readonly epoch: number; readonly replicas: number; readonly generation: number } | undefined;
 }
 
 /** Told of everything that happens to instances, at the moment it happens. */
@@ -34,4 +34,6 @@ export interface Witness {
   goesDown(member: TrueMember, instance: Instance, cause: DownCause): void;
   gone(member: TrueMember, instance: Instance): void;
   deleted(member: TrueMember, kind: string, name: string): void;
+  /** Whoever led has handed the lead to another, because it was asked to. */
+  leaderMoved(from: TrueMember): void;
 }

@@ -1,7 +1,7 @@
 import type { HttpRequest } from "../runtime/index.ts";
 import type { Dice } from "./dice.ts";
+import type { CrashPoint } from "./happenings.ts";
 import type { Reach } from "./reach.ts";
-import type { CrashPoint } from "./scenario.ts";
 import { type Fate, isConsequential, type Weather } from "./wire.ts";
 
 /** The faults of the moment, for all processes. */
@@ -11,7 +11,11 @@ export class Climate {
   lagMs = 0;
   /** Crashes still to come: each at the so-many-th write, counted over all processes. */
   readonly crashes: { write: number; point: CrashPoint }[] = [];
+  /** Writes at whose acknowledgement their sender stands still for a while. */
+  readonly pauses: { write: number; forMs: number }[] = [];
   writes = 0;
+  hubIsDown = false;
+  hasStaleLists = false;
 
   /** Nothing goes wrong any more. */
   calm(): void {
@@ -19,6 +23,9 @@ export class Climate {
     this.latencyMs = 0;
     this.lagMs = 0;
     this.crashes.length = 0;
+    this.pauses.length = 0;
+    this.hubIsDown = false;
+    this.hasStaleLists = false;
   }
 }
 
@@ -39,11 +46,18 @@ const LOST: readonly Fate[] = ["refused", "lost", "answer lost", "overloaded", "
 
 /** What one process gets of it. */
 export function weatherFor(climate: Climate, dice: Dice, reach: Reach): Weather {
+  let pauseMs = 0;
   const fateOf = (request: HttpRequest): Fate => {
+    if (climate.hubIsDown) return "refused";
     if (isConsequential(request)) {
       climate.writes++;
       const crash = climate.crashes.findIndex(({ write }) => write <= climate.writes);
       if (crash >= 0) return climate.crashes.splice(crash, 1)[0]?.point ?? "arrives";
+      const pause = climate.pauses.findIndex(({ write }) => write <= climate.writes);
+      if (pause >= 0) {
+        pauseMs = climate.pauses.splice(pause, 1)[0]?.forMs ?? 0;
+        return "pause acknowledged";
+      }
     }
     if (climate.flakyRate === 0 || !dice.chance(climate.flakyRate)) return "arrives";
     if (request.method === "PUT" && dice.chance(0.3)) return "conflict";
@@ -59,5 +73,7 @@ export function weatherFor(climate: Climate, dice: Dice, reach: Reach): Weather 
       return fate;
     },
     outlivesItsSender: () => dice.chance(0.5),
+    pauseMs: () => pauseMs,
+    listsThePast: () => climate.hasStaleLists,
   };
 }

@@ -5,6 +5,7 @@ import {
   type Transport,
   TransportError,
 } from "../runtime/index.ts";
+import type { ListMemory } from "./list-memory.ts";
 import type { SimProcess } from "./process.ts";
 import type { World } from "./world.ts";
 
@@ -26,7 +27,8 @@ export type Fate =
   | "applied and failed"
   | "crash before"
   | "crash after"
-  | "crash acknowledged";
+  | "crash acknowledged"
+  | "pause acknowledged";
 
 /** What the network does to one process at the moment. */
 export interface Weather {
@@ -37,6 +39,10 @@ export interface Weather {
   fate(request: HttpRequest): Fate;
   /** A request still on its way when its sender dies: whether it arrives. */
   outlivesItsSender(): boolean;
+  /** How long the sender of the request that was just judged stands still. */
+  pauseMs(): number;
+  /** Lists are answered as they were a while ago. */
+  listsThePast(): boolean;
 }
 
 export interface WireOptions {
@@ -47,6 +53,9 @@ export interface WireOptions {
   /** Told while the backend carries a request of this process out, so that commits can be put down to somebody. */
   readonly carrying: (process: SimProcess | undefined) => void;
   readonly crashed: (process: SimProcess, point: string, request: HttpRequest) => void;
+  readonly paused: (process: SimProcess, forMs: number, request: HttpRequest) => void;
+  /** What lists said before; shared by all processes. */
+  readonly lists: ListMemory;
 }
 
 interface OpenStream {
@@ -91,7 +100,8 @@ export class Wire implements Transport {
       };
       request.signal?.addEventListener("abort", onAbort, { once: true });
       const fate = weather.fate(request);
-      if (fate !== "arrives") world.note(this.#label, `fault: ${fate}`, () => briefly(request));
+      const pauseMs = weather.pauseMs();
+      if (fate !== "arrives" && fate !== "refused") world.note(this.#label, `fault: ${fate}`, () => briefly(request));
       const fail = (message: string, neverSent: boolean) =>
         settle(() => reject(new TransportError(`${request.method} ${request.path}: ${message}`, { neverSent })));
       const answer = (response: HttpResponse) =>
@@ -130,6 +140,12 @@ export class Wire implements Transport {
               world.after(weather.latencyMs(), `answer ${this.#label}`, () => {
                 settle(() => resolve(response));
                 world.after(0, `crash ${this.#label}`, () => crash("after its write was acknowledged"));
+              });
+              return;
+            case "pause acknowledged":
+              world.after(weather.latencyMs(), `answer ${this.#label}`, () => {
+                this.#options.paused(process, pauseMs, request);
+                settle(() => resolve(response));
               });
               return;
             default:
@@ -194,13 +210,20 @@ export class Wire implements Transport {
   }
 
   async #carry(request: HttpRequest): Promise<HttpResponse> {
-    const { backend, carrying, process } = this.#options;
+    const { backend, carrying, process, lists, weather, world } = this.#options;
+    const past = weather.listsThePast() ? lists.recall(request, world.nowMs) : undefined;
+    if (past) {
+      world.note(this.#label, "fault: a list from the past", () => briefly(request));
+      return past;
+    }
     // Aborting a request does not undo it: the server never hears of it.
     const { signal: _ours, ...sent } = request;
     carrying(process);
     const handled = backend.handle(sent);
     carrying(undefined);
-    return handled;
+    const response = await handled;
+    lists.remember(request, response, world.nowMs);
+    return response;
   }
 }
 

@@ -1,15 +1,7 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Grant, PlanResult } from "../../plan/index.ts";
-import {
-  type ActContext,
-  type ActResult,
-  act,
-  grantsOutstanding,
-  isDrained,
-  leftToDo,
-  prepare,
-} from "./act.ts";
+import { type ActContext, type ActResult, act, grantsOutstanding, isDrained, leftToDo, prepare } from "./act.ts";
 import { networkOf } from "./network.ts";
 import type { RevisionStore } from "./revision-store.ts";
 import type { Session } from "./session.ts";

@@ -7,12 +7,12 @@ import type { Clock, JsonObject, Log, Random } from "../../runtime/index.ts";
 import type { EmbeddedFleet } from "../fleet.ts";
 import type { Application } from "./application.ts";
 import { customizationOf, type DatabaseKind, definitionOf, XLINE } from "./kinds.ts";
-import { DatabaseOperator, type Start } from "./operator.ts";
+import { type Conduct, DatabaseOperator, type Start } from "./operator.ts";
 import { SimulatedApplication } from "./simulated.ts";
 
 export type { Application } from "./application.ts";
 export { type DatabaseKind, ETCD } from "./kinds.ts";
-export type { Start } from "./operator.ts";
+export type { Conduct, Start } from "./operator.ts";
 export { SimulatedApplication } from "./simulated.ts";
 
 const DEFINITIONS = resource({
@@ -37,13 +37,19 @@ export interface DatabaseOptions<App extends Application> {
   readonly kind: DatabaseKind;
   readonly application: () => App;
   readonly container: (start: Start) => JsonObject;
+  /** How the operator of each cluster behaves; absent: as the contract says. */
+  readonly conduct?: (cluster: string) => Conduct;
 }
 
 export interface Database<App extends Application> {
   /** The database of an object, `namespace/name`. */
   application(key: string): App;
+  /** The operators look again: their conduct may have changed. */
+  syncAll(): void;
   stop(): Promise<void>;
 }
+
+const GOOD_CONDUCT: Conduct = { stands: false, lies: false, hastes: false };
 
 /** How long after a change an operator looks at it. */
 const REACTION_MS = 5;
@@ -71,12 +77,16 @@ export async function startDatabase<App extends Application>(options: DatabaseOp
     const { api, gate } = fleet.member(name);
     const isUp = () => gate.isOpen;
     const own = { api, clock, random, log: log.with({ cluster: name }), isUp, reactionMs: REACTION_MS };
-    const operator = new DatabaseOperator({ ...own, kind, application, container });
+    const conduct = options.conduct && { conduct: () => options.conduct?.(name) ?? GOOD_CONDUCT };
+    const operator = new DatabaseOperator({ ...own, ...conduct, kind, application, container });
     operators.push(operator);
     operator.start();
   }
   return {
     application,
+    syncAll() {
+      for (const operator of operators) operator.syncAll();
+    },
     async stop() {
       await Promise.all(operators.map((operator) => operator.stop()));
       await Promise.all([...applications.values()].map((each) => each.stop()));
@@ -86,7 +96,7 @@ export async function startDatabase<App extends Application>(options: DatabaseOp
 
 /** The proposal's XlineCluster: nothing runs, its pods only become ready and go. */
 export function startXline(
-  options: Pick<DatabaseOptions<Application>, "fleet" | "clock" | "random" | "log">,
+  options: Pick<DatabaseOptions<Application>, "fleet" | "clock" | "random" | "log" | "conduct">,
 ): Promise<Database<SimulatedApplication>> {
   return startDatabase({
     ...options,

@@ -38,12 +38,24 @@ export interface Start {
   readonly grant: Grant;
 }
 
+/** How an operator may fail to keep to the contract, for those who want to see what comes of it. */
+export interface Conduct {
+  /** It does nothing at all. */
+  readonly stands: boolean;
+  /** It says that everything is done, and does nothing. */
+  readonly lies: boolean;
+  /** It restarts all that is outdated at once. */
+  readonly hastes: boolean;
+}
+
 export interface DatabaseOperatorOptions extends MemberControllerOptions {
   readonly kind: DatabaseKind;
   /** The database behind an object, which all clusters share. */
   readonly application: (key: string) => Application;
   /** The container that runs an instance; its volume is called `data`. */
   readonly container: (start: Start) => JsonObject;
+  /** Absent: it keeps to the contract. */
+  readonly conduct?: () => Conduct;
 }
 
 /** One instance of this cluster, as the grant and the API server have it. */
@@ -112,8 +124,8 @@ export class DatabaseOperator {
   }
 
   async #sync(key: string): Promise<WorkResult | undefined> {
-    const { api, isUp } = this.#options;
-    if (!isUp()) return undefined;
+    const { api, isUp, conduct } = this.#options;
+    if (!isUp() || conduct?.().stands) return undefined;
     const { namespace, name } = splitKey(key);
     const object = api.get(this.#resource, namespace, name);
     if (!object) return undefined;
@@ -126,7 +138,7 @@ export class DatabaseOperator {
     }
     const application = this.#options.application(key);
     const isWaiting = await this.#admit(object, application);
-    await this.#act(object, reading.grant, application);
+    if (!conduct?.().lies) await this.#act(object, reading.grant, application);
     await this.#report(object, reading.grant, application);
     return isWaiting ? { requeueAfterMs: ADMIT_RETRY_MS } : undefined;
   }
@@ -159,6 +171,10 @@ export class DatabaseOperator {
     if (leaving) return this.#remove(object, leaving, application);
     const staying = instances.filter(({ state }) => state !== "leaving");
     const outdated = staying.filter(({ pod }, at) => pod && at >= partition && this.#revisionOf(pod) !== revision);
+    if (this.#options.conduct?.().hastes) {
+      for (const each of outdated) await this.#restart(object, each, grant);
+      if (outdated.length > 0) return;
+    }
     const unready = staying.find(({ pod }) => pod && !this.#isReady(pod));
     if (unready) {
       // One at a time; only a broken one of the old revision does not have to be waited for.
@@ -245,11 +261,13 @@ export class DatabaseOperator {
     const ready = pods.filter((pod) => this.#isReady(pod));
     const { leader, membership } = application;
     const leaderHere = leader !== undefined && this.#instances(object, grant).some(({ name }) => name === leader);
+    const desired = numberAt(object, "spec", "replicas") ?? 0;
+    const lies = this.#options.conduct?.().lies === true;
     const written = report(grant, {
-      desired: numberAt(object, "spec", "replicas") ?? 0,
-      updated: ready.filter((pod) => this.#revisionOf(pod) === grant.revision).length,
-      ready: ready.length,
-      present: pods.length,
+      desired,
+      updated: lies ? desired : ready.filter((pod) => this.#revisionOf(pod) === grant.revision).length,
+      ready: lies ? desired : ready.length,
+      present: lies ? desired : pods.length,
       ...(leader !== undefined && { leader: leaderHere ? leader : "" }),
       // One operator tells it: where the leader is.
       ...(leaderHere &&
@@ -257,8 +275,8 @@ export class DatabaseOperator {
     });
     return this.#say(object, {
       observedGeneration: object.metadata.generation ?? 0,
-      replicas: pods.length,
-      readyReplicas: ready.length,
+      replicas: lies ? desired : pods.length,
+      readyReplicas: written.ready,
       updatedReplicas: written.updated,
       leader: leader ?? "",
       crossCluster: { ...written },

@@ -1,10 +1,13 @@
 import type { ApiServer } from "../../apiserver/index.ts";
+import type { Protocol } from "../app.ts";
 import type { Ground, GroundMember } from "../ground.ts";
-import type { Protocol, Scenario } from "../scenario.ts";
+import { policiesPath, policyFor } from "../placement.ts";
+import type { Scenario } from "../scenario.ts";
 import type { Witness } from "../truth.ts";
 import type { World } from "../world.ts";
+import { Application } from "./application.ts";
+import { write } from "./hub.ts";
 import { KarmadaModel } from "./karmada.ts";
-import { Leadership } from "./leader.ts";
 import { LeanMember, type MemberTimes, type Operator } from "./member.ts";
 import { contractOperator, ignorantOperator, statefulSetController } from "./operators.ts";
 
@@ -14,51 +17,42 @@ const OPERATORS: Record<Protocol, Operator> = {
   ignorant: ignorantOperator,
 };
 
-const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
+export const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
 
 /** A real API server as the hub, a model of Karmada's part, and members that are models. */
 export class LeanGround implements Ground {
   readonly hub: ApiServer;
   readonly members: ReadonlyMap<string, GroundMember>;
   readonly #karmada: KarmadaModel;
-  readonly #placement: { cluster: string; weight: number }[];
-  readonly #explicit: boolean;
+  readonly #application: Application;
+  readonly #scenario: Scenario;
 
   constructor(world: World, scenario: Scenario, hub: ApiServer, witness: Witness) {
-    const { workload, namespace, protocol } = scenario;
+    const { workload, protocol } = scenario;
     this.hub = hub;
-    this.#explicit = scenario.explicit;
-    this.#placement = scenario.explicit ? [] : weights(new Map(Object.entries(scenario.replicas)));
+    this.#scenario = scenario;
     const members = new Map<string, LeanMember>();
     this.members = members;
-    const leadership = new Leadership(members);
-    const leader = () => leadership.current();
-    const told: Witness = {
-      applied: (member, kind, name, spec) => witness.applied(member, kind, name, spec),
-      starts: (member, instance) => witness.starts(member, instance),
-      goesDown: (member, instance, cause) => {
-        witness.goesDown(member, instance, cause);
-        // Whoever leads now has something to say.
-        members.get(leader()?.cluster ?? "")?.wake();
-      },
-      up: (member, instance) => witness.up(member, instance),
-      gone: (member, instance) => witness.gone(member, instance),
-      deleted: (member, kind, name) => witness.deleted(member, kind, name),
-    };
+    const application = new Application(members);
+    this.#application = application;
+    const told = telling(application, members, witness, scenario.listsMembers);
     for (const name of scenario.clusters) {
       const operator = OPERATORS[protocol];
-      members.set(
-        name,
-        new LeanMember({ world, name, workload, operator, times: MEMBER_TIMES, witness: told, leader }),
-      );
+      const own = { world, name, workload, operator, times: MEMBER_TIMES, witness: told, application };
+      const { listsMembers, labelsLeader } = scenario;
+      members.set(name, new LeanMember({ ...own, listsMembers, labelsLeader }));
     }
     const group = workload.apiVersion.includes("/") ? workload.apiVersion.split("/")[0] : "";
-    const template = { resource: `${group}/${workload.plural}`, name: workload.name, namespace };
-    this.#karmada = new KarmadaModel({ world, server: hub, members, template, placement: this.#placement });
+    const templates = new Set([`${group}/${workload.plural}`]);
+    this.#karmada = new KarmadaModel({ world, server: hub, members, templates, failsOver: scenario.engineFailsOver });
   }
 
-  start(): Promise<void> {
-    return this.#karmada.start();
+  async start(): Promise<void> {
+    await this.#karmada.start();
+    const { workload, namespace, explicit, adoption, replicas } = this.#scenario;
+    if (explicit && !adoption) return;
+    const policy = policyFor({ ...workload, namespace }, new Map(Object.entries(replicas)));
+    await write(this.hub, "POST", policiesPath(namespace), policy);
   }
 
   cut(cluster: string): void {
@@ -69,13 +63,73 @@ export class LeanGround implements Ground {
     this.#karmada.mend(cluster);
   }
 
+  leave(cluster: string): void {
+    void this.#karmada.leave(cluster);
+  }
+
+  hubDown(isDown: boolean): void {
+    this.#karmada.hubDown(isDown);
+  }
+
   place(replicas: ReadonlyMap<string, number>): void {
-    if (this.#explicit) return;
-    this.#placement.splice(0, this.#placement.length, ...weights(replicas));
-    this.#karmada.reschedule();
+    const { workload, namespace, explicit } = this.#scenario;
+    if (explicit) return;
+    const path = `${policiesPath(namespace)}/${workload.name}`;
+    void write(this.hub, "PATCH", path, policyFor({ ...workload, namespace }, replicas));
+  }
+
+  scheduled(): ReadonlyMap<string, number> | undefined {
+    return this.#scenario.explicit ? undefined : this.#karmada.scheduler.resultFor(this.#scenario.workload.name);
+  }
+
+  leader(): { readonly cluster: string; readonly ordinal: number } | undefined {
+    return this.#application.leader;
+  }
+
+  evict(cluster: string): boolean {
+    const some = this.#application.evict(cluster);
+    this.#wake(this.#application.leader?.cluster);
+    return some;
+  }
+
+  #wake(cluster: string | undefined): void {
+    const member = this.members.get(cluster ?? "");
+    if (member instanceof LeanMember) member.wake();
   }
 }
 
-function weights(replicas: ReadonlyMap<string, number>): { cluster: string; weight: number }[] {
-  return [...replicas].filter(([, count]) => count > 0).map(([cluster, weight]) => ({ cluster, weight }));
+/** The application hears of everything first; whoever leads has something to say then. */
+function telling(
+  application: Application,
+  members: ReadonlyMap<string, LeanMember>,
+  witness: Witness,
+  listsMembers: boolean,
+): Witness {
+  const news = () => members.get(application.leader?.cluster ?? "")?.wake();
+  return {
+    applied: (member, kind, name, spec) => witness.applied(member, kind, name, spec),
+    starts: (member, instance) => {
+      application.starts(member.name, instance);
+      witness.starts(member, instance);
+    },
+    goesDown: (member, instance, cause) => {
+      witness.goesDown(member, instance, cause);
+      news();
+    },
+    up: (member, instance) => {
+      application.up(member.name, instance);
+      witness.up(member, instance);
+      if (listsMembers) news();
+    },
+    gone: (member, instance) => {
+      application.gone(member.name, instance);
+      witness.gone(member, instance);
+      if (listsMembers) news();
+    },
+    deleted: (member, kind, name) => witness.deleted(member, kind, name),
+    leaderMoved: (from) => {
+      witness.leaderMoved(from);
+      news();
+    },
+  };
 }

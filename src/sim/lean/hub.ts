@@ -20,6 +20,7 @@ const KARMADA_KINDS: readonly Kind[] = [
   { apiVersion: "cluster.karmada.io/v1alpha1", kind: "Cluster", plural: "clusters", clusterScoped: true },
   { apiVersion: "work.karmada.io/v1alpha1", kind: "Work", plural: "works" },
   { apiVersion: "work.karmada.io/v1alpha2", kind: "ResourceBinding", plural: "resourcebindings" },
+  { apiVersion: "policy.karmada.io/v1alpha1", kind: "PropagationPolicy", plural: "propagationpolicies" },
   { apiVersion: "policy.karmada.io/v1alpha1", kind: "OverridePolicy", plural: "overridepolicies" },
   {
     apiVersion: "policy.karmada.io/v1alpha1",

@@ -1,58 +1,61 @@
 import type { ApiServer, Commit, KubeObject } from "../../apiserver/index.ts";
-import { type HttpRequest, isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { Dice } from "../dice.ts";
-import { asStream, status } from "../wire.ts";
+import { type HttpRequest, isJsonObject } from "../../runtime/index.ts";
+import { asStream, type Backend, status } from "../wire.ts";
 import type { World } from "../world.ts";
+import { Chores, type Span } from "./chores.ts";
 import { HubRefused, write } from "./hub.ts";
-import type { LeanMember } from "./member.ts";
+import { EXECUTION_FINALIZER, KarmadaScheduler } from "./scheduler.ts";
 import type { StoredObject } from "./store.ts";
+
+/** What Karmada needs of a member: its API server, and somebody who applies and removes. */
+export interface KarmadaMember {
+  readonly name: string;
+  reachable: boolean;
+  readonly store: Backend & { closeWatches(): void };
+  /** False: it refuses to take over what it does not know. */
+  apply(manifest: StoredObject): boolean;
+  remove(kind: string, name: string): void;
+  /** It stays, and is Karmada's no longer. */
+  release(kind: string, name: string): void;
+}
 
 export interface KarmadaOptions {
   readonly world: World;
   readonly server: ApiServer;
-  readonly members: ReadonlyMap<string, LeanMember>;
-  readonly template: { readonly resource: string; readonly name: string; readonly namespace: string };
-  /** Clusters and weights of the user's PropagationPolicy; empty: nothing selects the template. */
-  readonly placement: { cluster: string; weight: number }[];
+  readonly members: ReadonlyMap<string, KarmadaMember>;
+  /** `group/plural` of everything that may be a template. */
+  readonly templates: ReadonlySet<string>;
+  /** Everything is moved away from a cluster that is not Ready for long, as Karmada's failover does. */
+  readonly failsOver?: boolean;
 }
 
 const WORKS = "work.karmada.io/works";
-const BINDINGS = "work.karmada.io/resourcebindings";
-const OVERRIDES = "policy.karmada.io/overridepolicies";
 const WORKS_API = "/apis/work.karmada.io/v1alpha1";
-const BINDINGS_API = "/apis/work.karmada.io/v1alpha2";
 const CLUSTERS_API = "/apis/cluster.karmada.io/v1alpha1/clusters";
-const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
-const EXECUTION_FINALIZER = "karmada.io/execution-controller";
-const HOLD_PATH = "/lockstep-holds-this";
 const OWN_APP_LABEL = "lockstep.karmada.io/app";
 
-const DETECT_MS: readonly [number, number] = [20, 800];
-const SCHEDULE_MS: readonly [number, number] = [20, 1_500];
-const EXECUTE_MS: readonly [number, number] = [20, 1_200];
-const RETRY_MS: readonly [number, number] = [1_000, 6_000];
+const EXECUTE_MS: Span = [20, 1_200];
+const RETRY_MS: Span = [1_000, 6_000];
 /** Karmada's cluster status controller notices after its failure threshold; here sooner, so that a run stays short. */
-const NOTICE_DOWN_MS: readonly [number, number] = [3_000, 12_000];
-const NOTICE_UP_MS: readonly [number, number] = [500, 6_000];
+const NOTICE_DOWN_MS: Span = [3_000, 12_000];
+const NOTICE_UP_MS: Span = [500, 6_000];
+/** Karmada's default toleration is five minutes; here about as long as Lockstep's own failover takes. */
+const FAIL_OVER_MS: Span = [15_000, 45_000];
 
 /** Karmada's part, small: schedule result, hold, execution of Works with lag and backoff, cluster Ready with delays. */
 export class KarmadaModel {
+  readonly scheduler: KarmadaScheduler;
   readonly #options: KarmadaOptions;
-  readonly #dice: Dice;
-  readonly #pending = new Set<string>();
-  #template: KubeObject | undefined;
-  #binding: KubeObject | undefined;
+  readonly #chores: Chores;
   readonly #works = new Map<string, KubeObject>();
-  readonly #holds = new Map<string, KubeObject>();
+  readonly #left = new Set<string>();
 
   constructor(options: KarmadaOptions) {
+    const { world, server, templates } = options;
     this.#options = options;
-    this.#dice = options.world.dice.branch("karmada");
-    options.server.onCommit((commit) => this.#observe(commit));
-  }
-
-  get works(): ReadonlyMap<string, KubeObject> {
-    return this.#works;
+    this.#chores = new Chores(world, world.dice.branch("karmada"));
+    this.scheduler = new KarmadaScheduler({ server, chores: this.#chores, templates });
+    server.onCommit((commit) => this.#observe(commit));
   }
 
   async start(): Promise<void> {
@@ -71,27 +74,58 @@ export class KarmadaModel {
     if (!member?.reachable) return;
     member.reachable = false;
     member.store.closeWatches();
-    this.#after(NOTICE_DOWN_MS, `notice ${cluster}`, () => {
-      if (!member.reachable) this.#write(() => this.#writeReady(cluster, false));
+    this.#notice(NOTICE_DOWN_MS, member, false);
+    if (!this.#options.failsOver) return;
+    this.#chores.after(FAIL_OVER_MS, `fail over ${cluster}`, () => {
+      if (!member.reachable) this.scheduler.evade(cluster);
     });
   }
 
   mend(cluster: string): void {
     const member = this.#options.members.get(cluster);
-    if (!member || member.reachable) return;
+    if (!member || member.reachable || this.#left.has(cluster)) return;
     member.reachable = true;
-    this.#after(NOTICE_UP_MS, `notice ${cluster}`, () => {
-      if (member.reachable) this.#write(() => this.#writeReady(cluster, true));
-    });
+    this.#notice(NOTICE_UP_MS, member, true);
   }
 
-  /** The placement was edited: the scheduler decides anew. */
-  reschedule(): void {
-    this.#once("detect", DETECT_MS, () => this.#detect());
+  /** The cluster is unjoined and does not come back: its Works go with it, whatever holds them, and nothing reaches it. */
+  async leave(cluster: string): Promise<void> {
+    const { server, members, world } = this.#options;
+    const member = members.get(cluster);
+    if (!member || this.#left.has(cluster)) return;
+    this.#left.add(cluster);
+    member.reachable = false;
+    member.store.closeWatches();
+    this.scheduler.evade(cluster);
+    world.note("karmada", `${cluster} leaves the fleet`);
+    await write(server, "DELETE", `${CLUSTERS_API}/${cluster}`);
+    for (const [id, { metadata }] of [...this.#works]) {
+      if (!id.startsWith(`karmada-es-${cluster}/`)) continue;
+      const path = `${WORKS_API}/namespaces/${metadata.namespace}/works/${metadata.name}`;
+      await write(server, "PATCH", path, { metadata: { finalizers: null } });
+      await write(server, "DELETE", path).catch(unlessGone);
+    }
+    await write(server, "DELETE", `/api/v1/namespaces/karmada-es-${cluster}`);
   }
 
-  #serveProxy(name: string, member: LeanMember): void {
-    const prefix = `/apis/cluster.karmada.io/v1alpha1/clusters/${name}/proxy/`;
+  /** Nothing reaches the hub's API server any more, Karmada's own controllers neither; and then everything does again. */
+  hubDown(isDown: boolean): void {
+    if (isDown) this.#chores.hold();
+    else this.#chores.resume();
+  }
+
+  #notice(delay: Span, member: KarmadaMember, ready: boolean): void {
+    const { name } = member;
+    const notice = () => {
+      if (member.reachable !== ready || this.#left.has(name)) return;
+      if (ready) this.scheduler.welcome(name);
+      this.#chores.write(() => this.#writeReady(name, ready), notice);
+    };
+    this.#chores.after(delay, `notice ${name}`, notice);
+  }
+
+  #serveProxy(name: string, member: KarmadaMember): void {
+    const prefix = `${CLUSTERS_API}/${name}/proxy/`;
     const inner = (request: HttpRequest): HttpRequest => ({ ...request, path: request.path.slice(prefix.length - 1) });
     const unreachable = () => status(503, "ServiceUnavailable", `error trying to reach service of ${name}`);
     this.#options.server.addRoute({
@@ -102,128 +136,20 @@ export class KarmadaModel {
   }
 
   #observe({ type, key, object, old }: Commit): void {
-    const gone = type === "DELETED";
-    const { template } = this.#options;
-    if (key.resource === template.resource && key.name === template.name && key.namespace === template.namespace) {
-      this.#template = gone ? undefined : object;
-      this.#once("detect", DETECT_MS, () => this.#detect());
-    } else if (key.resource === BINDINGS) {
-      this.#binding = gone ? undefined : object;
-      if (!gone) this.#once("schedule", SCHEDULE_MS, () => this.#schedule());
-    } else if (key.resource === OVERRIDES) {
-      const id = `${key.namespace}/${key.name}`;
-      if (gone) this.#holds.delete(id);
-      else this.#holds.set(id, object);
-      this.#once("render", SCHEDULE_MS, () => this.#render());
-    } else if (key.resource === WORKS) {
-      const id = `${key.namespace}/${key.name}`;
-      if (gone) this.#works.delete(id);
-      else this.#works.set(id, object);
-      const isOwnReport = old !== undefined && old.metadata.generation === object.metadata.generation;
-      const isDeleting = object.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp;
-      if (!gone && (!isOwnReport || isDeleting)) this.#once(`execute ${id}`, EXECUTE_MS, () => this.#execute(id));
-    }
-  }
-
-  async #detect(): Promise<void> {
-    const { server, placement } = this.#options;
-    const binding = this.#binding;
-    const template = this.#template;
-    if (!template || placement.length === 0) {
-      if (binding) await write(server, "DELETE", this.#bindingPath(binding));
+    if (key.resource !== WORKS) return;
+    const id = `${key.namespace}/${key.name}`;
+    if (type === "DELETED") {
+      this.#works.delete(id);
       return;
     }
-    const spec = isJsonObject(template.spec) ? template.spec : {};
-    const { apiVersion, kind, metadata } = template;
-    const { namespace = "", name } = metadata;
-    const wanted = {
-      resource: { apiVersion, kind, namespace, name },
-      replicas: typeof spec.replicas === "number" ? spec.replicas : 1,
-      placement: placement.map(({ cluster, weight }) => `${cluster}=${weight}`).join(","),
-    };
-    if (!binding) {
-      const bindingName = `${name}-${kind}`.toLowerCase();
-      await write(server, "POST", `${BINDINGS_API}/namespaces/${namespace}/resourcebindings`, {
-        apiVersion: "work.karmada.io/v1alpha2",
-        kind: "ResourceBinding",
-        metadata: { name: bindingName, namespace, labels: { [BINDING_ID]: bindingName } },
-        spec: wanted,
-      });
-      return;
-    }
-    const before = isJsonObject(binding.spec) ? binding.spec : {};
-    if (before.replicas === wanted.replicas && before.placement === wanted.placement) return this.#render();
-    await write(server, "PUT", this.#bindingPath(binding), { ...binding, spec: { ...before, ...wanted } });
+    this.#works.set(id, object);
+    const isOwnReport = old !== undefined && old.metadata.generation === object.metadata.generation;
+    const isDeleting = object.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp;
+    if (!isOwnReport || isDeleting) this.#executeIn(EXECUTE_MS, id);
   }
 
-  /** By weight, the largest remainder first; kept where nothing changed. */
-  async #schedule(): Promise<void> {
-    const { server, placement } = this.#options;
-    const binding = this.#binding;
-    if (!binding) return;
-    const spec = isJsonObject(binding.spec) ? binding.spec : {};
-    const statusNow = isJsonObject(binding.status) ? binding.status : {};
-    if (statusNow.schedulerObservedGeneration === binding.metadata.generation) return;
-    const total = typeof spec.replicas === "number" ? spec.replicas : 0;
-    const clusters = divide(total, placement).map(({ cluster, replicas }) => ({ name: cluster, replicas }));
-    const same = JSON.stringify(spec.clusters) === JSON.stringify(clusters);
-    const path = this.#bindingPath(binding);
-    const written = same ? binding : await write(server, "PUT", path, { ...binding, spec: { ...spec, clusters } });
-    const conditions = [{ type: "Scheduled", status: "True", reason: "Success", message: "" }];
-    await write(server, "PUT", `${path}/status`, {
-      ...written,
-      status: { schedulerObservedGeneration: written.metadata.generation ?? 1, conditions },
-    });
-    await this.#render();
-  }
-
-  /** Without a hold Karmada renders the latest template for every cluster at once. */
-  async #render(): Promise<void> {
-    const { server } = this.#options;
-    const binding = this.#binding;
-    const template = this.#template;
-    if (!binding || !template || this.#isHeld(template)) return;
-    const spec = isJsonObject(binding.spec) ? binding.spec : {};
-    for (const target of Array.isArray(spec.clusters) ? spec.clusters.filter(isJsonObject) : []) {
-      const namespace = `karmada-es-${target.name}`;
-      const name = `${binding.metadata.name}-karmada`;
-      const manifest: JsonObject = {
-        apiVersion: template.apiVersion,
-        kind: template.kind,
-        metadata: {
-          name: template.metadata.name,
-          namespace: template.metadata.namespace ?? "",
-          labels: { "karmada.io/managed": "true" },
-        },
-        spec: { ...(isJsonObject(template.spec) ? template.spec : {}), replicas: target.replicas ?? 0 },
-      };
-      const before = this.#works.get(`${namespace}/${name}`);
-      const work: JsonObject = {
-        apiVersion: "work.karmada.io/v1alpha1",
-        kind: "Work",
-        metadata: {
-          ...before?.metadata,
-          name,
-          namespace,
-          labels: { [BINDING_ID]: binding.metadata.name },
-          finalizers: [EXECUTION_FINALIZER],
-        },
-        spec: { workload: { manifests: [manifest] } },
-      };
-      const path = `${WORKS_API}/namespaces/${namespace}/works`;
-      if (!before) await write(server, "POST", path, work);
-      else if (JSON.stringify(before.spec) !== JSON.stringify(work.spec))
-        await write(server, "PUT", `${path}/${name}`, work);
-    }
-  }
-
-  #isHeld(template: KubeObject): boolean {
-    for (const policy of this.#holds.values()) {
-      const text = JSON.stringify(policy.spec);
-      const selects = text.includes(`"kind":"${template.kind}"`) && text.includes(`"name":"${template.metadata.name}"`);
-      if (selects && text.includes(HOLD_PATH)) return true;
-    }
-    return false;
+  #executeIn(delay: Span, id: string): void {
+    this.#chores.once(`execute ${id}`, delay, () => this.#execute(id));
   }
 
   async #execute(id: string): Promise<void> {
@@ -231,19 +157,18 @@ export class KarmadaModel {
     const work = this.#works.get(id);
     if (!work) return;
     const { namespace = "", name } = work.metadata;
-    const member = members.get(namespace.replace("karmada-es-", ""));
-    if (!member) return;
-    if (!member.reachable) {
-      this.#once(`execute ${id}`, RETRY_MS, () => this.#execute(id));
-      return;
-    }
+    const cluster = namespace.replace("karmada-es-", "");
+    const member = members.get(cluster);
+    if (!member || this.#left.has(cluster)) return;
+    if (!member.reachable) return this.#executeIn(RETRY_MS, id);
     const spec = isJsonObject(work.spec) ? work.spec : {};
     const workload = isJsonObject(spec.workload) ? spec.workload : {};
     const manifests = (Array.isArray(workload.manifests) ? workload.manifests : []) as StoredObject[];
     const path = `${WORKS_API}/namespaces/${namespace}/works/${name}`;
     if (work.metadata.deletionTimestamp !== undefined) {
-      if (spec.preserveResourcesOnDeletion !== true) {
-        for (const { kind, metadata } of manifests) member.remove(kind, metadata.name);
+      for (const { kind, metadata } of manifests) {
+        if (spec.preserveResourcesOnDeletion === true) member.release(kind, metadata.name);
+        else member.remove(kind, metadata.name);
       }
       world.note("karmada", `${member.name}: Work ${name} ends`, () =>
         spec.preserveResourcesOnDeletion === true ? "and its object stays" : "with its object",
@@ -270,48 +195,8 @@ export class KarmadaModel {
     const body = { status: { conditions: [condition] } };
     await write(server, "PATCH", `${CLUSTERS_API}/${cluster}/status`, body);
   }
-
-  #bindingPath({ metadata }: KubeObject): string {
-    return `${BINDINGS_API}/namespaces/${metadata.namespace}/resourcebindings/${metadata.name}`;
-  }
-
-  /** Several reasons to do something make it done once. */
-  #once(what: string, delay: readonly [number, number], run: () => Promise<void>): void {
-    if (this.#pending.has(what)) return;
-    this.#pending.add(what);
-    this.#after(delay, what, () => {
-      this.#pending.delete(what);
-      this.#write(run);
-    });
-  }
-
-  /** A write that lost its race is decided anew: what it raced with has told us already. */
-  #write(run: () => Promise<void>): void {
-    run().catch((error: unknown) => {
-      if (!(error instanceof HubRefused)) throw error;
-      if (error.status === 409 || error.status === 404) return this.reschedule();
-      throw error;
-    });
-  }
-
-  #after([low, high]: readonly [number, number], label: string, run: () => void): void {
-    this.#options.world.after(this.#dice.whole(low, high), label, run);
-  }
 }
 
-export function divide(
-  total: number,
-  weighted: readonly { cluster: string; weight: number }[],
-): { cluster: string; replicas: number }[] {
-  const sum = weighted.reduce((all, { weight }) => all + weight, 0);
-  const shares = weighted.map(({ cluster, weight }, index) => {
-    const exact = (total * weight) / sum;
-    return { cluster, index, replicas: Math.floor(exact), rest: exact - Math.floor(exact) };
-  });
-  const left = total - shares.reduce((all, { replicas }) => all + replicas, 0);
-  const extra = [...shares].sort((a, b) => b.rest - a.rest || a.index - b.index).slice(0, left);
-  return shares.map((share) => ({
-    cluster: share.cluster,
-    replicas: share.replicas + (extra.includes(share) ? 1 : 0),
-  }));
+function unlessGone(error: unknown): void {
+  if (!(error instanceof HubRefused) || error.status !== 404) throw error;
 }

@@ -4,6 +4,9 @@ import type { Dice } from "../dice.ts";
 import type { GroundMember } from "../ground.ts";
 import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
 import type { World } from "../world.ts";
+import type { Application } from "./application.ts";
+import { canonical } from "./canonical.ts";
+import type { KarmadaMember } from "./karmada.ts";
 import { LeanStore, type StoredObject } from "./store.ts";
 
 /** How the workload's own controller behaves. */
@@ -27,10 +30,20 @@ export interface LeanMemberOptions {
   readonly operator: Operator;
   readonly times: MemberTimes;
   readonly witness: Witness;
-  /** The instance of the whole application that leads; undefined while there is none. */
-  readonly leader: () => { readonly cluster: string; readonly ordinal: number } | undefined;
+  /** Shared with other workloads of the same member; its own where there is none. */
+  readonly store?: LeanStore;
+  readonly application: Application;
+  /** Its operator reports the application's own members, where the leader is. */
+  readonly listsMembers: boolean;
+  /** Its leading pod carries the label that says so. */
+  readonly labelsLeader: boolean;
 }
 
+/** On the leading pod, where pods say who leads. */
+export const LEADER_LABEL = { key: "role", value: "leader" } as const;
+
+/** On everything that Karmada has put there, until it lets it go. */
+const MANAGED = "karmada.io/managed";
 /** A revision with this in its name never becomes ready. */
 const BROKEN = "broken";
 const OPERATOR_PACE_MS = 5;
@@ -38,7 +51,7 @@ const OPERATOR_PACE_MS = 5;
 const THINKING_MS: readonly [number, number] = [10, 400];
 
 /** A member cluster with just enough in it: one workload, its instances, and a controller that moves them. */
-export class LeanMember implements GroundMember {
+export class LeanMember implements GroundMember, KarmadaMember {
   readonly name: string;
   readonly store: LeanStore;
   readonly instances = new Map<number, Instance>();
@@ -55,6 +68,8 @@ export class LeanMember implements GroundMember {
   readonly #uids: Dice;
   #syncing = false;
   #again = false;
+  #members: { members: string[]; membersAt: string } | undefined;
+  #labelled: number | undefined;
 
   constructor(options: LeanMemberOptions) {
     this.#options = options;
@@ -62,7 +77,8 @@ export class LeanMember implements GroundMember {
     this.name = options.name;
     this.dice = options.world.dice.branch(`member ${options.name}`);
     this.#uids = this.dice.branch("uids");
-    this.store = new LeanStore((object, plural) => this.#deletedByClient(object, plural));
+    this.store = options.store ?? new LeanStore();
+    this.store.onPodDeleted(({ metadata }) => this.#podDeleted(metadata.name));
   }
 
   get workload(): StoredObject | undefined {
@@ -75,14 +91,49 @@ export class LeanMember implements GroundMember {
     if (!workload) return undefined;
     const spec = isJsonObject(workload.spec) ? workload.spec : {};
     const epoch = Number(workload.metadata.annotations[ANNOTATIONS.epoch] ?? -1);
-    return { epoch, replicas: typeof spec.replicas === "number" ? spec.replicas : 0 };
+    const { generation } = workload.metadata;
+    return { epoch, replicas: typeof spec.replicas === "number" ? spec.replicas : 0, generation };
   }
 
   /** As the contract wants it: the leading instance's name where it is, "" where it is not. */
   get reportedLeader(): string | undefined {
-    const leader = this.#options.leader();
+    const { leader } = this.#options.application;
     if (!leader) return undefined;
     return leader.cluster === this.name ? this.podName(leader.ordinal) : "";
+  }
+
+  /** As the contract wants it: told where the leader is, with the time at which the list was last seen to change. */
+  get reportedMembers(): { members: string[]; membersAt: string } | undefined {
+    const { application, listsMembers } = this.#options;
+    if (!listsMembers || application.leader?.cluster !== this.name) return undefined;
+    const members = application.members.map(({ ordinal }) => this.podName(ordinal));
+    if (JSON.stringify(members) !== JSON.stringify(this.#members?.members)) {
+      const membersAt = new Date(this.world.startWallMs + this.world.nowMs).toISOString();
+      this.#members = { members, membersAt };
+    }
+    return this.#members;
+  }
+
+  /** The operator asks the application to be led by the instance of that name. */
+  transferLeaderTo(name: string): void {
+    const { application } = this.#options;
+    const to = application.members.find(({ ordinal }) => this.podName(ordinal) === name);
+    if (application.leader?.cluster !== this.name || !to || !application.transferTo(to)) return;
+    this.world.note(this.name, `asks for the leader in ${to.cluster}`);
+    this.#options.witness.leaderMoved(this);
+  }
+
+  /** Pods that say who leads say so a moment after it has changed. */
+  labelLeader(): void {
+    const { application, labelsLeader } = this.#options;
+    if (!labelsLeader) return;
+    const { leader } = application;
+    const here = leader?.cluster === this.name ? leader.ordinal : undefined;
+    if (here === this.#labelled) return;
+    const before = this.instances.get(this.#labelled ?? -1);
+    this.#labelled = here;
+    const now = this.instances.get(here ?? -1);
+    for (const each of [before, now]) if (each && each.state !== "terminating") this.#publish(each);
   }
 
   get showsPods(): boolean {
@@ -95,11 +146,13 @@ export class LeanMember implements GroundMember {
     const before = this.store.get(plural, manifest.metadata.name);
     const { labels = {}, annotations = {}, name, namespace = "" } = manifest.metadata;
     const takesOver = annotations["work.karmada.io/conflict-resolution"] === "overwrite";
-    if (before && before.metadata.labels["karmada.io/managed"] !== "true" && !takesOver) return false;
+    if (before && before.metadata.labels[MANAGED] !== "true" && !takesOver) return false;
     const { metadata: _metadata, status: _status, ...content } = manifest;
-    const sameSpec = before !== undefined && JSON.stringify(before.spec) === JSON.stringify(content.spec);
+    const spec = this.showsPods ? withDefaults(content.spec) : content.spec;
+    const sameSpec = before !== undefined && canonical(before.spec) === canonical(spec);
     this.store.put(plural, {
       ...content,
+      spec,
       ...(before?.status !== undefined && { status: before.status }),
       metadata: {
         name,
@@ -123,6 +176,14 @@ export class LeanMember implements GroundMember {
     this.#options.witness.deleted(this, kind, name);
     if (plural !== this.#options.workload.plural) return;
     for (const { ordinal } of [...this.instances.values()]) this.stop(ordinal, "removal");
+  }
+
+  release(kind: string, name: string): void {
+    const plural = pluralOf(kind, this.#options.workload);
+    const object = this.store.get(plural, name);
+    if (!object) return;
+    const { [MANAGED]: _gone, ...labels } = object.metadata.labels;
+    this.store.put(plural, { ...object, metadata: { ...object.metadata, labels } });
   }
 
   /** Somebody changes the live object past Karmada. */
@@ -255,6 +316,17 @@ export class LeanMember implements GroundMember {
     return this.workload !== undefined;
   }
 
+  deleteOne(isOld: (revision: string) => boolean): boolean {
+    const all = [...this.instances.values()].filter(({ state }) => state !== "terminating");
+    // What is broken first; what serves only while everything does.
+    const down = all.filter(({ up }) => !up);
+    const old = (down.length > 0 ? down : all).find(({ revision }) => isOld(revision));
+    if (!old || all.length < this.instances.size) return false;
+    this.stop(old.ordinal, "accident");
+    this.wake();
+    return true;
+  }
+
   hang(durationMs: number): boolean {
     const victim = this.#victim();
     if (!victim) return false;
@@ -364,6 +436,7 @@ export class LeanMember implements GroundMember {
         labels: {
           "statefulset.kubernetes.io/pod-name": name,
           "controller-revision-hash": instance.revision,
+          ...(this.#labelled === instance.ordinal && { [LEADER_LABEL.key]: LEADER_LABEL.value }),
         },
         annotations: {},
         ownerReferences: [
@@ -375,11 +448,10 @@ export class LeanMember implements GroundMember {
     });
   }
 
-  #deletedByClient(object: StoredObject, plural: string): void {
-    if (plural === "pods") {
-      const ordinal = Number(/-(\d+)$/.exec(object.metadata.name)?.[1] ?? -1);
-      this.stop(ordinal, this.#isToStay(ordinal) ? "update" : "removal");
-    } else this.store.remove(plural, object.metadata.name);
+  #podDeleted(pod: string): void {
+    const [, owner, ordinal] = /^(.*)-(\d+)$/.exec(pod) ?? [];
+    if (owner !== this.#options.workload.name) return;
+    this.stop(Number(ordinal), this.#isToStay(Number(ordinal)) ? "update" : "removal");
   }
 
   #isToStay(ordinal: number): boolean {
@@ -391,6 +463,15 @@ export class LeanMember implements GroundMember {
   #draw([low, high]: readonly [number, number]): number {
     return this.dice.whole(low, high);
   }
+}
+
+/** What a StatefulSet's API server fills in, so that saying it or not is the same. */
+function withDefaults(spec: JsonObject[string] | undefined): JsonObject {
+  const given = isJsonObject(spec) ? spec : {};
+  const strategy = isJsonObject(given.updateStrategy) ? given.updateStrategy : { type: "RollingUpdate" };
+  const rollingUpdate = { partition: 0, ...(isJsonObject(strategy.rollingUpdate) ? strategy.rollingUpdate : {}) };
+  const updateStrategy = strategy.type === "OnDelete" ? { type: "OnDelete" } : { rollingUpdate, type: "RollingUpdate" };
+  return { podManagementPolicy: "OrderedReady", ...given, updateStrategy };
 }
 
 function pluralOf(kind: string, workload: { kind: string; plural: string }): string {

@@ -1,12 +1,13 @@
 import { ANNOTATIONS } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { canonical } from "./canonical.ts";
 import type { LeanMember, Operator } from "./member.ts";
 import type { StoredObject } from "./store.ts";
 
 /** What the instances of this spec run, in a word. */
 export function revisionOf(spec: JsonObject): string {
   if (!isJsonObject(spec.template)) return String(spec.image ?? "");
-  const text = JSON.stringify(spec.template);
+  const text = canonical(spec.template);
   const image = /"image":"([^"]+)"/.exec(text)?.[1] ?? "";
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -36,6 +37,7 @@ export const statefulSetController: Operator = {
     };
     if (establish(view)) updateHighest(view);
     writeSetStatus(view, workload);
+    member.labelLeader();
   },
 };
 
@@ -109,6 +111,7 @@ interface Reading {
   readonly replicas: number;
   readonly partition: number;
   readonly processor: boolean;
+  readonly transferLeaderTo: string | undefined;
   /** The ordinals that the topology gives this cluster; undefined: it counts for itself. */
   readonly ordinals: readonly number[] | undefined;
   /** Those of them that are members of the application already. */
@@ -122,6 +125,8 @@ export const contractOperator: Operator = {
     if (!workload) return;
     const reading = read(member, workload);
     member.think(() => {
+      const { transferLeaderTo: to } = reading;
+      if (reading.processor && to !== undefined && !member.misbehaves) member.transferLeaderTo(to);
       const phase = member.misbehaves || !reading.processor ? "Done" : actOn(member, reading, true);
       if (!reading.processor) replaceLost(member, reading);
       if (isWhole(member, reading)) member.noteWhole();
@@ -141,6 +146,7 @@ export const contractOperator: Operator = {
           updated,
           ready,
           ...(member.reportedLeader !== undefined && { leader: member.reportedLeader }),
+          ...member.reportedMembers,
         },
       });
       if (phase === "Working") member.wake();
@@ -183,6 +189,7 @@ function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Readin
     replicas: numberOf(spec.replicas),
     partition: numberOf(Number(annotations[ANNOTATIONS.partition])),
     processor: annotations[ANNOTATIONS.processor] === "true",
+    transferLeaderTo: annotations[ANNOTATIONS.transferLeaderTo],
     ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member", "joining"]),
     members: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member"]),
   };

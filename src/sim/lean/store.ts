@@ -36,12 +36,12 @@ export class LeanStore implements Backend {
   readonly #objects = new Map<string, StoredObject>();
   readonly #log: Change[] = [];
   readonly #readers = new Set<Reader>();
-  readonly #onDelete: (object: StoredObject, plural: string) => void;
+  readonly #podDeleted: ((pod: StoredObject) => void)[] = [];
   #version = 1;
 
-  /** `onDelete` is asked when a client deletes something. */
-  constructor(onDelete: (object: StoredObject, plural: string) => void) {
-    this.#onDelete = onDelete;
+  /** Told when a client deletes a pod, which is not gone then: pods take their time. */
+  onPodDeleted(told: (pod: StoredObject) => void): void {
+    this.#podDeleted.push(told);
   }
 
   get(plural: string, name: string): StoredObject | undefined {
@@ -96,7 +96,8 @@ export class LeanStore implements Backend {
     if (uid !== undefined && uid !== object.metadata.uid) {
       return status(409, "Conflict", `the UID in the precondition (${uid}) does not match (${object.metadata.uid})`);
     }
-    this.#onDelete(object, plural);
+    if (plural === "pods") for (const told of this.#podDeleted) told(object);
+    else this.remove(plural, name);
     return json(200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" });
   }
 

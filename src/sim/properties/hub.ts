@@ -1,0 +1,189 @@
+import type { Commit, KubeObject } from "../../apiserver/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { SimProcess } from "../process.ts";
+import type { Reach } from "../reach.ts";
+import type { World } from "../world.ts";
+import { type FleetRecord, HEARD_OF_MS } from "./fleet.ts";
+import { type Given, type Grants, manifestOf } from "./grants.ts";
+import type { OrderProperties } from "./order.ts";
+import type { Rules } from "./rules.ts";
+
+const WORKS = "work.karmada.io/works";
+const LEDGERS = "apps.karmada.io/crossclusterledgers";
+const STATEFULSETS = "apps.karmada.io/crossclusterstatefulsets";
+const CLUSTERS = "cluster.karmada.io/clusters";
+const HOLDS = "policy.karmada.io/overridepolicies";
+const OWN_APP_LABEL = "lockstep.karmada.io/app";
+const TERM = "lockstep.karmada.io/term";
+
+export interface HubPropertiesOptions {
+  readonly world: World;
+  readonly rules: Rules;
+  readonly reach: Reach;
+  readonly grants: Grants;
+  readonly fleet: FleetRecord;
+  readonly order: OrderProperties;
+}
+
+/** What must hold of everything that the hub stores. */
+export class HubProperties {
+  readonly #options: HubPropertiesOptions;
+  readonly #terms = new Map<string, number>();
+  /** The epochs that the ledger on the hub has, by cluster. */
+  #ledgerEpochs: ReadonlyMap<string, number> = new Map();
+  #isHeld = false;
+  #lastWriter: string | undefined;
+
+  constructor(options: HubPropertiesOptions) {
+    this.#options = options;
+  }
+
+  committed({ type, key, object, old }: Commit, sender: SimProcess | undefined): void {
+    switch (key.resource) {
+      case WORKS:
+        if (object.metadata.labels?.[OWN_APP_LABEL] !== undefined) this.#work(type, object, old, sender);
+        else this.#karmadaWork(type, object);
+        return;
+      case LEDGERS:
+        this.#ledger(type, object, sender);
+        return;
+      case CLUSTERS:
+        this.#options.fleet.committed(type, object);
+        return;
+      case STATEFULSETS:
+        this.#status(type, object, old);
+        return;
+      case HOLDS:
+        if (type !== "DELETED") this.#isHeld = true;
+        return;
+      default:
+    }
+  }
+
+  /** What Karmada rendered before anybody held the template is what an adoption takes over. */
+  #karmadaWork(type: Commit["type"], work: KubeObject): void {
+    const manifest = manifestOf(work);
+    if (type === "DELETED" || this.#isHeld || !manifest || !isJsonObject(manifest.spec)) return;
+    this.#options.grants.allow(clusterOf(work), manifest.spec);
+  }
+
+  #work(type: Commit["type"], work: KubeObject, old: KubeObject | undefined, sender: SimProcess | undefined): void {
+    const { reach, rules, world } = this.#options;
+    const cluster = clusterOf(work);
+    if (type === "DELETED") return;
+    const term = Number(work.metadata.annotations?.[TERM] ?? 0);
+    const uid = work.metadata.uid ?? "";
+    const before = this.#terms.get(uid);
+    if (before !== undefined && term < before) {
+      const what = `${sender?.name} wrote term ${term} on a Work of ${cluster} that had ${before}`;
+      world.violated("no stale leader acts", what);
+    }
+    this.#terms.set(uid, term);
+    if (before !== undefined && term > before) reach.count("a new leader stamps");
+    if (sender && this.#lastWriter !== undefined && this.#lastWriter !== sender.name) reach.count("leaders change");
+    if (sender) this.#lastWriter = sender.name;
+
+    const manifest = manifestOf(work);
+    if (!manifest || manifest.kind !== rules.kind) return;
+    const isDeleting = work.metadata.deletionTimestamp !== undefined && old?.metadata.deletionTimestamp === undefined;
+    const spec = isJsonObject(work.spec) ? work.spec : {};
+    if (isDeleting && spec.preserveResourcesOnDeletion !== true) this.#removal(cluster);
+    if (type === "ADDED" || work.metadata.generation !== old?.metadata.generation) this.#grant(cluster, manifest, old);
+  }
+
+  #grant(cluster: string, manifest: KubeObject, old: KubeObject | undefined): void {
+    const { grants, reach, world, rules, order } = this.#options;
+    const before = grants.of(cluster);
+    const oldManifest = old && manifestOf(old);
+    const text = JSON.stringify(manifest);
+    if (oldManifest !== undefined && JSON.stringify(oldManifest) === text) return;
+    // The Work was going away when the grant was written, and is made again with the very same one.
+    if (!old && before?.manifest === text) return;
+    const given = grants.record(cluster, manifest, world.nowMs);
+    const { epoch, processor, revision } = given;
+    reach.count("epochs only rise");
+    if (before && epoch <= before.epoch) {
+      world.violated("epochs only rise", `${cluster} was given epoch ${epoch} after ${before.epoch}`);
+    }
+    this.#checkLedger(cluster, given);
+    if (rules.still && !rules.still.allowsAnnotations)
+      world.violated(rules.still.name, `${cluster} was given epoch ${epoch}`);
+    order.granted(cluster, given, before);
+    world.note("GRANT", `${cluster} epoch ${epoch}`, () => {
+      const { replicas, ordinals, updateStrategy } = isJsonObject(manifest.spec) ? manifest.spec : ({} as JsonObject);
+      const more = JSON.stringify({ replicas, ordinals, updateStrategy });
+      return `${processor ? "its turn," : "no turn,"} ${revision} ${more}`;
+    });
+  }
+
+  /** Write-ahead: whoever dies between the two must leave a ledger that knows of everything dispatched. */
+  #checkLedger(cluster: string, { epoch }: Given): void {
+    const { reach, world } = this.#options;
+    reach.count("the ledger precedes the dispatch");
+    const known = this.#ledgerEpochs.get(cluster) ?? 0;
+    if (epoch <= known) return;
+    const what = `${cluster} was given epoch ${epoch}, and the ledger on the hub says ${known}`;
+    world.violated("the ledger precedes the dispatch", what);
+  }
+
+  /** A cluster's object is to be deleted there. */
+  #removal(cluster: string): void {
+    const { reach, world, rules, fleet } = this.#options;
+    reach.count("objects removed");
+    const sinceMs = fleet.notReadySinceMs(cluster);
+    if (sinceMs !== undefined && world.nowMs - sinceMs > HEARD_OF_MS) {
+      world.violated("nothing deleted on an unreachable cluster", `${cluster} has not been Ready since ${sinceMs} ms`);
+    }
+    if (rules.tearsDown || rules.confirmedDrain.has(cluster)) return;
+    if (fleet.hasReturned(cluster)) {
+      world.violated("nothing deleted on a returning cluster", `${cluster} came back, and nobody allowed its drain`);
+    }
+  }
+
+  #ledger(type: Commit["type"], ledger: KubeObject, sender: SimProcess | undefined): void {
+    const { reach, world } = this.#options;
+    if (type === "DELETED") {
+      this.#ledgerEpochs = new Map();
+      return;
+    }
+    const term = Number(ledger.metadata.annotations?.[TERM] ?? 0);
+    const uid = ledger.metadata.uid ?? "";
+    const before = this.#terms.get(uid) ?? 0;
+    reach.count("ledger writes");
+    if (term < before)
+      world.violated("no stale leader acts", `${sender?.name} wrote ledger term ${term} after ${before}`);
+    this.#terms.set(uid, term);
+    this.#ledgerEpochs = epochsOf(ledger);
+  }
+
+  #status(type: Commit["type"], object: KubeObject, old: KubeObject | undefined): void {
+    const { reach, world } = this.#options;
+    if (type === "DELETED" || JSON.stringify(object.status) === JSON.stringify(old?.status)) return;
+    const status = isJsonObject(object.status) ? object.status : undefined;
+    if (!status) return;
+    const { phase, reason, step } = status;
+    world.note("STATUS", `${phase}`, () => {
+      const { cluster, type: kind } = isJsonObject(step) ? step : ({} as JsonObject);
+      return `${kind ?? ""} ${cluster ?? ""} ${reason ?? ""} ${JSON.stringify(status.display)} ${status.message ?? ""}`;
+    });
+    // Being deleted is a reason in itself; whatever holds it up for longer has its own.
+    if (phase === "Settled" || phase === "TearingDown" || phase === "Releasing") return;
+    reach.count("status says why it waits");
+    if (typeof reason === "string" && reason !== "" && typeof status.message === "string") return;
+    if (isJsonObject(step) && typeof step.type === "string") return;
+    const what = `phase ${phase}, and neither a reason nor a step: ${JSON.stringify(status)}`;
+    world.violated("status says why it waits", what);
+  }
+}
+
+function clusterOf(work: KubeObject): string {
+  return (work.metadata.namespace ?? "").replace("karmada-es-", "");
+}
+
+function epochsOf({ spec }: KubeObject): ReadonlyMap<string, number> {
+  const state = isJsonObject(spec) && isJsonObject(spec.state) ? spec.state : {};
+  const clusters = isJsonObject(state.clusters) ? state.clusters : {};
+  return new Map(
+    Object.entries(clusters).map(([name, entry]) => [name, isJsonObject(entry) ? Number(entry.epoch ?? 0) : 0]),
+  );
+}

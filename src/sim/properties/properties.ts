@@ -1,0 +1,60 @@
+import type { Commit } from "../../apiserver/index.ts";
+import type { SimProcess } from "../process.ts";
+import type { Reach } from "../reach.ts";
+import type { TrueMember, Witness } from "../truth.ts";
+import type { World } from "../world.ts";
+import { FleetRecord } from "./fleet.ts";
+import { Grants } from "./grants.ts";
+import { HubProperties } from "./hub.ts";
+import { InstanceProperties } from "./instances.ts";
+import { OrderProperties, type OrderPropertiesOptions } from "./order.ts";
+import type { Rules } from "./rules.ts";
+
+/**
+ * The independent observer: it sees every commit of the hub and every instance as they are, never what the controller
+ * believes, and holds them against what Lockstep promises.
+ */
+export class Properties {
+  readonly #hub: HubProperties;
+  readonly #instances: InstanceProperties;
+  readonly #fleet: FleetRecord;
+
+  constructor(
+    world: World,
+    rules: Rules,
+    reach: Reach,
+    members: ReadonlyMap<string, TrueMember>,
+    leader: OrderPropertiesOptions["leader"],
+  ) {
+    const grants = new Grants(rules);
+    const fleet = new FleetRecord(world, rules, reach, grants, members);
+    this.#fleet = fleet;
+    const order = new OrderProperties({ world, rules, reach, grants, fleet, members, leader });
+    this.#hub = new HubProperties({ world, rules, reach, grants, fleet, order });
+    this.#instances = new InstanceProperties({ world, rules, reach, grants, fleet, order, members });
+    if (rules.leaderLast) world.afterEvent(() => order.look());
+  }
+
+  get witness(): Witness {
+    return this.#instances;
+  }
+
+  committed(commit: Commit, sender: SimProcess | undefined): void {
+    this.#hub.committed(commit, sender);
+  }
+
+  /** Until this says so, whatever runs is not Lockstep's: the engine rendered it by itself. */
+  managedFrom(isManaged: () => boolean): void {
+    this.#instances.managedFrom(isManaged);
+  }
+
+  /** A person has changed how many instances each cluster should have. */
+  resized(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): void {
+    this.#fleet.resized(before, after);
+  }
+
+  hubDown(isDown: boolean): void {
+    this.#instances.isHubDown = isDown;
+    this.#fleet.hubDown(isDown);
+  }
+}

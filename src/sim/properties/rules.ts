@@ -1,0 +1,39 @@
+import type { JsonObject } from "../../runtime/index.ts";
+
+/** A time in which nothing may move. */
+export interface Stillness {
+  readonly name: string;
+  /** Annotations may be written: no spec changes, nothing restarts. Otherwise nothing at all is written. */
+  readonly allowsAnnotations: boolean;
+}
+
+/** What the properties must know of the intent; the run keeps it current. */
+export interface Rules {
+  readonly kind: string;
+  readonly quorum: "Majority" | "None";
+  readonly isOrdered: boolean;
+  readonly maxUnavailable: number;
+  readonly failoverAfterMs: number;
+  /** Ordinals are unique over all clusters, not only inside each. */
+  readonly globalOrdinals: boolean;
+  /** Nobody restarts an instance but the person who deletes it. */
+  readonly onDelete: boolean;
+  /** The leader's cluster is updated last, and nothing else orders clusters. */
+  readonly leaderLast: boolean;
+  /** Update steps start only while a window is open: from each opening, so long. */
+  readonly windows: { readonly everyMs: number; readonly openMs: number } | undefined;
+  /** What instances of this spec run, in a word. */
+  readonly revisionOf: (spec: JsonObject) => string;
+  /** Being torn down: without quorum or budget. */
+  tearsDown: boolean;
+  /** How many instances each cluster should have. */
+  desired: ReadonlyMap<string, number>;
+  confirmedDrain: ReadonlySet<string>;
+  confirmedLost: ReadonlyMap<string, string>;
+  /** Clusters whose instances the application itself has voted out, until they are gone. */
+  readonly evicted: Set<string>;
+  /** Nothing may move just now, by the name of that promise; undefined: things may. */
+  still: Stillness | undefined;
+  /** Somebody has moved the controllers' clocks: what they make of times is their own. */
+  clocksWrong: boolean;
+}
