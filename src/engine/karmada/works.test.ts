@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import type { EngineApp } from "../port.ts";
-import { freeingPatch, outlineOf, readWork, reflectedStatus, termPatch, wholeManifestOf, workFor } from "./works.ts";
+import { MARKS } from "./resources.ts";
+import {
+  freeingPatch,
+  outlineOf,
+  readWork,
+  reflectedStatus,
+  reservationFor,
+  termPatch,
+  wholeManifestOf,
+  workFor,
+} from "./works.ts";
 
 const APP: EngineApp = {
   namespace: "default",
@@ -85,5 +95,24 @@ describe("a patch of a Work", () => {
         spec: { preserveResourcesOnDeletion: false },
       },
     });
+  });
+});
+
+describe("a reservation", () => {
+  const reserved = reservationFor(APP, APP.template, { cluster: "member1", term: 4 });
+
+  it("is read as what it is reserved for, and says nothing", () => {
+    expect(readWork(reserved)).toMatchObject({
+      cluster: "member1",
+      ref: APP.template,
+      manifest: {},
+      keeps: true,
+      term: 4,
+    });
+  });
+
+  it("is nothing of ours once somebody has written over what it is for", () => {
+    const annotations = { ...reserved.metadata.annotations, [MARKS.reserved]: "{" };
+    expect(readWork({ ...reserved, metadata: { ...reserved.metadata, annotations } })).toBeUndefined();
   });
 });

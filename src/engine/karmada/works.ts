@@ -72,7 +72,7 @@ export function reservationFor(app: EngineApp, ref: ObjectRef, { cluster, term, 
         [MARKS.appNamespace]: app.namespace,
         [MARKS.appName]: app.name,
         [MARKS.term]: String(term),
-        [MARKS.reserved]: JSON.stringify(ref),
+        [MARKS.reserved]: [ref.apiVersion, ref.kind, ref.namespace, ref.name].join(" "),
         ...(takeOver && { [MARKS.takesOver]: "true" }),
       },
     },
@@ -80,10 +80,11 @@ export function reservationFor(app: EngineApp, ref: ObjectRef, { cluster, term, 
   };
 }
 
-function reservedRef(text: string | undefined): ObjectRef | undefined {
-  if (text === undefined) return undefined;
-  const { apiVersion, kind, namespace, name }: Record<string, unknown> = JSON.parse(text);
-  return { apiVersion: String(apiVersion), kind: String(kind), namespace: String(namespace), name: String(name) };
+/** Undefined for what somebody has written over: then it is nothing of ours. */
+function reservedRef(text = ""): ObjectRef | undefined {
+  const [apiVersion, kind, namespace, name] = text.split(" ");
+  if (!apiVersion || !kind || namespace === undefined || !name) return undefined;
+  return { apiVersion, kind, namespace, name };
 }
 
 /** The manifest with the marks by which Karmada's execution controller knows its Work. */
