@@ -6,6 +6,8 @@
  * `handle` answers one request, `stream` a watch, `transport` gives in-process clients both; `front/` puts it on HTTP.
  * Imports src/runtime and src/api (the schema engine).
  */
+
+export { statefulSetDefaults } from "./builtin/defaults.ts";
 export {
   authorizerOf,
   type BearerToken,

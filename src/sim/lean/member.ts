@@ -1,3 +1,4 @@
+import { statefulSetDefaults } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { Dice } from "../dice.ts";
@@ -148,7 +149,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     const takesOver = annotations["work.karmada.io/conflict-resolution"] === "overwrite";
     if (before && before.metadata.labels[MANAGED] !== "true" && !takesOver) return false;
     const { metadata: _metadata, status: _status, ...content } = manifest;
-    const spec = this.showsPods ? withDefaults(content.spec) : content.spec;
+    const { spec } = manifest.kind === "StatefulSet" ? withDefaults(manifest) : manifest;
     const sameSpec = before !== undefined && canonical(before.spec) === canonical(spec);
     this.store.put(plural, {
       ...content,
@@ -466,12 +467,10 @@ export class LeanMember implements GroundMember, KarmadaMember {
 }
 
 /** What a StatefulSet's API server fills in, so that saying it or not is the same. */
-function withDefaults(spec: JsonObject[string] | undefined): JsonObject {
-  const given = isJsonObject(spec) ? spec : {};
-  const strategy = isJsonObject(given.updateStrategy) ? given.updateStrategy : { type: "RollingUpdate" };
-  const rollingUpdate = { partition: 0, ...(isJsonObject(strategy.rollingUpdate) ? strategy.rollingUpdate : {}) };
-  const updateStrategy = strategy.type === "OnDelete" ? { type: "OnDelete" } : { rollingUpdate, type: "RollingUpdate" };
-  return { podManagementPolicy: "OrderedReady", ...given, updateStrategy };
+function withDefaults(manifest: StoredObject): StoredObject {
+  const filled = structuredClone(manifest);
+  statefulSetDefaults(filled);
+  return filled;
 }
 
 function pluralOf(kind: string, workload: { kind: string; plural: string }): string {

@@ -96,6 +96,11 @@ export class LeanStore implements Backend {
     if (uid !== undefined && uid !== object.metadata.uid) {
       return status(409, "Conflict", `the UID in the precondition (${uid}) does not match (${object.metadata.uid})`);
     }
+    const version = /"resourceVersion":"([^"]+)"/.exec(request.body ?? "")?.[1];
+    if (version !== undefined && version !== object.metadata.resourceVersion) {
+      const is = object.metadata.resourceVersion;
+      return status(409, "Conflict", `the ResourceVersion in the precondition (${version}) does not match (${is})`);
+    }
     if (plural === "pods") for (const told of this.#podDeleted) told(object);
     else this.remove(plural, name);
     return json(200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" });

@@ -46,15 +46,15 @@ export class FleetRecord {
     return this.#left.has(name);
   }
 
+  /** Lockstep counts from when it could not be read any more; its Ready condition says so up to this much later. */
   isLost({ name }: TrueMember): boolean {
     const sinceMs = this.#notReadySinceMs.get(name);
-    return this.#left.has(name) || (sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs);
+    if (this.#left.has(name)) return true;
+    return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
-  mayHaveBeenLost({ name }: TrueMember): boolean {
-    const sinceMs = this.#notReadySinceMs.get(name);
-    if (this.#wasLost.has(name) || this.#left.has(name)) return true;
-    return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
+  mayHaveBeenLost(member: TrueMember): boolean {
+    return this.#wasLost.has(member.name) || this.isLost(member);
   }
 
   committed(type: Commit["type"], object: KubeObject): void {

@@ -1,0 +1,63 @@
+import type { Witness } from "../../truth.ts";
+import type { World } from "../../world.ts";
+import { Application } from "../application.ts";
+import { MEMBER_TIMES } from "../ground.ts";
+import type { KarmadaMember } from "../karmada.ts";
+import { LeanMember } from "../member.ts";
+import { statefulSetController } from "../operators.ts";
+import { LeanStore, type StoredObject } from "../store.ts";
+
+const NOBODY: Witness = {
+  applied: () => {},
+  starts: () => {},
+  up: () => {},
+  goesDown: () => {},
+  gone: () => {},
+  deleted: () => {},
+  leaderMoved: () => {},
+};
+
+/** A member cluster with as many StatefulSets as are put there; each is a lean member, and all share one API server. */
+export class LeanCluster implements KarmadaMember {
+  readonly name: string;
+  readonly store = new LeanStore();
+  readonly #world: World;
+  readonly #sets = new Map<string, LeanMember>();
+  reachable = true;
+
+  constructor(world: World, name: string) {
+    this.#world = world;
+    this.name = name;
+  }
+
+  apply(manifest: StoredObject): boolean {
+    return this.#set(manifest.metadata.name).apply(manifest);
+  }
+
+  remove(kind: string, name: string): void {
+    this.#set(name).remove(kind, name);
+  }
+
+  release(kind: string, name: string): void {
+    this.#set(name).release(kind, name);
+  }
+
+  #set(name: string): LeanMember {
+    const known = this.#sets.get(name);
+    if (known) return known;
+    const set = new LeanMember({
+      world: this.#world,
+      name: this.name,
+      workload: { kind: "StatefulSet", plural: "statefulsets", name },
+      operator: statefulSetController,
+      times: MEMBER_TIMES,
+      witness: NOBODY,
+      store: this.store,
+      application: new Application(new Map()),
+      listsMembers: false,
+      labelsLeader: false,
+    });
+    this.#sets.set(name, set);
+    return set;
+  }
+}
