@@ -24,6 +24,12 @@ describe("values", () => {
     expect(copy).toEqual({ a: { x: { y: 2 } } });
   });
 
+  it("a field named __proto__ is copied as data, and not taken for a prototype", () => {
+    const copy = clone(JSON.parse('{"__proto__": {"admin": true}}'));
+    expect(JSON.stringify(copy)).toBe('{"__proto__":{"admin":true}}');
+    expect(copy.admin).toBeUndefined();
+  });
+
   it("times are whole seconds in UTC", () => {
     expect(timestamp(Date.UTC(2030, 0, 2, 3, 4, 5, 678))).toBe("2030-01-02T03:04:05Z");
   });

@@ -7,7 +7,17 @@ export function clone(value: Json | undefined): Json | undefined {
   if (Array.isArray(value)) return value.map((item) => clone(item));
   if (!isJsonObject(value)) return value;
   const copy: JsonObject = {};
-  for (const key of Object.keys(value)) copy[key] = clone(value[key]);
+  for (const key of Object.keys(value)) {
+    // A field of that name is data like any other; written plainly it would become the copy's prototype.
+    if (key === "__proto__") {
+      Object.defineProperty(copy, key, {
+        value: clone(value[key]),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    } else copy[key] = clone(value[key]);
+  }
   return copy;
 }
 
