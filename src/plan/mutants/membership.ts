@@ -151,6 +151,16 @@ export const MEMBERSHIP: readonly Mutant[] = [
     caughtBy: [replacedOnEvidence],
   },
   {
+    name: "who is away counts as confirmed lost",
+    make: () =>
+      wanting((intent) => {
+        const away = Object.keys(intent.fleet).filter((cluster) => intent.fleet[cluster]?.state !== "Ready");
+        return { ...intent, requests: { ...intent.requests, confirmedLost: away } };
+      }),
+    scenario: "contract 1+1+1, Replace after confirm-lost",
+    caughtBy: [lossIsProven],
+  },
+  {
     name: "a cluster is let go as soon as it is to be empty",
     make: () =>
       answering((result) => {

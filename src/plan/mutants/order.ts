@@ -124,7 +124,7 @@ export const ORDER: readonly Mutant[] = [
           return before && before.revision !== grant.revision ? { ...grant, partition: grant.replicas } : grant;
         }),
       ),
-    scenario: "contract 2+1+1, update, an accident",
+    scenario: "contract 2+2+1, update, an accident",
     caughtBy: [stepsRelease],
   },
   {

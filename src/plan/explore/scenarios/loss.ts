@@ -12,6 +12,13 @@ export const LOSSES: readonly Scenario[] = [
     waitMs: UNTIL_LOST_MS,
     edits: [template("B")],
   }),
+  scenario("contract 2+2+1, lost and back in an update", {
+    large: true,
+    sizes: { a: 2, b: 2, c: 1 },
+    faults: { cut: 1, wait: 1 },
+    waitMs: UNTIL_LOST_MS,
+    edits: [template("B")],
+  }),
   scenario("StatefulSets 1+1+1, lost and back in an update", {
     ...STATEFUL_SETS,
     large: true,

@@ -29,6 +29,7 @@ export const SCALINGS: readonly Scenario[] = [
   }),
   scenario("StatefulSets 2+1, moved to a new cluster in mid-rollout", {
     ...STATEFUL_SETS,
+    large: true,
     sizes: { a: 2, b: 1 },
     spare: ["c"],
     edits: [template("B"), scaleTo({ a: 1, b: 1, c: 1 })],
@@ -71,6 +72,11 @@ export const SCALINGS: readonly Scenario[] = [
     sizes: { a: 2, b: 1 },
     spare: ["c"],
     edits: [template("B"), scaleTo({ a: 2, b: 1, c: 1 })],
+  }),
+  scenario("contract 2+1+1, scaled out in mid-rollout, a leader", {
+    sizes: { a: 2, b: 1, c: 1 },
+    leader: "c",
+    edits: [template("B"), scaleTo({ a: 2, b: 2, c: 1 })],
   }),
   scenario("contract 1+2, scaled in, the application lists its members", {
     sizes: { a: 1, b: 2 },

@@ -76,15 +76,8 @@ export const UPDATES: readonly Scenario[] = [
     faults: { leader: 1 },
     edits: [template("B")],
   }),
-  scenario("contract 2+1+1, update, an accident", {
-    sizes: { a: 2, b: 1, c: 1 },
-    faults: { accident: 1 },
-    edits: [template("B")],
-  }),
-  scenario("contract 2+2+1, maxUnavailable 40%, an accident", {
-    large: true,
+  scenario("contract 2+2+1, update, an accident", {
     sizes: { a: 2, b: 2, c: 1 },
-    update: { maxUnavailable: "40%" },
     faults: { accident: 1 },
     edits: [template("B")],
   }),
@@ -124,17 +117,9 @@ export const UPDATES: readonly Scenario[] = [
     update: { maxUnavailable: 2 },
     edits: [template("B")],
   }),
-  scenario("ignorant 2+1, update, an accident", {
+  scenario("ignorant 2+2+1, update, an accident", {
     ...IGNORANT,
-    sizes: { a: 2, b: 1 },
-    faults: { accident: 1 },
-    edits: [template("B")],
-  }),
-  scenario("ignorant 2+2+1, maxUnavailable 2, an accident", {
-    ...IGNORANT,
-    large: true,
     sizes: { a: 2, b: 2, c: 1 },
-    update: { maxUnavailable: 2 },
     faults: { accident: 1 },
     edits: [template("B")],
   }),
@@ -172,7 +157,6 @@ export const UPDATES: readonly Scenario[] = [
   }),
   scenario("StatefulSets 2+1, OnDelete, a pod deleted", {
     ...STATEFUL_SETS,
-    large: true,
     sizes: { a: 2, b: 1 },
     spec: { update: { type: "OnDelete" } },
     accident: "delete",
@@ -213,12 +197,12 @@ export const SUPERSESSIONS: readonly Scenario[] = [
     faults: { wait: 1 },
     edits: [template("B"), template("C")],
   }),
-  scenario("StatefulSets 1+1, superseded in mid-step, a pod killed, time passes", {
+  scenario("StatefulSets 1+1, superseded in mid-step, a pod killed", {
     ...STATEFUL_SETS,
     large: true,
     sizes: { a: 1, b: 1 },
     accident: "kill",
-    faults: { accident: 1, wait: 1 },
+    faults: { accident: 1 },
     edits: [template("B"), template("C")],
   }),
   scenario("StatefulSets 2+1, partition set and lowered, superseded on two revisions", {
