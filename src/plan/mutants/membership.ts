@@ -29,7 +29,7 @@ export const MEMBERSHIP: readonly Mutant[] = [
       const blind = (entry: ClusterEntry) => (entry.done ? { ...entry, turn: "none" as const } : entry);
       return plan(intent, withEntries(ledger, blind), observations, nowMs);
     },
-    scenario: "StatefulSets 2+2, scaled in mid-rollout",
+    scenario: "StatefulSets 2+1, scaled in mid-rollout",
     caughtBy: [turnsAreAcknowledged, membershipGoesAlone],
   },
   {

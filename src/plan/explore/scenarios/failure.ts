@@ -92,7 +92,7 @@ const DRIFTS: readonly Scenario[] = [
       edits: [template("B")],
     }),
   ),
-  ...(["annotations", "restored", "turn", "shrunk"] as const).map((drift) =>
+  ...(["annotations", "restored", "turn"] as const).map((drift) =>
     scenario(`StatefulSets 2+1, drift in an update: ${drift}`, {
       ...STATEFUL_SETS,
       large: drift !== "restored",
@@ -102,14 +102,16 @@ const DRIFTS: readonly Scenario[] = [
       edits: [template("B")],
     }),
   ),
-  scenario("StatefulSets 1+1, drift in an update: deleted", {
-    ...STATEFUL_SETS,
-    large: true,
-    sizes: { a: 1, b: 1 },
-    drift: "deleted",
-    faults: { drift: 1 },
-    edits: [template("B")],
-  }),
+  ...(["shrunk", "deleted"] as const).map((drift) =>
+    scenario(`StatefulSets 1+1, drift in an update: ${drift}`, {
+      ...STATEFUL_SETS,
+      large: true,
+      sizes: { a: 1, b: 1 },
+      drift,
+      faults: { drift: 1 },
+      edits: [template("B")],
+    }),
+  ),
 ];
 
 export const FAILURES: readonly Scenario[] = [...BROKEN_REVISIONS, ...CONTROLLERS, ...DRIFTS];

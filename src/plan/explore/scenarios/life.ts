@@ -102,7 +102,15 @@ const ADOPTIONS: readonly Scenario[] = [
     start: "adopted",
     sizes: { a: 1, b: 1, c: 1 },
     spec: { baselines: { a: ONE, b: ONE } },
+  }),
+  scenario("adopted, contract 1+1, updated, an accident", {
+    large: true,
+    identity: { mode: "PerCluster" },
+    start: "adopted",
+    sizes: { a: 1, b: 1 },
+    spec: { baselines: { a: ONE, b: ONE } },
     faults: { accident: 1 },
+    edits: [template("B")],
   }),
 ];
 

@@ -61,12 +61,12 @@ export const LOSSES: readonly Scenario[] = [
     faults: { gone: 1 },
     edits: [scaleTo({ a: 1, b: 1, c: 0 })],
   }),
-  scenario("contract 1+1+1, dropped by the schedule while lost", {
+  scenario("contract 2+1, dropped by the schedule while lost", {
     large: true,
-    sizes: { a: 1, b: 1, c: 1 },
+    sizes: { a: 2, b: 1 },
     faults: { cut: 1, wait: 1 },
     waitMs: UNTIL_LOST_MS,
-    edits: [scaleTo({ a: 1, b: 1, c: 0 })],
+    edits: [scaleTo({ a: 2, b: 0 })],
   }),
   scenario("contract 1+1+1, put out of the application while away", {
     sizes: { a: 1, b: 1, c: 1 },
@@ -97,13 +97,13 @@ export const LOSSES: readonly Scenario[] = [
     faults: { cut: 1 },
     edits: [confirmLost("b"), template("B")],
   }),
-  scenario("contract 1+1+1, dropped by the schedule where the application puts members out", {
+  scenario("contract 2+1, dropped by the schedule where the application puts members out", {
     large: true,
-    sizes: { a: 1, b: 1, c: 1 },
+    sizes: { a: 2, b: 1 },
     listsMembers: true,
     seesVolumes: true,
     sizesMayDiffer: true,
     faults: { gone: 1, expel: 1 },
-    edits: [scaleTo({ a: 1, b: 1, c: 0 })],
+    edits: [scaleTo({ a: 2, b: 0 })],
   }),
 ];

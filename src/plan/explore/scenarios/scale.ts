@@ -34,12 +34,12 @@ export const SCALINGS: readonly Scenario[] = [
     spare: ["c"],
     edits: [template("B"), scaleTo({ a: 1, b: 1, c: 1 })],
   }),
-  scenario("StatefulSets 2+2, scaled in mid-rollout, the ledger lost", {
+  scenario("StatefulSets 2+1, scaled in mid-rollout, the ledger lost", {
     ...STATEFUL_SETS,
     large: true,
-    sizes: { a: 2, b: 2 },
+    sizes: { a: 2, b: 1 },
     faults: { rebuild: 1 },
-    edits: [template("B"), scaleTo({ a: 1, b: 3 })],
+    edits: [template("B"), scaleTo({ a: 1, b: 2 })],
   }),
   scenario("contract 2+1, scaled out and in, an accident", {
     large: true,
