@@ -193,7 +193,7 @@ interface StepSize {
   readonly below: number;
   readonly release: number;
   readonly cost: number;
-  /** The same for the majority: nothing, if it brings one back before it takes one down. */
+  /** The same for the majority: nothing, if it brings one back before it takes one down; but leavers go besides. */
   readonly quorumCost: number;
   /** What it would cost if everything that it replaces were up. */
   readonly own: number;
@@ -223,11 +223,12 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   // What was released before and is verified runs the revision already.
   const below = onIt && entry.done ? from : replicas;
   const targets = readyTargets(draft, cluster, to, partition, below);
-  const { down } = viewIn(draft, cluster);
-  const serial = targets > 0 ? serialCost(intent, down, 0) : 0;
+  const { awaited, leaving } = viewIn(draft, cluster);
+  const serial = targets > 0 ? serialCost(intent, awaited, 0) : 0;
   const cost = intent.memberConcurrency === "Parallel" ? targets : serial;
   const own = intent.memberConcurrency === "Parallel" ? below - partition : Math.min(1, below - partition);
-  const quorumCost = cost > 0 && bringsBackFirst(draft, cluster, to, partition, below) ? 0 : cost;
+  const restarts = cost > 0 && bringsBackFirst(draft, cluster, to, partition, below) ? 0 : cost;
+  const quorumCost = cost > 0 ? restarts + leaving : 0;
   const release = repeats ? 1 : from - partition;
   return { partition, below, release, cost, quorumCost, own, replacesReady: targets > 0 };
 }
@@ -305,12 +306,16 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
     return false;
   }
   if (!tally.keepsMajority(quorumCost, tally.pendingElsewhere(cluster))) {
+    const leavers = Math.max(0, quorumCost - cost);
+    const beside = leavers > 0 ? ` beside ${instancesText(leavers)} leaving` : "";
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the step may take ${instancesText(cost)} down, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      `the step may take ${instancesText(cost)} down${beside}, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
       tally.keepsMajority(cost, 0)
-        ? "Wait for the turns that are out to come back."
+        ? leavers > 0
+          ? "Wait for what leaves to be gone."
+          : "Wait for the turns that are out to come back."
         : "Bring the instances that are not ready back; they are named in the members' status.",
       tally.evidence(),
     );

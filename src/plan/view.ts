@@ -29,7 +29,11 @@ export interface ClusterView {
   readonly serving: number;
   /** Members (not joiners) that are not seen ready. */
   readonly down: number;
-  /** The same, or 1 if none is down and yet the member does not say that it is healthy. */
+  /** Of these the ones that the member keeps, and waits for: a leaver never comes up again. */
+  readonly awaited: number;
+  /** Leavers that may be ready still, and go whatever else the cluster does. */
+  readonly leaving: number;
+  /** `down`, or 1 if none is down and yet the member does not say that it is healthy. */
   readonly unavailable: number;
   /** Members that an outstanding turn may still take down. */
   readonly pending: number;
@@ -59,13 +63,16 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
   const members = entry.removedByLoss ? 0 : countMembers(entry);
   const seen = Math.min(seenReady(present), voters);
   const down = Math.max(0, members - seen);
+  const leavers = entry.removedByLoss ? 0 : countLeavers(entry);
+  const awaited = Math.max(0, members - leavers - seen);
   // [Q6] A cluster that does not say it is healthy counts at least one instance as unavailable, and not as ready.
   const wellSaid = present !== null && present.health === "healthy";
   const doubted = !mayAct(draft.intent, entry) && !wellSaid && members > 0 && down === 0;
   const ready = doubted ? Math.max(0, seen - 1) : seen;
   const unavailable = doubted ? 1 : down;
   const serving = present?.health === "unknown" ? seen : ready;
-  const view = { name: cluster, reach, present, voters, ready, serving, down, unavailable, pending: 0, healthy: false };
+  const leaving = Math.min(leavers, seen);
+  const view = { name: cluster, reach, present, voters, ready, serving, down, awaited, leaving, unavailable };
   return {
     ...view,
     pending: pendingOf(draft.intent, entry, view),
@@ -98,6 +105,12 @@ function countMembers(entry: ClusterEntry): number {
   return members;
 }
 
+function countLeavers({ instances }: ClusterEntry): number {
+  let leavers = 0;
+  for (const { state } of instances) if (state === "leaving") leavers++;
+  return leavers;
+}
+
 /** [Q3] What the cluster may still take down with the turn that it holds, or has not acknowledged as returned. */
 function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
   // An unreachable cluster's instances all count as unavailable already.
@@ -110,7 +123,7 @@ function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, 
     const updated = view.present?.live.epoch === entry.grant.epoch ? updatedSeen(view.present) : undefined;
     return Math.min(ready, Math.max(0, released - (updated ?? 0)));
   }
-  return Math.min(ready, serialCost(intent, view.down, restarting(view.present, entry.grant?.epoch)));
+  return Math.min(ready, serialCost(intent, view.awaited, restarting(view.present, entry.grant?.epoch)));
 }
 
 /** [U14] With OnDelete a StatefulSet takes no pod down by itself; from when its controller has seen that. */
@@ -130,10 +143,10 @@ export function mayAct(intent: Intent, { grant, turn, done }: ClusterEntry): boo
 
 /**
  * [Q4] What a Serial member may take down beyond what is down already. One that never takes an instance down while another
- * of its own is not ready takes nothing; any other takes one, unless the one that is down is the one it restarts.
+ * that it keeps is not ready takes nothing; any other takes one, unless the one that is down is the one it restarts.
  */
-export function serialCost(intent: Intent, down: number, restarting: number): number {
-  if (down > 0 && waitsForUnready(intent)) return 0;
+export function serialCost(intent: Intent, awaited: number, restarting: number): number {
+  if (awaited > 0 && waitsForUnready(intent)) return 0;
   return restarting > 0 ? 0 : 1;
 }
 
@@ -227,7 +240,8 @@ export function bringsBackFirst(
 ): boolean {
   const { present, voters } = viewIn(draft, cluster);
   const { intent } = draft;
-  if (!present || intent.memberConcurrency !== "Serial" || seenReady(present) >= voters) return false;
+  const kept = voters - countLeavers(draft.entry(cluster));
+  if (!present || intent.memberConcurrency !== "Serial" || seenReady(present) >= kept) return false;
   if (waitsForUnready(intent)) return true;
   if (intent.workload.protocol !== "statefulset" || !present.instances || !isObserved(present)) return false;
   const entry = draft.entry(cluster);

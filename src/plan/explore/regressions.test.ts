@@ -74,6 +74,41 @@ describe("what was found once", () => {
     ]);
   });
 
+  describe("[Q4] [Q8] a rebuilt ledger restarts nothing beside a leaver", () => {
+    const given = scenario("StatefulSets 2+1, scaled in mid-rollout, the ledger lost", {
+      protocol: "statefulset",
+      sizes: { a: 2, b: 1 },
+      faults: { rebuild: 1 },
+      edits: [template("B"), scaleTo({ a: 1, b: 2 })],
+    });
+    const untilOneLeaves = [
+      "edit: template B",
+      ...restarts("b"),
+      "b: an instance moves on",
+      "b: the operator acts",
+      "b: object seen, plan",
+      'edit: scale to {"a":1,"b":2}',
+      "b: the dispatch arrives",
+      "b: the operator acts",
+      "b: an instance moves on",
+      "b: the operator acts",
+      "b: seen, plan",
+      "b: the dispatch arrives",
+      "b: object seen, plan",
+    ];
+
+    test("that is gone, and still votes", () => {
+      const gone = ["a: the dispatch arrives", "a: the operator acts", "a: an instance moves on", "a: pods seen, plan"];
+      go(given, [...untilOneLeaves, ...gone, "the ledger is lost and rebuilt", "look everywhere"]);
+    });
+
+    test("that has yet to go", () => {
+      const seen = ["b: the dispatch arrives", "b: object seen, plan"];
+      const rebuilt = ["the ledger is lost and rebuilt", ...restarts("a")];
+      go(given, [...untilOneLeaves, ...seen, ...rebuilt]);
+    });
+  });
+
   test("[G4] [U14] pods that are seen broken while the status says ready are not mended over and over", () => {
     const given = scenario("StatefulSets in Parallel pod management, 2+1, an accident", {
       protocol: "statefulset",
