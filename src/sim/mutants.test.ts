@@ -1,7 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
+import type { WindowState } from "../api/index.ts";
 import type { Dispatched, DispatchOrder, EngineApp, KarmadaEngineOptions } from "../engine/index.ts";
 import type { KubeObject } from "../kube/index.ts";
-import type { Ledger, Observation } from "../plan/index.ts";
+import type { Intent, Ledger, Observation } from "../plan/index.ts";
 
 /** Each mutant must be noticed within so many seeds. */
 const SEEDS = 500;
@@ -39,6 +40,9 @@ type MutantEngine = (base: EngineClass) => (options: KarmadaEngineOptions) => In
 const MOCKED = [
   "../plan/budget.ts",
   "../plan/quorum.ts",
+  "../plan/desired.ts",
+  "../plan/leader.ts",
+  "../api/windows.ts",
   "../controllers/statefulset/observe.ts",
   "../controllers/statefulset/ledger-store.ts",
 ];
@@ -86,6 +90,53 @@ test("a gate that reads what the hub asked for is noticed", { timeout: 10 * MINU
     },
   }));
   await noticed(2);
+});
+
+test("a cluster that cannot be read and is taken for empty is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
+    observe: (...args) => {
+      const seen = observe(...args);
+      return seen.kind === "unreachable" ? { kind: "absent", atMs: seen.sinceMs ?? 0 } : seen;
+    },
+  }));
+  await noticed(4);
+});
+
+test("a lost cluster that is drained like any other is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ desiredOf: (draft: { readonly intent: Intent }) => ReadonlyMap<string, number> | undefined }>(
+    "../plan/desired.ts",
+    () => ({
+      desiredOf: ({ intent: { schedule } }) => {
+        if (schedule.kind === "unknown") return undefined;
+        return new Map(schedule.clusters.map(({ cluster, replicas }) => [cluster, replicas]));
+      },
+    }),
+  );
+  await noticed(47);
+});
+
+test("a leader whose cluster does not go last is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ leaderOf: () => { readonly kind: "none" } }>("../plan/leader.ts", () => ({
+    leaderOf: () => ({ kind: "none" }),
+  }));
+  await noticed(46);
+});
+
+test("a window that is always open is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ windowState: () => WindowState }>("../api/windows.ts", () => ({ windowState: () => ({ open: true }) }));
+  await noticed(79);
+});
+
+test("a leader that makes what it has not reserved is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  vi.resetModules();
+  await noticed(690, (KarmadaEngine) => (options) => {
+    class Hasty extends KarmadaEngine {
+      override async reserve(): Promise<readonly Dispatched[]> {
+        return [];
+      }
+    }
+    return new Hasty(options);
+  });
 });
 
 interface Stored {

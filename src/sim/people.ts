@@ -122,7 +122,9 @@ export class People {
   confirmLost(cluster: string): void {
     this.#lost.set(cluster, this.#now());
     const confirmedLost = [...this.#lost].map(([name, at]) => ({ name, at }));
-    this.#spec(`confirms that ${cluster} is lost`, { failover: { confirmedLost } });
+    if (!this.object) return;
+    // Also of what is being torn down, for which that is the only way on.
+    this.#send(`confirms that ${cluster} is lost`, "PATCH", this.#path, { spec: { failover: { confirmedLost } } });
   }
 
   setPaused(paused: boolean): void {

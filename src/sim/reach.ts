@@ -75,4 +75,8 @@ export const SITUATIONS = [
   "the application removes lost members",
   "a person deletes an instance",
   "the leader is asked to move, and does",
+  "a leader stands still after a write",
+  "OnDelete hands out",
+  "the engine moves instances away",
+  "lost instances are replaced",
 ] as const;

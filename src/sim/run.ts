@@ -219,6 +219,9 @@ class Stage {
       member.behave();
     }
     for (const process of this.#controllers.processes) process.resume();
+    for (const name of this.#happenings.left) {
+      if (!this.#people.confirmedLost.has(name)) this.#people.confirmLost(name);
+    }
     if (this.#people.isDeleted) return;
     this.#people.lookAfter();
     // Whoever said that it was done without having done it is not asked again; a person who learns of it restarts.
@@ -234,12 +237,19 @@ class Stage {
       return sinceMs !== undefined && world.nowMs - sinceMs >= STAYS_MS;
     };
     const settled = await world.run(world.nowMs + SETTLE_LIMIT_MS, isSettled);
-    if (settled) this.#reach.count("settled in the end");
+    if (settled) this.#countSettled();
     else if (!world.failure) {
       const { phase, reason, message, clusters } = this.#people.status;
       const state = JSON.stringify({ phase, reason, message, clusters });
       world.violated("settles once faults stop", `not as asked for after ${SETTLE_LIMIT_MS} ms: ${state}`);
     }
+  }
+
+  #countSettled(): void {
+    this.#reach.count("settled in the end");
+    const asked = this.#ground.scheduled() ?? this.#people.replicas;
+    const isMoved = [...asked].some(([name, count]) => count !== this.#people.replicas.get(name));
+    if (isMoved && this.#scenario.engineFailsOver) this.#reach.count("the engine moves instances away");
   }
 
   #isAsAskedFor(): boolean {
@@ -370,6 +380,7 @@ function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader }:
     confirmedDrain: new Set(),
     confirmedLost: new Map(),
     evicted: new Set(),
+    replaces: isJsonObject(spec.failover) && spec.failover.policy === "Replace",
     still: undefined,
     clocksWrong: false,
   };

@@ -82,7 +82,9 @@ const TWISTS: readonly Twist[] = [
     apply(scenario, dice) {
       const atMs = midway(scenario, dice);
       const forMs = 600_000;
-      return including(scenario, [{ atMs, kind: "hub down", forMs }], atMs + forMs + 20_000);
+      // Soon after an edit: somebody has got its turn by then.
+      const edit: Happening = { atMs: atMs - dice.whole(300, 3_000), kind: "edit", image: "app:hub" };
+      return including(scenario, [edit, { atMs, kind: "hub down", forMs }], atMs + forMs + 20_000);
     },
   },
   {

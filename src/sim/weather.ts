@@ -40,6 +40,7 @@ const REACHED: Partial<Record<Fate, string>> = {
   "crash before": "crash before a write",
   "crash after": "crash after a write",
   "crash acknowledged": "crash after an acknowledgement",
+  "pause acknowledged": "a leader stands still after a write",
 };
 
 const LOST: readonly Fate[] = ["refused", "lost", "answer lost", "overloaded", "failed", "applied and failed"];

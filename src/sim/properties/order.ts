@@ -41,6 +41,7 @@ export class OrderProperties {
   }
 
   granted(cluster: string, given: Given, before: Given | undefined): void {
+    const { rules, reach } = this.#options;
     const known = this.#everGiven.get(cluster) ?? new Set();
     const isUpdate =
       before !== undefined && before.replicas > 0 && given.processor && given.revision !== before.revision;
@@ -49,15 +50,17 @@ export class OrderProperties {
       this.#checkWindow(cluster, given);
       this.#checkLeaderLast(cluster, given);
     }
+    if (rules.onDelete && before !== undefined && given.revision !== before.revision) reach.count("OnDelete hands out");
+    const isExtra = given.replicas > (before?.replicas ?? 0) && given.replicas > (rules.desired.get(cluster) ?? 0);
+    if (rules.replaces && isExtra) reach.count("lost instances are replaced");
     known.add(given.revision);
     this.#everGiven.set(cluster, known);
   }
 
   goesDown(member: TrueMember, instance: Instance): void {
-    const { rules, world, reach } = this.#options;
+    const { rules, world } = this.#options;
     this.#troubledMs.set(member.name, world.nowMs);
     if (!rules.onDelete || instance.downBy !== "update") return;
-    reach.count("OnDelete restarts nobody");
     world.violated("OnDelete restarts nobody", `${member.name} takes ${instance.ordinal} down for an update`);
   }
 

@@ -22,6 +22,8 @@ export interface Rules {
   readonly leaderLast: boolean;
   /** Update steps start only while a window is open: from each opening, so long. */
   readonly windows: { readonly everyMs: number; readonly openMs: number } | undefined;
+  /** Lost instances are replaced elsewhere. */
+  readonly replaces: boolean;
   /** What instances of this spec run, in a word. */
   readonly revisionOf: (spec: JsonObject) => string;
   /** Being torn down: without quorum or budget. */
