@@ -34,6 +34,13 @@ const FOUND: readonly (readonly [number, string])[] = [
   [8402, "a cluster that is drained while it has an update step to repeat is not left between the two"],
   [2908, "a drained StatefulSet whose pods are all broken is drained"],
   [6343, "a cluster that came back and is then scaled to nothing by a person is drained"],
+  [412, "a cluster that left the fleet and was given up is forgotten"],
+  [504, "a kind that nobody has taught is adopted with the instances that it has"],
+  [515, "a teardown lets go of a cluster that a person gave up"],
+  [690, "a leader that slept through a release makes no Work that it had not reserved"],
+  [866, "a leader that slept through a release gives nobody an epoch of its own"],
+  [1432, "a join that is stuck on a broken revision gets its correction also with OnDelete"],
+  [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 
 const image = new HubImage();
