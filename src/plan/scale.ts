@@ -52,8 +52,8 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
     if (outcome === "waitsForTurn" && !atOnce) break;
   }
   for (const cluster of leaderLast(turns)) {
-    // [S11] Growth may wait for the turn of a cluster that is stuck and to be drained itself: only that one goes before it.
-    if (membershipFirst !== null && !atOnce && !isStuckInSurplus(draft, desired, cluster)) continue;
+    // [S11] Growth may wait for a cluster that is to be drained itself, and never ends what it does: only that one goes first.
+    if (membershipFirst !== null && !atOnce && !goesBeforeGrowth(draft, desired, cluster)) continue;
     const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
     if (outcome === "waitsForTurn") membershipFirst = cluster;
     if (outcome !== "nothing" && !atOnce) break;
@@ -178,10 +178,14 @@ function grow(
   return "started";
 }
 
-function isStuckInSurplus(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
+/**
+ * [S11] Whoever is stuck and to be drained itself; and whoever came back after it was voted out, once a person has allowed its
+ * drain: its instances are nobody's voters, and what it was doing when it was lost may never end.
+ */
+function goesBeforeGrowth(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
-  if (!entry.step || entry.turn !== "held" || entry.done) return false;
-  return heldCount(entry) > (desired.get(cluster) ?? 0) && isStuck(draft, cluster);
+  if (heldCount(entry) <= (desired.get(cluster) ?? 0)) return false;
+  return entry.removedByLoss || (!!entry.step && entry.turn === "held" && !entry.done && isStuck(draft, cluster));
 }
 
 /** [S3] Removing goes from the highest ordinal down, the leader's cluster last. */

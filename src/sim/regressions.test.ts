@@ -40,6 +40,12 @@ const FOUND: readonly (readonly [number, string])[] = [
   [690, "a leader that slept through a release makes no Work that it had not reserved"],
   [866, "a leader that slept through a release gives nobody an epoch of its own"],
   [1432, "a join that is stuck on a broken revision gets its correction also with OnDelete"],
+  [2497, "an operator takes a leaver out of the application also when it was down before"],
+  [3069, "what is deleted before anybody has seen it is not torn down"],
+  [
+    3193,
+    "a cluster that was lost in the middle of joining, came back and may be drained does not wait for a growth that waits for it",
+  ],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 

@@ -327,7 +327,9 @@ class Stage {
         left.push(`${resource} ${metadata.namespace}/${metadata.name}`);
       }
     }
-    if (ending === "Teardown") {
+    // What was deleted before anybody had seen it was never Lockstep's to tear down.
+    const wasTakenUp = this.#reach.counts["ledger writes"] !== undefined;
+    if (ending === "Teardown" && wasTakenUp) {
       for (const [name, member] of this.#ground.members) {
         // [T3] Whoever was given up keeps what it has.
         if (this.#happenings.left.has(name) || this.#people.confirmedLost.has(name)) continue;

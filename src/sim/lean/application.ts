@@ -49,8 +49,11 @@ export class Application {
     if (!this.#evicted.has(keyOf(place))) this.#members.set(keyOf(place), place);
   }
 
-  gone(cluster: string, { ordinal, downBy }: Instance): void {
-    if (downBy === "removal") this.#members.delete(keyOf({ cluster, ordinal }));
+  /** An operator takes out whom its cluster is not to have any more, once they are gone. Whether there were any. */
+  dismiss(cluster: string, isToLeave: (ordinal: number) => boolean): boolean {
+    const out = [...this.#members].filter(([, place]) => place.cluster === cluster && isToLeave(place.ordinal));
+    for (const [key] of out) this.#members.delete(key);
+    return out.length > 0;
   }
 
   /** The others vote a cluster's instances out. Whether there were any. */

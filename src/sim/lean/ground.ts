@@ -35,10 +35,11 @@ export class LeanGround implements Ground {
     this.members = members;
     const application = new Application(members);
     this.#application = application;
-    const told = telling(application, members, witness, scenario.listsMembers);
+    const news = () => this.#wake(application.leader?.cluster);
+    const told = telling(application, news, witness, scenario.listsMembers);
     for (const name of scenario.clusters) {
       const operator = OPERATORS[protocol];
-      const own = { world, name, workload, operator, times: MEMBER_TIMES, witness: told, application };
+      const own = { world, name, workload, operator, times: MEMBER_TIMES, witness: told, application, news };
       const { listsMembers, labelsLeader } = scenario;
       members.set(name, new LeanMember({ ...own, listsMembers, labelsLeader }));
     }
@@ -99,13 +100,7 @@ export class LeanGround implements Ground {
 }
 
 /** The application hears of everything first; whoever leads has something to say then. */
-function telling(
-  application: Application,
-  members: ReadonlyMap<string, LeanMember>,
-  witness: Witness,
-  listsMembers: boolean,
-): Witness {
-  const news = () => members.get(application.leader?.cluster ?? "")?.wake();
+function telling(application: Application, news: () => void, witness: Witness, listsMembers: boolean): Witness {
   return {
     applied: (member, kind, name, spec) => witness.applied(member, kind, name, spec),
     starts: (member, instance) => {
@@ -121,11 +116,7 @@ function telling(
       witness.up(member, instance);
       if (listsMembers) news();
     },
-    gone: (member, instance) => {
-      application.gone(member.name, instance);
-      witness.gone(member, instance);
-      if (listsMembers) news();
-    },
+    gone: (member, instance) => witness.gone(member, instance),
     deleted: (member, kind, name) => witness.deleted(member, kind, name),
     leaderMoved: (from) => {
       witness.leaderMoved(from);

@@ -34,6 +34,8 @@ export interface LeanMemberOptions {
   /** Shared with other workloads of the same member; its own where there is none. */
   readonly store?: LeanStore;
   readonly application: Application;
+  /** Whoever leads has something to say. */
+  readonly news: () => void;
   /** Its operator reports the application's own members, where the leader is. */
   readonly listsMembers: boolean;
   /** Its leading pod carries the label that says so. */
@@ -122,6 +124,12 @@ export class LeanMember implements GroundMember, KarmadaMember {
     if (application.leader?.cluster !== this.name || !to || !application.transferTo(to)) return;
     this.world.note(this.name, `asks for the leader in ${to.cluster}`);
     this.#options.witness.leaderMoved(this);
+  }
+
+  /** The operator takes those out of the application that are gone and not wanted here any more. */
+  dismissAllBut(wanted: readonly number[]): void {
+    const { application, news } = this.#options;
+    if (application.dismiss(this.name, (ordinal) => !wanted.includes(ordinal) && !this.instances.has(ordinal))) news();
   }
 
   /** Pods that say who leads say so a moment after it has changed. */

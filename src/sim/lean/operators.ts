@@ -209,6 +209,7 @@ function actOn(member: LeanMember, reading: Reading, serial: boolean): "Working"
   const surplus = [...member.instances.values()]
     .filter(({ ordinal, state }) => !wanted.includes(ordinal) && state !== "terminating")
     .sort((a, b) => b.ordinal - a.ordinal);
+  member.dismissAllBut(wanted);
   const [last] = surplus;
   if (last) {
     member.stop(last.ordinal, "removal");

@@ -54,6 +54,7 @@ export class LeanCluster implements KarmadaMember {
       witness: NOBODY,
       store: this.store,
       application: new Application(new Map()),
+      news: () => {},
       listsMembers: false,
       labelsLeader: false,
     });
