@@ -10,7 +10,7 @@ const POLICIES = "policy.karmada.io/propagationpolicies";
 const WORKS = "work.karmada.io/works";
 const WORKS_API = "/apis/work.karmada.io/v1alpha1";
 const BINDINGS_API = "/apis/work.karmada.io/v1alpha2";
-export const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
+const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
 export const EXECUTION_FINALIZER = "karmada.io/execution-controller";
 const HOLD_PATH = "/lockstep-holds-this";
 
