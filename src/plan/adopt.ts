@@ -16,8 +16,9 @@ export function adopt(draft: Draft, target: Target): void {
     const entry = draft.entry(cluster);
     const baseline = Object.hasOwn(draft.intent.baselines, cluster) ? draft.intent.baselines[cluster] : undefined;
     const { present } = viewIn(draft, cluster);
-    if (entry.epoch > 0 || entry.instances.length > 0 || !baseline || !present || present.live.epoch !== undefined)
-      continue;
+    if (entry.epoch > 0 || entry.instances.length > 0 || !baseline || !present) continue;
+    // Epochs begin at 1: what carries another number was never granted, whoever wrote it there.
+    if ((present.live.epoch ?? 0) > 0) continue;
     if (draft.identity.mode !== "PerCluster") {
       draft.wait(
         "AdoptionNeedsPerCluster",

@@ -46,10 +46,10 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   }
   if (entry.baseRevision === null) {
     // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
-    // its wave is far, is left to finish.
-    const open = view.isOpen(cluster);
-    const nothingUp = open && viewIn(draft, cluster).ready === 0;
-    const patient = !nothingUp && moving && (entry.grant.revision === view.rollout.from || !isStuck(draft, cluster));
+    // its wave is far, is left to finish; for nothing that is up and past its deadline no wave waits, which may wait for it.
+    const nothingUp = viewIn(draft, cluster).ready === 0;
+    const isOld = entry.grant.revision === view.rollout.from && !(nothingUp && hasMissedDeadline(draft, cluster));
+    const patient = !(nothingUp && view.isOpen(cluster)) && moving && (isOld || !isStuck(draft, cluster));
     if (patient) return finishFirst(draft, cluster, entry.grant.revision, to);
     return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
   }

@@ -46,6 +46,9 @@ const FOUND: readonly (readonly [number, string])[] = [
     3193,
     "a cluster that was lost in the middle of joining, came back and may be drained does not wait for a growth that waits for it",
   ],
+  [5920, "a newcomer that never came up does not wait for a wave that waits for it"],
+  [6643, "what is empty and was away when the rest was adopted is the engine's"],
+  [7026, "an epoch that nobody granted keeps nothing from being adopted"],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 
