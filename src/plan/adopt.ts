@@ -44,7 +44,8 @@ export function awaitsAdoption(draft: Draft): boolean {
     const entry = draft.entry(cluster);
     if (entry.grant || entry.instances.length > 0) return false;
     const { present, reach } = viewIn(draft, cluster);
-    if (entry.epoch === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
+    const isOfAnother = (present?.live.epoch ?? 0) > entry.epoch;
+    if (!isOfAnother && entry.epoch === 0 && Object.hasOwn(draft.intent.baselines, cluster)) {
       draft.wait(
         "Adopting",
         cluster,
@@ -54,7 +55,7 @@ export function awaitsAdoption(draft: Draft): boolean {
       );
       return true;
     }
-    if ((present?.live.epoch ?? 0) <= entry.epoch) return false;
+    if (!isOfAnother) return false;
     // Reports the object that nobody knows.
     canHost(draft, cluster);
     return true;

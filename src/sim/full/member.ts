@@ -84,6 +84,8 @@ export class FullMember implements GroundMember {
     if (!this.#object) return false;
     const key = this.#dice.pick([ANNOTATIONS.epoch, ANNOTATIONS.revision, ANNOTATIONS.partition]);
     const annotations = { [key]: String(this.#dice.whole(0, 3)) };
+    // As in the lean model: an epoch on what nobody has adopted yet makes it another ledger's.
+    if (key === ANNOTATIONS.epoch && (this.live?.epoch ?? 0) < 0) return false;
     const { workload, namespace } = this.#options.scenario;
     const path = `/apis/${workload.apiVersion}/namespaces/${namespace}/${workload.plural}/${workload.name}`;
     void write(this.#server, "PATCH", path, { metadata: { annotations } }).catch(() => {});

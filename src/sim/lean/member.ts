@@ -312,6 +312,8 @@ export class LeanMember implements GroundMember, KarmadaMember {
     const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
     const key = this.dice.pick(keys);
     const value = key === ANNOTATIONS.processor ? this.dice.pick(["true", "false"]) : String(this.dice.whole(0, 3));
+    // An epoch on what nobody has adopted yet makes it another ledger's, and Lockstep leaves that to people.
+    if (key === ANNOTATIONS.epoch && (this.live?.epoch ?? 0) < 0) return false;
     // With the turn in its hands it may do whatever its spec says: not what anybody granted.
     if (key === ANNOTATIONS.processor && value === "true" && this.#options.operator.heedsTurns) this.dishonest = true;
     this.edit((object) => {
