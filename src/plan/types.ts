@@ -29,8 +29,8 @@ export interface Intent {
   readonly requests: Requests;
   /** Present while the CrossClusterStatefulset is being deleted. */
   readonly deletion?: { readonly policy: "Release" | "Teardown" };
-  /** Clusters that already run the application without a grant: what each one runs is its baseline. */
-  readonly baselines: Readonly<Record<ClusterName, Baseline>>;
+  /** Clusters that already run the application without a grant: what each one runs is its baseline, null while it cannot be read. */
+  readonly baselines: Readonly<Record<ClusterName, Baseline | null>>;
   /** A cluster that is named nowhere in it counts as Unknown, never as gone. */
   readonly fleet: Readonly<Record<ClusterName, FleetFact>>;
 }

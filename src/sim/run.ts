@@ -333,8 +333,8 @@ class Stage {
       for (const [name, member] of this.#ground.members) {
         // [T3] Whoever was given up keeps what it has.
         if (this.#happenings.left.has(name) || this.#people.confirmedLost.has(name)) continue;
-        // The engine's own, and empty: it was away when the rest was adopted, and nobody had anything there.
-        if (member.live && member.live.epoch < 0 && member.live.replicas === 0) continue;
+        // The engine's own: it was away all the time, and was never adopted.
+        if (member.live && member.live.epoch < 0) continue;
         if (member.hasObject()) left.push(`${name}: ${workload.kind}`);
         if (member.instances.size > 0) left.push(`${name}: ${member.instances.size} instances`);
       }

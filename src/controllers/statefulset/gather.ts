@@ -92,15 +92,19 @@ export class Gatherer {
     { key, statefulset, app }: Subject,
     adopting: ReadonlySet<string>,
     ledger: Ledger,
-  ): Promise<Record<string, Baseline>> {
+  ): Promise<Record<string, Baseline | null>> {
     const { engine, reviser, interpreter } = this.#options;
-    const baselines: Record<string, Baseline> = {};
+    const baselines: Record<string, Baseline | null> = {};
     for (const cluster of adopting) {
       if (ledger.clusters[cluster]?.grant) continue;
       const snapshot = engine.snapshot(app, cluster);
-      if (snapshot.kind !== "present") continue;
-      const replicas = replicasIn(interpreter, snapshot.object);
-      if (replicas === undefined) continue;
+      if (snapshot.kind === "absent") continue;
+      const replicas = snapshot.kind === "present" ? replicasIn(interpreter, snapshot.object) : undefined;
+      if (snapshot.kind !== "present" || replicas === undefined) {
+        // [D7] It may run instances: nothing starts elsewhere beside them, as if the application were new.
+        baselines[cluster] = null;
+        continue;
+      }
       const { id } = await reviser.baseline(key, statefulset, snapshot.object);
       baselines[cluster] = { revision: id, replicas, start: ordinalsStart(snapshot.object) };
     }

@@ -26,7 +26,7 @@ export interface IntentFacts {
   /** Clusters that hold grants but have left the fleet, and since when. */
   readonly goneSinceMs: Readonly<Record<string, number>>;
   readonly approvals: readonly RolloutApproval[];
-  readonly baselines: Readonly<Record<string, Baseline>>;
+  readonly baselines: Readonly<Record<string, Baseline | null>>;
   readonly nowMs: number;
 }
 

@@ -41,7 +41,9 @@ export function startOf(scenario: Scenario): State {
 /** Every cluster runs what its baseline says, and has never heard of Lockstep. */
 function running({ intent }: Scenario, empty: State): State {
   const places: Record<string, Place> = { ...empty.places };
-  for (const [index, [cluster, { revision, replicas }]] of Object.entries(intent.baselines).entries()) {
+  for (const [index, [cluster, baseline]] of Object.entries(intent.baselines).entries()) {
+    if (!baseline) continue;
+    const { revision, replicas } = baseline;
     const ordinals = Array.from({ length: replicas }, (_, rank) => index * intent.identity.blockSize + rank);
     const live: Live = { revision, replicas, partition: 0, onDelete: false, processor: false, ordinals };
     const member: Member = {
