@@ -1,3 +1,4 @@
+import { rollingUpdate } from "../testing/intent.ts";
 import type { ClusterName, Intent, Protocol, RevisionId, Schedule } from "../types.ts";
 import { type Faults, NO_FAULTS } from "./state.ts";
 
@@ -98,19 +99,7 @@ export function scenario(name: string, settings: Settings): Scenario {
       quorum: "Majority",
       memberConcurrency: "Serial",
       minReadySeconds: 0,
-      update: {
-        type: "RollingUpdate",
-        partition: 0,
-        maxUnavailable: 1,
-        batches: [],
-        order: "LeaderLast",
-        waves: [],
-        paused: false,
-        progressDeadlineSeconds: 600,
-        onFailure: "Pause",
-        window: { open: true },
-        ...update,
-      },
+      update: rollingUpdate(update),
       failover: { policy: "Wait", afterSeconds: 300 },
       retention: { whenScaled: "Retain", whenDeleted: "Retain" },
       requests: { approvals: [], confirmedLost: [], confirmedDrain: [] },

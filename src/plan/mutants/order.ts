@@ -15,6 +15,7 @@ import {
   windowHolds,
 } from "../explore/properties/settings.ts";
 import { plan } from "../plan.ts";
+import { rollingUpdate } from "../testing/intent.ts";
 import type { ClusterEntry } from "../types.ts";
 import { answering, type Mutant, rolling, seeing, wanting, withEntries, withGrants } from "./bend.ts";
 
@@ -138,22 +139,7 @@ export const ORDER: readonly Mutant[] = [
   },
   {
     name: "OnDelete restarts",
-    make: () =>
-      wanting((intent) => ({
-        ...intent,
-        update: {
-          type: "RollingUpdate",
-          partition: 0,
-          maxUnavailable: 1,
-          batches: [],
-          order: "LeaderLast",
-          waves: [],
-          paused: false,
-          progressDeadlineSeconds: 600,
-          onFailure: "Pause",
-          window: { open: true },
-        },
-      })),
+    make: () => wanting((intent) => ({ ...intent, update: rollingUpdate() })),
     scenario: "contract 1+1, OnDelete",
     caughtBy: [onDeleteRestartsNothing],
   },
