@@ -1,5 +1,10 @@
 /** Gathers what `plan` and `render` speak of: from files not yet applied, from the hub, or from both. */
-import { type ParsedCrossClusterStatefulset, parseRolloutApproval, type RolloutApproval } from "../api/index.ts";
+import {
+  type ParsedCrossClusterStatefulset,
+  parseRolloutApproval,
+  type RolloutApproval,
+  windowState,
+} from "../api/index.ts";
 import { intentOf } from "../controllers/index.ts";
 import type { EngineCluster, EngineSchedule } from "../engine/index.ts";
 import { httpWebhookTransports, Interpreter } from "../interpret/index.ts";
@@ -151,6 +156,7 @@ async function load(
       goneSinceMs: goneFrom(ledger, facts.clusters, nowMs),
       approvals,
       baselines,
+      window: windowState(statefulset.spec.updateStrategy.rollingUpdate?.maintenanceWindows, nowMs),
       nowMs,
     });
     const { requests } = intent;

@@ -9,6 +9,7 @@ import { instanceHomes, observe } from "./observe.ts";
 import type { Reviser } from "./revise.ts";
 import type { Subject } from "./subject.ts";
 import { ordinalsStart, replicasIn } from "./template.ts";
+import { WindowMemory } from "./window-memory.ts";
 
 export interface GathererOptions {
   readonly engine: Engine;
@@ -28,6 +29,7 @@ export interface Gathered {
 export class Gatherer {
   readonly #options: GathererOptions;
   readonly #missing = new MissingClusters();
+  readonly #windows = new WindowMemory();
 
   constructor(options: GathererOptions) {
     this.#options = options;
@@ -50,6 +52,7 @@ export class Gatherer {
       goneSinceMs: this.#missing.of(ledger, clusters, nowMs),
       approvals: approvals.of(key),
       baselines,
+      window: this.#windows.state(statefulset.spec.updateStrategy.rollingUpdate?.maintenanceWindows, nowMs),
       nowMs,
     });
     const observations = this.#observe(subject, intent, ledger);

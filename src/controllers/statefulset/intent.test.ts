@@ -30,6 +30,7 @@ function intent(spec: JsonObject = {}, more: Partial<IntentFacts> = {}) {
     goneSinceMs: {},
     approvals: [],
     baselines: {},
+    window: { open: true },
     nowMs: 1_000_000,
     ...more,
   });

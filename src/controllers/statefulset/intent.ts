@@ -1,4 +1,4 @@
-import { type ParsedCrossClusterStatefulset, type RolloutApproval, windowState } from "../../api/index.ts";
+import type { ParsedCrossClusterStatefulset, RolloutApproval, WindowState } from "../../api/index.ts";
 import type { EngineCluster, EngineSchedule } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type {
@@ -27,6 +27,8 @@ export interface IntentFacts {
   readonly goneSinceMs: Readonly<Record<string, number>>;
   readonly approvals: readonly RolloutApproval[];
   readonly baselines: Readonly<Record<string, Baseline | null>>;
+  /** Of the maintenance windows. */
+  readonly window: WindowState;
   readonly nowMs: number;
 }
 
@@ -68,7 +70,7 @@ export function intentOf(facts: IntentFacts): Intent {
     ...(spec.completion.assumeAfterSeconds !== undefined && {
       assumeCompleteAfterSeconds: spec.completion.assumeAfterSeconds,
     }),
-    update: updateOf(statefulset, facts.nowMs),
+    update: updateOf(facts),
     failover: { policy: spec.failover.policy, afterSeconds: spec.failover.afterSeconds },
     retention: spec.retentionPolicy,
     requests: requestsOf(facts),
@@ -157,7 +159,7 @@ export function divide(
   return shares.map(({ cluster, replicas, index }) => ({ cluster, replicas: replicas + (extra.has(index) ? 1 : 0) }));
 }
 
-function updateOf({ spec }: ParsedCrossClusterStatefulset, nowMs: number): UpdateStrategy {
+function updateOf({ statefulset: { spec }, window }: IntentFacts): UpdateStrategy {
   if (spec.updateStrategy.type === "OnDelete") return { type: "OnDelete" };
   const rolling = spec.updateStrategy.rollingUpdate;
   return {
@@ -171,7 +173,7 @@ function updateOf({ spec }: ParsedCrossClusterStatefulset, nowMs: number): Updat
     paused: rolling.paused,
     progressDeadlineSeconds: rolling.progressDeadlineSeconds,
     onFailure: rolling.onFailure,
-    window: windowState(rolling.maintenanceWindows, nowMs),
+    window,
   };
 }
 
