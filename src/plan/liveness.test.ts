@@ -50,6 +50,40 @@ describe("nothing waits for ever", () => {
     expect(stepsOf(bench)).toContain("c reassert");
   });
 
+  test("[C6] [C7] what was voted out stays so while no list is shown, and is drained at once", () => {
+    const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
+    bench.unreachable.add("b");
+    bench.intent.fleet.b = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.plan();
+    bench.wait(600);
+    bench.membership = { members: ["xline-0", "xline-200"], atMs: bench.nowMs };
+    bench.run();
+    bench.unreachable.delete("b");
+    bench.intent.fleet.b = { state: "Ready" };
+    bench.run();
+    bench.membership = undefined;
+    expect(bench.plan().waiting).toMatchObject([{ code: "ReturnedAfterReplacement", cluster: "b" }]);
+    expect(bench.last?.figures.voters).toBe(2);
+    bench.intent.requests = { ...bench.intent.requests, confirmedDrain: ["b"] };
+    expect(stepsOf(bench)).toEqual(["b shrink"]);
+    expect(bench.ledger.clusters.b?.grant).toMatchObject({ replicas: 0, processor: true });
+    bench.settle();
+    bench.run();
+    expect(bench.ledger.clusters.b).toMatchObject({ instances: [], grant: null, removedByLoss: false });
+    // What it kept is nobody's any more: it joins anew once the old volumes are gone.
+    expect(bench.last?.waiting).toMatchObject([{ code: "VolumeSurvives", cluster: "b" }]);
+  });
+
+  test("[D4] a newcomer that the fleet does not have is said to be elsewhere", () => {
+    const bench = running({ a: 1, b: 1 });
+    schedule(bench, { a: 1, b: 1, c: 1 });
+    bench.intent.fleet.c = { state: "Gone", sinceMs: 0 };
+    const [waiting] = bench.plan().waiting;
+    expect(waiting).toMatchObject({ code: "ClusterNotReady", cluster: "c" });
+    expect(waiting?.message).toContain("not in the fleet");
+    expect(waiting?.remedy).toContain("schedule the instances elsewhere");
+  });
+
   test("[G12] an operator that says Done with fewer updated than granted is asked again", () => {
     const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
     const member = bench.member("b");

@@ -63,11 +63,13 @@ function withoutAbsence({ step, awaySinceMs }: ClusterEntry, nowMs: TimeMs): Ste
 
 /**
  * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or if
- * nothing was put in their place and the application does not say otherwise: a larger majority is the safer error.
+ * nothing was put in their place and the application does not say otherwise: a larger majority is the safer error. A list
+ * that nobody shows later, because the leader moves, says nothing new.
  */
 function votesAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
   const { membership } = draft.observations;
-  if (!membership || membership.members.length === 0) return !draft.ledger.replacements[cluster];
+  if (!membership || membership.members.length === 0)
+    return entry.lostAtMs !== null && !draft.ledger.replacements[cluster];
   const listed = new Set(membership.members);
   return entry.instances.some(({ ordinal }) => listed.has(instanceKey(draft.identity, cluster, entry, ordinal)));
 }

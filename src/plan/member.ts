@@ -56,8 +56,10 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
         draft.wait(
           "ClusterNotReady",
           cluster,
-          "new instances wait until it is Ready",
-          "Bring the cluster back.",
+          fact?.state === "Gone"
+            ? "it is not in the fleet; new instances wait until it has joined"
+            : "new instances wait until it is Ready",
+          "Bring the cluster back, or schedule the instances elsewhere.",
           evidence,
         );
       }

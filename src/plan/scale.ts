@@ -241,7 +241,8 @@ function shrink(
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
-  const count = atOnce ? surplus : 1;
+  // [C6] Those who were voted out are nobody's voters, and no topology names those that would stay.
+  const count = atOnce || entry.removedByLoss ? surplus : 1;
   const leaderMayGo = cost > 0 && mayTakeLeader(draft, leader, cluster, entry.instances.indexOf(top) + 1 - count);
   if (leaderMayGo && movesLeaderFirst(draft, cluster, newest, "the leader's instance is to leave")) {
     keep.add(cluster);
