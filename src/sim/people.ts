@@ -186,6 +186,8 @@ export class People {
       .map((row) => String(row.name));
     const isNews = returned.some((name) => !this.#drains.has(name));
     for (const name of returned) this.#drains.add(name);
+    // Nobody waits for a cluster that has left the fleet.
+    for (const row of rows) if (row.reason === "ClusterNotReady" && isGone(row)) this.drain(String(row.name));
     if (isNews) this.#spec("allows the drain of what came back", { failover: { confirmedDrain: [...this.#drains] } });
     if (!this.#isRolling) this.#told.deleteOld();
   }
@@ -266,4 +268,9 @@ export class People {
   #now(): string {
     return `${new Date(this.#world.startWallMs + this.#world.nowMs).toISOString().slice(0, 19)}Z`;
   }
+}
+
+/** The fleet does not have the cluster, says the evidence for what is waited for there. */
+function isGone({ evidence }: JsonObject): boolean {
+  return Array.isArray(evidence) && evidence.some((each) => isJsonObject(each) && each.value === "Gone");
 }

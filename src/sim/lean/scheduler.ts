@@ -54,9 +54,10 @@ export class KarmadaScheduler {
     for (const key of this.#bindings.keys()) this.#reschedule(key);
   }
 
-  /** It may be used again; nothing is moved back for that alone. */
+  /** It may be used again. Nothing is moved back for that alone, but what had no place to go is tried again. */
   welcome(cluster: string): void {
-    this.#evaded.delete(cluster);
+    if (!this.#evaded.delete(cluster)) return;
+    for (const key of this.#bindings.keys()) this.#reschedule(key, false);
   }
 
   #observe({ type, key, object }: Commit): void {

@@ -6,7 +6,7 @@ import type { World } from "../world.ts";
 import type { Grants } from "./grants.ts";
 import type { Rules } from "./rules.ts";
 
-/** A controller may not have heard yet of a cluster that has just turned not Ready. */
+/** A controller may not have heard yet of a cluster that has just turned not Ready, or Ready again. */
 export const HEARD_OF_MS = 25_000;
 /** A cluster is away as soon as it cannot be read; its Ready condition says so up to this much later. */
 const HEARD_OF_LOSS_MS = 14_000;
@@ -20,6 +20,8 @@ export class FleetRecord {
   readonly #members: ReadonlyMap<string, TrueMember>;
   readonly #notReadySinceMs = new Map<string, number>();
   readonly #returned = new Set<string>();
+  /** When a lost cluster was Ready again. */
+  readonly #backMs = new Map<string, number>();
   readonly #left = new Set<string>();
   readonly #unheard: { readonly fromMs: number; readonly toMs: number }[] = [];
   /** [S5] While it was lost others went on without it; what it was granted before, it does until it is whole again. */
@@ -53,6 +55,12 @@ export class FleetRecord {
     return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
+  /** [Q5] Down since before its cluster came back; and that it was lost was the last that anybody knew when the turn was given. */
+  wasLostWithIt({ name }: TrueMember, downSinceMs: number, turnMs: number): boolean {
+    const backMs = this.#backMs.get(name);
+    return backMs !== undefined && downSinceMs < backMs && turnMs < backMs + HEARD_OF_MS;
+  }
+
   mayHaveBeenLost(member: TrueMember): boolean {
     return this.#wasLost.has(member.name) || this.isLost(member);
   }
@@ -71,7 +79,10 @@ export class FleetRecord {
     this.#notReadySinceMs.delete(name);
     this.noteWhole(name);
     if (sinceMs === undefined) return;
-    if (this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS) this.#wasLost.add(name);
+    if (this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS) {
+      this.#wasLost.add(name);
+      this.#backMs.set(name, this.#world.nowMs);
+    }
     // With clocks that are wrong nobody can tell whether it was declared lost.
     if (this.#rules.clocksWrong || this.#seenAwayMs(sinceMs) < this.#rules.failoverAfterMs + HEARD_OF_MS) return;
     this.#reach.count("a lost cluster returns");

@@ -167,6 +167,7 @@ export class InstanceProperties implements Witness {
       if (other.dishonest || fleet.isLost(other) || this.#isGivenUp(other)) continue;
       for (const each of other.instances.values()) {
         if (each === instance || each.up || !each.joined) continue;
+        if (fleet.wasLostWithIt(other, each.downSinceMs, turnMs)) continue;
         const own = each.downBy === "update";
         const seen =
           other !== member && wholeMs <= turnMs - SEEN_BY_ALL_MS && each.downSinceMs <= turnMs - SEEN_BY_ALL_MS;
