@@ -100,6 +100,7 @@ test("a large list is parsed with pauses, so that others get the event loop", as
       pauses++;
       return Promise.resolve();
     },
+    after: (ms: number, run: () => void) => clock.after(ms, run),
   };
   const client = new KubeClient({ transport: api, clock: busyClock, random: seededRandom(1) });
   const page = await client.listPage(configMaps);

@@ -11,37 +11,45 @@ export class DeadlineReached extends Error {
   }
 }
 
-/** Without a reason of its own every abort makes an exception with a stack, once per request. */
-const FINISHED = new Error("the work ended before its deadline");
-
 /**
  * Runs `work` with a signal that aborts when the time is over or the parent aborts, and settles at that moment even if
  * the work does not listen. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request on
- * a parent that lives as long as the process. The signal aborts as well when the work has ended, which ends its timer.
+ * a parent that lives as long as the process.
  */
-export async function withDeadline<Value>(
+export function withDeadline<Value>(
   clock: Clock,
   durationMs: number,
   parent: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
-  parent?.throwIfAborted();
-  if (parent) allowManyListeners(parent);
-  const inner = new AbortController();
-  const { signal } = inner;
-  const onParentAbort = () => inner.abort(parent?.reason);
-  parent?.addEventListener("abort", onParentAbort, { once: true });
-  try {
-    const result = orAbort(work(signal), signal);
-    clock.sleep(durationMs, signal).then(
-      () => inner.abort(new DeadlineReached(durationMs)),
-      () => {},
+  return new Promise((resolve, reject) => {
+    parent?.throwIfAborted();
+    if (parent) allowManyListeners(parent);
+    const inner = new AbortController();
+    const letGo = () => {
+      cancel();
+      parent?.removeEventListener("abort", onParentAbort);
+    };
+    const cutOff = (reason: unknown) => {
+      letGo();
+      reject(reason);
+      inner.abort(reason);
+    };
+    const onParentAbort = () => cutOff(parent?.reason);
+    const cancel = clock.after(durationMs, () => cutOff(new DeadlineReached(durationMs)));
+    parent?.addEventListener("abort", onParentAbort, { once: true });
+    // Once the work has ended nobody tells it to stop; once it was cut off its outcome is nobody's any more.
+    work(inner.signal).then(
+      (value) => {
+        letGo();
+        resolve(value);
+      },
+      (error) => {
+        letGo();
+        reject(error);
+      },
     );
-    return await result;
-  } finally {
-    inner.abort(FINISHED);
-    parent?.removeEventListener("abort", onParentAbort);
-  }
+  });
 }
 
 /** The promise's outcome, or the signal's reason if that comes first. */

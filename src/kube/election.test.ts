@@ -32,6 +32,7 @@ class Candidate {
       now: () => base.now() + this.wallOffsetMs,
       monotonicMs: () => base.monotonicMs(),
       sleep: (ms, signal) => base.sleep(ms, signal),
+      after: (ms, run) => base.after(ms, run),
     };
     const random = seededRandom(seed);
     this.link = new Partition(api, base);

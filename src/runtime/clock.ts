@@ -10,7 +10,11 @@ export interface Clock {
   monotonicMs(): number;
   /** Resolves after `durationMs`, or rejects with the signal's reason as soon as it aborts. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
+  /** Runs it after `durationMs`, unless it is cancelled before: for what nearly always is, such as a request's deadline. */
+  after(durationMs: number, run: () => void): CancelTimer;
 }
+
+export type CancelTimer = () => void;
 
 // setTimeout treats anything longer as 1 ms; a longer sleep is taken in several naps.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -24,6 +28,19 @@ export const systemClock: Clock = {
       await nap(Math.min(Math.max(left, 0), LONGEST_TIMER_MS), signal);
       if (left <= LONGEST_TIMER_MS) return;
     }
+  },
+  after(durationMs, run) {
+    const end = performance.now() + durationMs;
+    const wait = (leftMs: number): NodeJS.Timeout =>
+      setTimeout(
+        () => {
+          if (leftMs <= LONGEST_TIMER_MS) run();
+          else timer = wait(end - performance.now());
+        },
+        Math.min(Math.max(leftMs, 0), LONGEST_TIMER_MS),
+      );
+    let timer = wait(durationMs);
+    return () => clearTimeout(timer);
   },
 };
 

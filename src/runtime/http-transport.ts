@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { StringDecoder } from "node:string_decoder";
-import { createGunzip } from "node:zlib";
-import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent, request as send } from "undici";
+import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from "undici";
 import { LIMITS } from "./limits.ts";
 import {
   type Headers,
@@ -11,6 +10,7 @@ import {
   type Transport,
   TransportError,
 } from "./transport.ts";
+import { plainHeaders, wholeAnswer } from "./whole-answer.ts";
 
 export interface TlsOptions {
   /** PEM. Absent: the system's authorities. */
@@ -66,39 +66,25 @@ export class HttpTransport implements Transport {
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
+    this.#refuseAborted(request);
     // A long list shrinks to a tenth; the server compresses only what is worth it.
-    const answer = await this.#send(this.#requests, request, { "accept-encoding": "gzip" });
-    const headers = plainHeaders(answer.headers);
+    const options = this.#options(request, { "accept-encoding": "gzip" });
     try {
-      const isGzip = headers["content-encoding"] === "gzip";
-      const body = isGzip ? answer.body.pipe(createGunzip()) : answer.body;
-      if (isGzip) answer.body.on("error", (error) => body.destroy(error));
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of body) {
-        bytes += chunk.length;
-        if (bytes > this.#maxResponseBytes) {
-          answer.body.destroy();
-          throw new TransportError(
-            `${request.method} ${request.path}: the response has more than ${this.#maxResponseBytes} bytes`,
-          );
-        }
-        chunks.push(chunk);
-      }
-      return { status: answer.statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
+      return await wholeAnswer(this.#requests, options, this.#maxResponseBytes, request.signal);
     } catch (error) {
-      answer.body.on("error", () => {}).destroy();
       throw transportError(request, error);
     }
   }
 
   async stream(request: HttpRequest): Promise<HttpStream> {
-    const answer = await this.#send(this.#streams, request, {});
-    return {
-      status: answer.statusCode,
-      headers: plainHeaders(answer.headers),
-      chunks: decodedChunks(request, answer.body),
-    };
+    this.#refuseAborted(request);
+    try {
+      const answer = await this.#streams.request({ ...this.#options(request, {}), signal: request.signal ?? null });
+      const chunks = decodedChunks(request, answer.body);
+      return { status: answer.statusCode, headers: plainHeaders(answer.headers), chunks };
+    } catch (error) {
+      throw transportError(request, error);
+    }
   }
 
   /** Ends every request and connection. */
@@ -111,22 +97,21 @@ export class HttpTransport implements Transport {
     await Promise.all([this.#requests.close(), this.#streams.close()]);
   }
 
-  async #send(via: Dispatcher, request: HttpRequest, extra: Headers): Promise<Dispatcher.ResponseData> {
+  #options(request: HttpRequest, extra: Headers) {
+    return {
+      origin: this.#origin,
+      path: this.#prefix + request.path,
+      method: request.method,
+      headers: { ...extra, ...request.headers },
+      body: request.body ?? null,
+      // The caller's signal decides how long to wait, on its own clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+
+  #refuseAborted(request: HttpRequest): void {
     if (request.signal?.aborted) throw transportError(request, request.signal.reason, true);
-    try {
-      return await send(this.#origin + this.#prefix + request.path, {
-        dispatcher: via,
-        method: request.method,
-        headers: { ...extra, ...request.headers },
-        body: request.body ?? null,
-        signal: request.signal ?? null,
-        // The caller's signal decides how long to wait, on its own clock.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-    } catch (error) {
-      throw transportError(request, error);
-    }
   }
 }
 
@@ -171,14 +156,6 @@ async function* decodedChunks(
   } catch (error) {
     throw transportError(request, error);
   }
-}
-
-function plainHeaders(headers: Record<string, string | string[] | undefined>): Headers {
-  const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return plain;
 }
 
 /** Errors that can only come while a connection is being made, before anything of a request is written. */

@@ -3,7 +3,7 @@
  * arguments, so that the very same code runs on a wall clock and sockets in production and on virtual time and
  * in-memory calls in the simulator. Imports nothing of Lockstep.
  */
-export type { Clock } from "./clock.ts";
+export type { CancelTimer, Clock } from "./clock.ts";
 export { retryDelayMs, systemClock } from "./clock.ts";
 export type { HttpTransport, HttpTransportOptions, TlsOptions } from "./http-transport.ts";
 export type { Json, JsonObject } from "./json.ts";

@@ -1,4 +1,4 @@
-import { type Clock, type Random, seededRandom } from "../runtime/index.ts";
+import { type CancelTimer, type Clock, type Random, seededRandom } from "../runtime/index.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -11,6 +11,7 @@ export class SimProcess {
   readonly random: Random;
   readonly #world: World;
   readonly #startedMs: number;
+  readonly #wakes: string;
   #alive = true;
   #pausedSinceMs: number | undefined;
   /** A suspended machine's monotonic clock stands still meanwhile; a stopped process's does not. */
@@ -24,11 +25,13 @@ export class SimProcess {
     this.name = name;
     this.#world = world;
     this.#startedMs = world.nowMs;
+    this.#wakes = `wake ${name}`;
     this.random = seededRandom(world.dice.branch(`process ${name}`).whole(0, 2 ** 31));
     this.clock = {
       now: () => Math.floor(world.startWallMs + world.nowMs + this.#wallOffsetMs),
       monotonicMs: () => this.#monotonicMs(),
       sleep: (durationMs, signal) => this.#sleep(durationMs, signal),
+      after: (durationMs, run) => this.#after(durationMs, run),
     };
   }
 
@@ -88,16 +91,27 @@ export class SimProcess {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
-        this.#world.cancel(entry);
+        cancel();
         reject(signal?.reason);
       };
-      const entry = this.#world.after(durationMs, `wake ${this.name}`, () =>
-        this.deliver(() => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        }),
-      );
+      const cancel = this.#after(durationMs, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
       signal?.addEventListener("abort", onAbort, { once: true });
     });
+  }
+
+  #after(durationMs: number, run: () => void): CancelTimer {
+    let isCancelled = false;
+    // Held while the process stands still, it may be cancelled before it gets there.
+    const arrive = () => {
+      if (!isCancelled) run();
+    };
+    const entry = this.#world.after(durationMs, this.#wakes, () => this.deliver(arrive));
+    return () => {
+      isCancelled = true;
+      this.#world.cancel(entry);
+    };
   }
 }

@@ -1,4 +1,11 @@
-import { type Clock, type HttpRequest, isJsonObject, type JsonObject, seededRandom } from "../../runtime/index.ts";
+import {
+  type CancelTimer,
+  type Clock,
+  type HttpRequest,
+  isJsonObject,
+  type JsonObject,
+  seededRandom,
+} from "../../runtime/index.ts";
 import { ApiServer } from "../server.ts";
 import type { ApiServerOptions, KubeObject } from "../types.ts";
 
@@ -21,6 +28,14 @@ export class ManualClock implements Clock {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
       this.#sleepers.push({ at: this.#nowMs + durationMs, wake: resolve });
     });
+  }
+
+  after(durationMs: number, run: () => void): CancelTimer {
+    const sleeper = { at: this.#nowMs + durationMs, wake: run };
+    this.#sleepers.push(sleeper);
+    return () => {
+      this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+    };
   }
 
   advance(durationMs: number): void {

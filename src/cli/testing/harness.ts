@@ -1,6 +1,7 @@
 import { World } from "../../embedded/testing/world.ts";
 import type { ClusterConnection, KubeObject } from "../../kube/index.ts";
 import {
+  type CancelTimer,
   type Clock,
   type HttpRequest,
   type HttpResponse,
@@ -94,6 +95,14 @@ export class InstantClock implements Clock {
     await new Promise((resolve) => setImmediate(resolve));
     signal?.throwIfAborted();
     this.#elapsedMs += durationMs;
+  }
+
+  after(durationMs: number, run: () => void): CancelTimer {
+    const soon = setImmediate(() => {
+      this.#elapsedMs += durationMs;
+      run();
+    });
+    return () => clearImmediate(soon);
   }
 }
 

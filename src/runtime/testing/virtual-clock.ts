@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../clock.ts";
+import type { CancelTimer, Clock } from "../clock.ts";
 import type { Random } from "../random.ts";
 
 /** A Wednesday of 2025: objects made on virtual time carry dates that a person recognises at once. */
@@ -49,24 +49,31 @@ export class VirtualClock implements Clock {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
-        const index = this.#sleepers.indexOf(sleeper);
-        if (index >= 0) this.#sleepers.splice(index, 1);
+        cancel();
         reject(signal?.reason);
       };
-      const sleeper: Sleeper = {
-        atMs: this.#elapsedMs + Math.max(0, durationMs),
-        tieBreak: this.#random?.next() ?? 0,
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        },
-      };
-      this.#insert(sleeper);
+      const cancel = this.after(durationMs, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
       if (!signal) return;
       setMaxListeners(0, signal);
       signal.addEventListener("abort", onAbort, { once: true });
     });
+  }
+
+  after(durationMs: number, run: () => void): CancelTimer {
+    const sleeper: Sleeper = {
+      atMs: this.#elapsedMs + Math.max(0, durationMs),
+      tieBreak: this.#random?.next() ?? 0,
+      order: this.#order++,
+      wake: run,
+    };
+    this.#insert(sleeper);
+    return () => {
+      const index = this.#sleepers.indexOf(sleeper);
+      if (index >= 0) this.#sleepers.splice(index, 1);
+    };
   }
 
   /** Sets the wall clock forwards or backwards, as an operator or NTP does. Durations are not touched. */

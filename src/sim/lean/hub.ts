@@ -73,7 +73,12 @@ export class HubImage {
   }
 
   async #prepare(clusters: readonly string[], extra: readonly JsonObject[]): Promise<ServerSnapshot> {
-    const clock: Clock = { now: () => Date.UTC(2025, 0, 1), monotonicMs: () => 0, sleep: () => new Promise(() => {}) };
+    const clock: Clock = {
+      now: () => Date.UTC(2025, 0, 1),
+      monotonicMs: () => 0,
+      sleep: () => new Promise(() => {}),
+      after: () => () => {},
+    };
     const server = new ApiServer({ clock, random: seededRandom(1), schemas: this.schemas, trackUpdates: false });
     const definitions = [
       ...customResourceDefinitions(),
