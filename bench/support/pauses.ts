@@ -23,7 +23,7 @@ export interface PauseReport {
   readonly cpuWaitMs: number | undefined;
 }
 
-const TICK_MS = 2;
+const TICK_MS = 5;
 /** Shorter ones are the ordinary work of a few requests. */
 const WORTH_NAMING_MS = 5;
 

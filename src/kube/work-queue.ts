@@ -1,4 +1,4 @@
-import { type Clock, type Log, type Random, retryDelayMs, silentLog } from "../runtime/index.ts";
+import { type CancelTimer, type Clock, type Log, type Random, retryDelayMs, silentLog } from "../runtime/index.ts";
 import { Delays } from "./delays.ts";
 
 /** When to look at the key again although nothing changed; undefined: when something does. */
@@ -43,9 +43,6 @@ const KEYS_PER_FREE_SLOT = 16;
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 120_000;
 
-/** Without a reason of its own every abort makes an exception with a stack. */
-const REPLACED = new Error("the alarm is set anew");
-
 /**
  * Keys to be worked on. A key waits at most once however often it is added; it is never worked on twice at a time;
  * added while it is being worked on, it runs once more afterwards. First come, first served, so that no key starves.
@@ -70,7 +67,7 @@ export class WorkQueue {
   readonly #retries = new Delays<string>();
   readonly #failures = new Map<string, number>();
   readonly #workAbort = new AbortController();
-  #alarm: { atMs: number; abort: AbortController } | undefined;
+  #alarm: { atMs: number; cancel: CancelTimer } | undefined;
   #state: "idle" | "running" | "stopped" = "idle";
   #finished = 0;
   #failed = 0;
@@ -153,17 +150,14 @@ export class WorkQueue {
     this.#delays.clear();
     this.#patientDelays.clear();
     this.#retries.clear();
-    this.#alarm?.abort.abort(REPLACED);
+    this.#alarm?.cancel();
     if (this.#running.size === 0) return;
-    const timer = new AbortController();
-    if (graceMs !== undefined) {
-      this.#clock.sleep(graceMs, timer.signal).then(
-        () => this.#workAbort.abort(new Error(`shutdown: the work did not end within ${graceMs} ms`)),
-        () => {},
-      );
-    }
+    const abort = () => {
+      this.#workAbort.abort(new Error(`shutdown: the work did not end within ${graceMs} ms`));
+    };
+    const cancel = graceMs === undefined ? undefined : this.#clock.after(graceMs, abort);
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
-    timer.abort();
+    cancel?.();
   }
 
   #dispatch(): void {
@@ -243,16 +237,12 @@ export class WorkQueue {
     const times = [this.#delays, this.#retries, this.#patientDelays].map(({ nextMs }) => nextMs);
     const nextMs = Math.min(...times.map((timeMs) => timeMs ?? Number.POSITIVE_INFINITY));
     if (nextMs === Number.POSITIVE_INFINITY || (this.#alarm && this.#alarm.atMs <= nextMs)) return;
-    this.#alarm?.abort.abort(REPLACED);
-    const alarm = { atMs: nextMs, abort: new AbortController() };
-    this.#alarm = alarm;
-    this.#clock.sleep(Math.ceil(nextMs - this.#clock.monotonicMs()), alarm.abort.signal).then(
-      () => {
-        if (this.#alarm === alarm) this.#alarm = undefined;
-        this.#addDue();
-      },
-      () => {},
-    );
+    this.#alarm?.cancel();
+    const cancel = this.#clock.after(Math.ceil(nextMs - this.#clock.monotonicMs()), () => {
+      this.#alarm = undefined;
+      this.#addDue();
+    });
+    this.#alarm = { atMs: nextMs, cancel };
   }
 
   #addDue(): void {

@@ -16,51 +16,39 @@ export interface Clock {
 
 export type CancelTimer = () => void;
 
-// setTimeout treats anything longer as 1 ms; a longer sleep is taken in several naps.
+// setTimeout treats anything longer as 1 ms; a longer time is waited for in several naps.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  async sleep(durationMs, signal) {
-    const end = performance.now() + durationMs;
-    for (let left = durationMs; ; left = end - performance.now()) {
-      await nap(Math.min(Math.max(left, 0), LONGEST_TIMER_MS), signal);
-      if (left <= LONGEST_TIMER_MS) return;
-    }
+  sleep(durationMs, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = systemClock.after(durationMs, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      if (!signal) return;
+      // One signal may end many sleeps; Node takes more than ten listeners for a leak and says so on stderr.
+      setMaxListeners(0, signal);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
   },
   after(durationMs, run) {
-    const end = performance.now() + durationMs;
-    const wait = (leftMs: number): NodeJS.Timeout =>
-      setTimeout(
-        () => {
-          if (leftMs <= LONGEST_TIMER_MS) run();
-          else timer = wait(end - performance.now());
-        },
-        Math.min(Math.max(leftMs, 0), LONGEST_TIMER_MS),
-      );
-    let timer = wait(durationMs);
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (leftMs: number) => {
+      const napMs = Math.min(Math.max(leftMs, 0), LONGEST_TIMER_MS);
+      timer = setTimeout(() => (leftMs > napMs ? wait(leftMs - napMs) : run()), napMs);
+    };
+    wait(durationMs);
     return () => clearTimeout(timer);
   },
 };
-
-function nap(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, durationMs);
-    if (!signal) return;
-    // One signal may end many sleeps; Node takes more than ten listeners for a leak and says so on stderr.
-    setMaxListeners(0, signal);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-}
 
 /** Exponential backoff with full jitter in its upper half: attempt 0 waits about `baseMs`, never more than `maxMs`. */
 export function retryDelayMs(attempt: number, baseMs: number, maxMs: number, random: Random): number {

@@ -51,7 +51,7 @@ const OWN_LABELS = ["lockstep.karmada.io/app", "lockstep.karmada.io/statefulset"
 /** And it must stay so for this long. */
 const STAYS_MS = 4_000;
 /** Long enough for a new process to take the lease over, read everything, and act if it were to. */
-const UPGRADE_LOOK_MS = 60_000;
+const UPGRADE_LOOK_MS = 30_000;
 /** A person who takes a running application over looks first whether it runs; not for ever. */
 const ADOPTED_AFTER_MS = [4_000, 25_000] as const;
 

@@ -1,0 +1,49 @@
+import { getEventListeners } from "node:events";
+import { expect, it } from "vitest";
+import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { DeadlineReached, withDeadline } from "./deadline.ts";
+
+const never = () => new Promise<never>(() => {});
+
+it("gives the work's outcome, and leaves neither timer nor listener behind", async () => {
+  const clock = new VirtualClock();
+  const parent = new AbortController();
+  let heard: AbortSignal | undefined;
+  const done = withDeadline(clock, 1_000, parent.signal, async (signal) => {
+    heard = signal;
+    return "done";
+  });
+  expect(await done).toBe("done");
+  await expect(withDeadline(clock, 1_000, parent.signal, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(clock.sleeping).toBe(0);
+  expect(getEventListeners(parent.signal, "abort")).toEqual([]);
+  expect(heard?.aborted).toBe(false);
+});
+
+it("cuts off work that takes too long, also if it does not listen", async () => {
+  const clock = new VirtualClock();
+  let heard: AbortSignal | undefined;
+  const cut = withDeadline(clock, 1_000, undefined, (signal) => {
+    heard = signal;
+    return never();
+  });
+  const failed = cut.catch((error: unknown) => error);
+  await clock.advance(1_000);
+  expect(await failed).toBeInstanceOf(DeadlineReached);
+  expect(heard?.reason).toBeInstanceOf(DeadlineReached);
+});
+
+it("ends with its parent, at once where that has ended already", async () => {
+  const clock = new VirtualClock();
+  const parent = new AbortController();
+  const cut = withDeadline(clock, 1_000, parent.signal, never);
+  parent.abort(new Error("enough"));
+  await expect(cut).rejects.toThrow("enough");
+  let began = false;
+  const late = withDeadline(clock, 1_000, parent.signal, async () => {
+    began = true;
+  });
+  await expect(late).rejects.toThrow("enough");
+  expect(began).toBe(false);
+  expect(clock.sleeping).toBe(0);
+});
