@@ -108,7 +108,7 @@ export type HoldState =
 export interface Claim {
   readonly cluster: string;
   readonly term: number;
-  /** Take over an object that the member already has under this name. Only for an adoption. */
+  /** Take over an object that the member already has under this name: for an adoption, or because it is ours. */
   readonly takeOver?: boolean;
 }
 

@@ -303,7 +303,9 @@ export function reportReach(draft: Draft): void {
         "ClusterLost",
         cluster,
         `away since ${new Date(sinceMs).toISOString()}; the rest goes on; the votes of its ${instancesText(entry.instances.length)} ${entry.removedByLoss ? "no longer count" : "still count"}`,
-        `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,
+        entry.removedByLoss || draft.intent.requests.confirmedLost.includes(cluster)
+          ? "Schedule its instances elsewhere, or bring the cluster back."
+          : `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,
         evidence,
       );
     } else {

@@ -230,7 +230,7 @@ export class Happenings {
         return;
       case "give up":
         reach.count("a lost cluster is given up");
-        people.drain(cluster);
+        people.giveUp(cluster);
         return;
       default:
     }

@@ -118,6 +118,16 @@ export class People {
     if (others) this.#resize(cluster, 0);
   }
 
+  /** Nobody counts on the cluster any more: what only it had is wanted elsewhere. */
+  giveUp(cluster: string): void {
+    const rest = [...this.#replicas].filter(([name]) => name !== cluster && !this.#lost.has(name));
+    const [elsewhere] = rest;
+    if (elsewhere && rest.every(([, count]) => count === 0)) {
+      this.#resize(elsewhere[0], this.#replicas.get(cluster) ?? 1);
+    }
+    this.drain(cluster);
+  }
+
   /** The cluster is gone for good, says a person who has looked. */
   confirmLost(cluster: string): void {
     this.#lost.set(cluster, this.#now());

@@ -165,8 +165,13 @@ async function dispatchGrant(
   manifests: readonly MemberManifest[],
 ): Promise<boolean> {
   const { engine, app, ledger, adopting } = context;
+  const refs = refsOf(manifests);
+  // What is going away delivers nothing any more: it is made again when it has gone.
+  const isEnding = ({ cluster, deleting, ref }: Dispatched) =>
+    deleting && cluster === grant.cluster && refs.some((each) => isSameRef(each, ref));
+  if (engine.dispatched(app).some(isEnding)) return false;
   if (adopting.has(grant.cluster)) checkAdoption(context, grant.cluster, manifests);
-  await reserve(context, grant.cluster, refsOf(manifests));
+  await reserve(context, grant, refs);
   if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
   const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);
   // In order: what the workload needs is there before the workload names it.
@@ -186,7 +191,7 @@ async function dispatchGrant(
       takeOver: adopting.has(grant.cluster),
     });
   }
-  context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs: refsOf(manifests) });
+  context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs });
   return true;
 }
 
@@ -194,18 +199,32 @@ async function dispatchGrant(
  * What does not exist yet cannot be compared with: a leader that slept would make it again after another had done away with
  * it. So its place is taken first, and whoever does not lead any more gives it back.
  */
-async function reserve(context: ActContext, cluster: string, refs: readonly ObjectRef[]): Promise<void> {
+async function reserve(context: ActContext, grant: Grant, refs: readonly ObjectRef[]): Promise<void> {
   const { engine, app, term, confirm, adopting } = context;
+  const { cluster } = grant;
   const found = engine.dispatched(app).filter((one) => one.cluster === cluster);
   const missing = refs.filter((ref) => !found.some((one) => isSameRef(one.ref, ref)));
   if (missing.length === 0) return;
-  const reserved = await engine.reserve(app, missing, { cluster, term, takeOver: adopting.has(cluster) });
+  const takeOver = adopting.has(cluster) || isOurs(context, grant);
+  const reserved = await engine.reserve(app, missing, { cluster, term, takeOver });
   try {
     await confirm();
   } catch (error) {
     await Promise.allSettled(reserved.map((one) => engine.withdraw(app, one, "keep")));
     throw error;
   }
+}
+
+/**
+ * Whether the member's object came from us although nothing dispatches it any more: somebody deleted the dispatch object, and
+ * the engine no longer knows the member's as its own.
+ */
+function isOurs({ engine, app, ledger }: ActContext, { cluster, epoch }: Grant): boolean {
+  const live = engine.snapshot(app, cluster);
+  // Out of sight the ledger's word counts: whoever has had a grant before has its object from us.
+  if (live.kind === "unreachable") return epoch > 1;
+  const token = live.kind === "present" ? live.object.metadata.annotations?.[ANNOTATIONS.clusterToken] : undefined;
+  return token !== undefined && token === ledger.identity?.app.clusterToken;
 }
 
 /** Taking over moves nothing: what is about to be written must say what the live object says already. */

@@ -98,7 +98,7 @@ export class HubProperties {
     const text = JSON.stringify(manifest);
     if (oldManifest !== undefined && JSON.stringify(oldManifest) === text) return;
     // The Work was going away when the grant was written, and is made again with the very same one.
-    if (!old && before?.manifest === text) return;
+    if (oldManifest === undefined && before?.manifest === text) return;
     const given = grants.record(cluster, manifest, world.nowMs);
     const { epoch, processor, revision } = given;
     reach.count("epochs only rise");
