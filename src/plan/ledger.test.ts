@@ -116,6 +116,24 @@ describe("rebuilding a ledger", () => {
     expect(bench.run().map(({ kind }) => kind)).toContain("update");
   });
 
+  test("[D7] nothing that was adopted is removed before a person's word, although it holds no instance", () => {
+    const identity = { mode: "PerCluster" as const, blockSize: 100, clusterIds: {} };
+    const baselines = { a: { revision: "A", replicas: 1, start: 0 }, b: { revision: "A", replicas: 0, start: 0 } };
+    const bench = new Bench(testIntent({ a: 1, b: 1 }, { identity, baselines }));
+    bench.member("a").runUnmanaged(1);
+    bench.member("b").runUnmanaged(0);
+    bench.run();
+    expect(bench.last?.actions).toEqual([]);
+    expect(bench.ledger).toMatchObject({ halt: { code: "AdoptedWithDifferences" }, clusters: { b: { done: true } } });
+    bench.intent.fleet.b = { state: "Gone", sinceMs: bench.nowMs };
+    bench.intent.requests = { ...bench.intent.requests, confirmedLost: ["b"] };
+    bench.intent.schedule = { kind: "known", source: "explicit", clusters: [{ cluster: "a", replicas: 2 }] };
+    expect(bench.run()).toEqual([]);
+    expect(bench.ledger).toMatchObject({ halt: { code: "AdoptedWithDifferences" }, clusters: { b: { grant: null } } });
+    bench.intent.requests = { ...bench.intent.requests, resume: "looked at it" };
+    expect(bench.run().map(({ cluster, kind }) => `${cluster} ${kind}`)).toContain("a grow");
+  });
+
   test("[I9] [I5] volumes of instances that are gone are remembered", () => {
     const bench = running({ identity: { mode: "Blocks", blockSize: 100, clusterIds: {}, reuseVolumes: false } });
     const sized = (replicas: number) => {

@@ -132,7 +132,7 @@ function onePass(draft: Draft): PassOutcome {
   if (changed()) return { target, finished: false };
   if (!back) updateSteps(limits, rollout);
   returnTurns(draft, keep);
-  removeDrained(draft);
+  if (!still) removeDrained(draft);
   deletePods(draft);
   if (!changed()) sweepTopology(draft);
   return { target, finished: false };

@@ -89,9 +89,10 @@ export function reviewHalt(draft: Draft, target: Target): Halt | null {
     halt.code === "ProgressDeadlineExceeded" || halt.code === "MemberFailed" ? entry?.done === true : false;
   const moot =
     halt.code !== "AdoptedWithDifferences" &&
-    (target.revision !== halt.revision ||
+    (!entry?.grant ||
+      target.revision !== halt.revision ||
       (halt.code === "MemberRestartsInParallel" && memberConcurrency === "Parallel"));
-  if (resumed || recovered || moot || !entry?.grant) {
+  if (resumed || recovered || moot) {
     draft.set("halt", null);
     // The clock of a step that is resumed starts over; otherwise the same deadline would halt it at once.
     if (resumed && entry?.step) {

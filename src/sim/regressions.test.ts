@@ -50,6 +50,7 @@ const FOUND: readonly (readonly [number, string])[] = [
   [6643, "what is empty and was away when the rest was adopted is the engine's"],
   [7026, "an epoch that nobody granted keeps nothing from being adopted"],
   [8189, "instances that were voted out do not vote again because the leader moves, and are drained at once"],
+  [11077, "nothing that was adopted is removed before a person's word"],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 
