@@ -74,6 +74,32 @@ describe("nothing waits for ever", () => {
     expect(bench.last?.waiting).toMatchObject([{ code: "VolumeSurvives", cluster: "b" }]);
   });
 
+  test("[C6] [C9] a removal that a loss interrupted goes on once the drain of what was voted out is allowed", () => {
+    const bench = running({ a: 1, b: 1, c: 1 }, { workload: CONTRACT });
+    schedule(bench, { a: 1, b: 1, c: 0 });
+    expect(stepsOf(bench)).toContain("c shrink");
+    bench.unreachable.add("c");
+    bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.wait(600);
+    bench.membership = { members: ["xline-0", "xline-100"], atMs: bench.nowMs };
+    bench.run();
+    bench.unreachable.delete("c");
+    bench.intent.fleet.c = { state: "Ready" };
+    bench.plan();
+    bench.deliver();
+    const member = bench.member("c");
+    member.observedGeneration = member.generation;
+    const epoch = bench.ledger.clusters.c?.grant?.epoch ?? 0;
+    member.report = { epoch, revision: "A", phase: "Done", desired: 0, updated: 1, ready: 1 };
+    expect(stepsOf(bench)).toEqual([]);
+    expect(bench.last?.waiting).toContainEqual(expect.objectContaining({ code: "ReturnedAfterReplacement" }));
+    bench.intent.requests = { ...bench.intent.requests, confirmedDrain: ["c"] };
+    expect(stepsOf(bench)).toEqual(["c shrink"]);
+    bench.settle();
+    bench.run();
+    expect(bench.ledger.clusters.c).toMatchObject({ instances: [], grant: null });
+  });
+
   test("[D4] a newcomer that the fleet does not have is said to be elsewhere", () => {
     const bench = running({ a: 1, b: 1 });
     schedule(bench, { a: 1, b: 1, c: 1 });

@@ -19,10 +19,8 @@ export function busyClusters(draft: Draft): Set<ClusterName> {
 }
 
 /** [C9] A membership change whose turn was taken away before it was finished: the cluster was lost, or its object drifted. */
-export function isInterrupted({ grant, done, turn, instances, removedByLoss }: ClusterEntry): boolean {
-  return (
-    grant !== null && !done && turn === "none" && !removedByLoss && instances.some(({ state }) => state !== "member")
-  );
+export function isInterrupted({ grant, done, turn, instances }: ClusterEntry): boolean {
+  return grant !== null && !done && turn === "none" && instances.some(({ state }) => state !== "member");
 }
 
 /** [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained empty. */

@@ -1,4 +1,4 @@
-import { type Desired, scheduledTotal } from "./desired.ts";
+import { type Desired, isDraining, scheduledTotal } from "./desired.ts";
 import type { Draft } from "./draft.ts";
 import { isStuck } from "./failure.ts";
 import { withState } from "./identity.ts";
@@ -41,7 +41,7 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
   cancelJoins(turns, desired, atOnce);
   let membershipFirst: ClusterName | null = null;
   for (const cluster of draft.order) {
-    const outcome = takeUp(turns, cluster, atOnce);
+    const outcome = takeUp(turns, desired, cluster, atOnce);
     if (outcome === "waitsForTurn") membershipFirst = cluster;
     if (outcome !== "nothing" && !atOnce) return { membershipFirst, busy: busyClusters(draft), keep };
   }
@@ -92,11 +92,13 @@ function gather(draft: Draft, desired: Desired): Facts {
 type Outcome = "nothing" | "started" | "waitsForTurn";
 
 /** [C9] Gives the turn for an interrupted membership change again, on the content that was granted. */
-function takeUp({ draft, tally }: Turns, cluster: ClusterName, atOnce: boolean): Outcome {
+function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName, atOnce: boolean): Outcome {
   const entry = draft.entry(cluster);
   if (!entry.grant || !isInterrupted(entry) || viewIn(draft, cluster).reach !== "ready" || !needsTurn(draft, cluster))
     return "nothing";
   const leaves = entry.instances.some(({ state }) => state === "leaving");
+  // [C6] Of what was voted out meanwhile only the removal goes on, once a person has allowed the drain.
+  if (entry.removedByLoss && (!leaves || !isDraining(desired, cluster))) return "nothing";
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   if (leaves && !tally.keepsMajority(viewIn(draft, cluster).ready > 0 ? 1 : 0, tally.pendingElsewhere(cluster))) {

@@ -51,6 +51,7 @@ const FOUND: readonly (readonly [number, string])[] = [
   [7026, "an epoch that nobody granted keeps nothing from being adopted"],
   [8189, "instances that were voted out do not vote again because the leader moves, and are drained at once"],
   [11077, "nothing that was adopted is removed before a person's word"],
+  [13495, "a removal that a loss interrupted goes on when the cluster is back, voted out, and may be drained"],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 
