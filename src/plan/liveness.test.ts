@@ -100,6 +100,49 @@ describe("nothing waits for ever", () => {
     expect(bench.ledger.clusters.c).toMatchObject({ instances: [], grant: null });
   });
 
+  test("[T2] a teardown takes up the removal that a loss interrupted", () => {
+    const bench = running({ a: 1, b: 1 }, { workload: CONTRACT });
+    bench.intent.deletion = { policy: "Teardown" };
+    expect(bench.plan().steps).toContainEqual(expect.objectContaining({ cluster: "b", kind: "shrink" }));
+    bench.unreachable.add("b");
+    bench.intent.fleet.b = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.wait(600);
+    bench.run();
+    bench.unreachable.delete("b");
+    bench.intent.fleet.b = { state: "Ready" };
+    bench.plan();
+    bench.deliver();
+    const member = bench.member("b");
+    member.observedGeneration = member.generation;
+    const epoch = bench.ledger.clusters.b?.grant?.epoch ?? 0;
+    member.report = { epoch, revision: "A", phase: "Done", desired: 0, updated: 1, ready: 1 };
+    expect(bench.plan().steps).toMatchObject([{ cluster: "b", kind: "shrink" }]);
+    bench.settle();
+    bench.run();
+    expect(bench.last?.finished).toBe(true);
+  });
+
+  test("[C6] [D3] what was given up and replaced before it ever got its grant joins anew once its drain is allowed", () => {
+    const intent = testIntent(
+      { a: 1, b: 1, c: 1 },
+      { podManagementPolicy: "Parallel", failover: { policy: "Replace", afterSeconds: 300 } },
+    );
+    const bench = new Bench(intent);
+    bench.unreachable.add("c");
+    bench.intent.fleet.c = { state: "NotReady", sinceMs: 0 };
+    bench.intent.requests = { ...bench.intent.requests, confirmedLost: ["c"] };
+    bench.run();
+    expect(bench.ledger.clusters.c).toMatchObject({ grant: null, removedByLoss: true });
+    bench.unreachable.delete("c");
+    bench.intent.fleet.c = { state: "Ready" };
+    bench.run();
+    expect(bench.last?.waiting).toMatchObject([{ code: "ReturnedAfterReplacement", cluster: "c" }]);
+    bench.intent.requests = { ...bench.intent.requests, confirmedDrain: ["c"] };
+    bench.run();
+    expect(bench.last?.waiting).toEqual([]);
+    expect(bench.last?.grants.map(({ replicas }) => replicas)).toEqual([1, 1, 1]);
+  });
+
   test("[D4] a newcomer that the fleet does not have is said to be elsewhere", () => {
     const bench = running({ a: 1, b: 1 });
     schedule(bench, { a: 1, b: 1, c: 1 });

@@ -20,7 +20,7 @@ import {
 import type { RolloutView, Turns } from "./rollout.ts";
 import { areLeaversGone, dropLeavers } from "./settle.ts";
 import { needsTurn } from "./share.ts";
-import type { ClusterName } from "./types.ts";
+import type { ClusterName, Grant } from "./types.ts";
 import { isRefused, type UpdateLimits } from "./update.ts";
 import { viewIn } from "./view.ts";
 
@@ -111,13 +111,16 @@ function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName,
     );
     return "nothing";
   }
-  const kind = leaves ? "shrink" : "grow";
+  giveTurnAgain(draft, cluster, entry.grant, leaves ? "shrink" : "grow");
+  return "started";
+}
+
+export function giveTurnAgain(draft: Draft, cluster: ClusterName, grant: Grant, kind: "grow" | "shrink"): void {
   draft.write(
     cluster,
-    { ...entry.grant, processor: true },
+    { ...grant, processor: true },
     { kind, why: "it was interrupted and is taken up again", progress: draft.startStep(kind, cluster) },
   );
-  return "started";
 }
 
 function grow(

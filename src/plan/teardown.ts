@@ -1,7 +1,8 @@
 import type { Draft } from "./draft.ts";
 import { forget } from "./loss.ts";
-import { heldCount } from "./member.ts";
-import { takeTop } from "./scale.ts";
+import { heldCount, isInterrupted } from "./member.ts";
+import { giveTurnAgain, takeTop } from "./scale.ts";
+import { needsTurn } from "./share.ts";
 import type { ClusterName } from "./types.ts";
 import { viewIn } from "./view.ts";
 import { instancesText } from "./words.ts";
@@ -66,6 +67,7 @@ export function tearDown(draft: Draft): boolean {
       continue;
     }
     if (!leaving) takeTop(draft, cluster, parallel ? heldCount(entry) : 1, "teardown, from the highest ordinal down");
+    else if (isInterrupted(entry) && needsTurn(draft, cluster)) giveTurnAgain(draft, cluster, entry.grant, "shrink");
     busy = cluster;
   }
   return !left;

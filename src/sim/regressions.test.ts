@@ -52,6 +52,8 @@ const FOUND: readonly (readonly [number, string])[] = [
   [8189, "instances that were voted out do not vote again because the leader moves, and are drained at once"],
   [11077, "nothing that was adopted is removed before a person's word"],
   [13495, "a removal that a loss interrupted goes on when the cluster is back, voted out, and may be drained"],
+  [14626, "a teardown takes up a removal that a loss interrupted"],
+  [16126, "what was given up before it ever got its grant joins anew once its drain is allowed"],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 

@@ -55,10 +55,17 @@ export class FleetRecord {
     return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
-  /** [Q5] Down since before its cluster came back; and that it was lost was the last that anybody knew when the turn was given. */
-  wasLostWithIt({ name }: TrueMember, downSinceMs: number, turnMs: number): boolean {
-    const backMs = this.#backMs.get(name);
-    return backMs !== undefined && downSinceMs < backMs && turnMs < backMs + HEARD_OF_MS;
+  /** [Q5] A lost cluster does what it was granted before the loss when it is back, whatever others were allowed meanwhile. */
+  actsFromBefore(member: TrueMember): boolean {
+    const backMs = this.#backMs.get(member.name);
+    return this.isLost(member) || (backMs !== undefined && (this.#grants.of(member.name)?.sinceMs ?? 0) < backMs);
+  }
+
+  /** [Q5] Down for what was before its return; and that it was lost was the last that anybody knew when the turn was given. */
+  wasLostWithIt(member: TrueMember, downSinceMs: number, turnMs: number): boolean {
+    const backMs = this.#backMs.get(member.name);
+    if (backMs === undefined || turnMs >= backMs + HEARD_OF_MS) return false;
+    return downSinceMs < backMs || this.actsFromBefore(member);
   }
 
   mayHaveBeenLost(member: TrueMember): boolean {

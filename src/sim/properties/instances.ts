@@ -159,7 +159,7 @@ export class InstanceProperties implements Witness {
 
   #checkBudget(member: TrueMember, instance: Instance): void {
     const { world, rules, reach, grants, fleet, members } = this.#options;
-    if (this.#isGivenUp(member)) return;
+    if (this.#isGivenUp(member) || fleet.actsFromBefore(member)) return;
     const turnMs = grants.of(member.name)?.sinceMs ?? 0;
     const wholeMs = this.#wholeBefore(member, instance);
     let down = 1;
