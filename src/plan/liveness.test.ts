@@ -143,6 +143,28 @@ describe("nothing waits for ever", () => {
     expect(bench.last?.grants.map(({ replicas }) => replicas)).toEqual([1, 1, 1]);
   });
 
+  test("[C10] nobody waits for a founder that left the fleet, was given up and is not wanted, granted or not", () => {
+    const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { podManagementPolicy: "Parallel" }));
+    bench.unreachable.add("c");
+    bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.run();
+    bench.intent.fleet.c = { state: "Gone", sinceMs: bench.nowMs };
+    bench.intent.requests = { ...bench.intent.requests, confirmedLost: ["c"] };
+    bench.run();
+    expect(bench.last?.waiting).toMatchObject([{ code: "ClusterLost", cluster: "c" }]);
+    bench.intent.schedule = {
+      kind: "known",
+      source: "explicit",
+      clusters: [
+        { cluster: "a", replicas: 1 },
+        { cluster: "b", replicas: 1 },
+      ],
+    };
+    bench.run();
+    expect(bench.ledger.clusters.c).toMatchObject({ grant: null, instances: [] });
+    expect(bench.last?.waiting).toEqual([]);
+  });
+
   test("[D4] a newcomer that the fleet does not have is said to be elsewhere", () => {
     const bench = running({ a: 1, b: 1 });
     schedule(bench, { a: 1, b: 1, c: 1 });

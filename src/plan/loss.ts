@@ -33,7 +33,7 @@ function isOfThePast(draft: Draft, cluster: ClusterName): boolean {
   const { schedule, fleet } = draft.intent;
   const { grant, instances, removedByLoss } = draft.entry(cluster);
   if (fleet[cluster]?.state !== "Gone" || !isConfirmedLost(draft, cluster) || schedule.kind === "unknown") return false;
-  if (!grant || (instances.length > 0 && !removedByLoss)) return false;
+  if (instances.length > 0 ? !removedByLoss : !grant) return false;
   return !schedule.clusters.some((wanted) => wanted.cluster === cluster && wanted.replicas > 0);
 }
 
