@@ -39,16 +39,17 @@ export class SeedPool {
     return new SeedPool(folder, workers);
   }
 
-  /** Whoever is free takes the next seed. */
-  async play(tier: Tier, from: number, to: number, collect: (result: SeedResult) => void): Promise<void> {
+  /** Whoever is free takes the next seed, until `collect` wants no more. */
+  async play(tier: Tier, from: number, to: number, collect: (result: SeedResult) => "more" | "enough"): Promise<void> {
     let next = from;
+    let last = to;
     const work = async (worker: Worker) => {
-      while (next <= to) {
+      while (next <= last) {
         // Rejects with what the thread threw.
         const answer = once(worker, "message");
         worker.postMessage({ seed: next++, tier });
         const [result] = await answer;
-        collect(result);
+        if (collect(result) === "enough") last = 0;
       }
     };
     await Promise.all(this.#workers.map(work));

@@ -6,6 +6,8 @@ import type { SeedPool } from "./seed-pool.ts";
 const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
 /** How many seeds of the lean tier are left to others. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
+/** A campaign that has played at least as many as were left to others ends after so many minutes, and says how far it got. */
+const MAX_MINUTES = Number(process.env.LOCKSTEP_SIM_MINUTES ?? Number.POSITIVE_INFINITY);
 /** Of the full tier one for so many of the lean tier. */
 const LEAN_PER_FULL = 10;
 /** Seeds below are those of the mutants and of what was found before. */
@@ -17,8 +19,19 @@ const TOLD = 3;
 export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
   const found = new Campaign();
   const share = tier === "lean" ? 1 : LEAN_PER_FULL;
-  const first = FIRST_SEED + Math.ceil(LEAN_PASSED_OVER / share);
-  await pool.play(tier, first, first + Math.ceil(LEAN_SEEDS / share) - 1, (result) => found.add(result));
+  const passedOver = Math.ceil(LEAN_PASSED_OVER / share);
+  const first = FIRST_SEED + passedOver;
+  const wanted = Math.ceil(LEAN_SEEDS / share);
+  const endsMs = performance.now() + MAX_MINUTES * 60_000;
+  await pool.play(tier, first, first + wanted - 1, (result) => {
+    found.add(result);
+    return found.seeds >= passedOver && performance.now() > endsMs ? "enough" : "more";
+  });
+  if (found.seeds < wanted) {
+    console.log(
+      `${found.seeds} of ${wanted} seeds of the ${tier} tier, from ${first} on, were played in ${MAX_MINUTES} minutes`,
+    );
+  }
   const told: string[] = [];
   const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
   for (const failed of failures.slice(0, TOLD)) {
