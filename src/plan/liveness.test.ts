@@ -204,6 +204,37 @@ describe("nothing waits for ever", () => {
     expect(bench.ledger.clusters.b?.instances).toEqual([]);
   });
 
+  test("[Q15] [C3] what was lost in mid-update and whose pods do not wait for each other stands still before it goes back", () => {
+    const workload = {
+      protocol: "statefulset",
+      hasPartition: true,
+      memberOrdered: false,
+      reportsLeader: false,
+    } as const;
+    const bench = running({ a: 1, b: 1, c: 2 }, { workload });
+    bench.intent.revision = { kind: "ready", id: "B" };
+    expect(stepsOf(bench)).toEqual(["c update"]);
+    bench.unreachable.add("c");
+    bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
+    bench.wait(600);
+    bench.intent.revision = { kind: "ready", id: "C" };
+    bench.run();
+    bench.unreachable.delete("c");
+    bench.intent.fleet.c = { state: "Ready" };
+    bench.deliver();
+    const member = bench.member("c");
+    // The one that restarts for B may be going this moment, and is counted as ready still.
+    Object.assign(member, { observedGeneration: member.generation, health: "unhealthy" });
+    Object.assign(member.counts, { replicas: 2, ready: 2, available: 2, updated: 1 });
+    expect(stepsOf(bench)).toEqual(["c rollback"]);
+    expect(bench.ledger.clusters.c?.grant).toMatchObject({ revision: "A", onDelete: true });
+    bench.settle();
+    bench.run();
+    expect(bench.last?.grants.map(({ revision, onDelete }) => [revision, onDelete])).toEqual(
+      Array.from({ length: 3 }, () => ["C", false]),
+    );
+  });
+
   test("[Q15] what stands still in its own turn may be cured beside the turn of another that stands still", () => {
     const bench = running({ a: 2, b: 1 }, { quorum: "None" });
     bench.intent.revision = { kind: "ready", id: "BROKEN" };

@@ -265,9 +265,9 @@ function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): bo
   const { protocol, memberOrdered } = intent.workload;
   if (protocol !== "statefulset" || memberOrdered || intent.memberConcurrency === "Parallel") return false;
   const restarts = entry.step?.kind === "update" || entry.step?.kind === "rollback";
-  return (
-    restarts && entry.turn === "held" && !entry.done && !standsStill(intent, entry, viewIn(draft, cluster).present)
-  );
+  // [C3] That its turn was taken away when it was lost means nothing to it: it goes on with what it was given.
+  const goesOn = entry.turn === "held" ? restarts : entry.baseRevision !== null && entry.grant?.revision !== to;
+  return goesOn && !entry.done && !standsStill(intent, entry, viewIn(draft, cluster).present);
 }
 
 /** [Q15] What stood still in this very turn for so long is not about to come up by itself. */

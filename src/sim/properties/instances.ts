@@ -190,6 +190,8 @@ export class InstanceProperties implements Witness {
     const others: string[] = [];
     for (const other of members.values()) {
       if (other.dishonest || fleet.mayHaveBeenLost(other)) continue;
+      // [C6] Those who were given up are nobody's voters, and leave together.
+      if (other === member && what === "leaves" && this.#isGivenUp(member)) continue;
       for (const each of other.instances.values()) {
         if (each === instance) continue;
         const joins = !each.joined && !grants.isFounder(other, each);
