@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { plan } from "./plan.ts";
 import { Bench } from "./testing/bench.ts";
 import { rollingUpdate, testIntent } from "./testing/intent.ts";
 import type { Intent } from "./types.ts";
@@ -163,6 +164,24 @@ describe("nothing waits for ever", () => {
     bench.run();
     expect(bench.ledger.clusters.c).toMatchObject({ grant: null, instances: [] });
     expect(bench.last?.waiting).toEqual([]);
+  });
+
+  test("[S9] a drained cluster is removed, not forgotten, while something may still bring its object", () => {
+    const bench = running({ a: 1, b: 1 });
+    schedule(bench, { a: 1 });
+    while (!bench.ledger.clusters.b?.done || bench.ledger.clusters.b.grant?.replicas !== 0) {
+      bench.plan();
+      bench.deliver();
+      for (const { cluster } of bench.last?.grants ?? []) bench.member(cluster).settle();
+    }
+    const seen = (dispatched: boolean) => {
+      const { clusters } = bench.observations();
+      const gone = { kind: "absent" as const, atMs: bench.nowMs, dispatched };
+      return plan(bench.intent, bench.ledger, { clusters: { ...clusters, b: gone } }, bench.nowMs);
+    };
+    expect(seen(true).ledger.clusters.b).toMatchObject({ grant: { replicas: 0 }, done: true });
+    expect(seen(true).actions).toMatchObject([{ kind: "remove", cluster: "b" }]);
+    expect(seen(false).ledger.clusters.b).toMatchObject({ grant: null });
   });
 
   test("[D4] a newcomer that the fleet does not have is said to be elsewhere", () => {

@@ -84,7 +84,10 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
 
 function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): void {
   if (grant.replicas === 0 && entry.done) {
-    // [S9] Drained and removed.
+    // [S9] Not before nothing delivers it any more: who forgets it earlier leaves behind what comes back.
+    const seen = observationOf(draft, cluster);
+    if (seen.kind === "absent" && seen.dispatched) return;
+    // Drained and removed.
     draft.patch(cluster, {
       grant: null,
       baseRevision: null,

@@ -160,7 +160,13 @@ export interface Observations {
 
 export type Observation =
   | { readonly kind: "unreachable"; readonly message: string; readonly sinceMs?: TimeMs }
-  | { readonly kind: "absent"; readonly atMs: TimeMs; readonly volumes?: readonly number[] }
+  /** `dispatched`: what delivers it is still there, and may bring it. */
+  | {
+      readonly kind: "absent";
+      readonly atMs: TimeMs;
+      readonly dispatched?: boolean;
+      readonly volumes?: readonly number[];
+    }
   | PresentObservation;
 
 /** Everything below comes from one snapshot of the live object and of its instances. Absent means unknown. */

@@ -33,6 +33,7 @@ export const SITUATIONS = [
   "the ledger precedes the dispatch",
   "the leader's cluster goes last",
   "updates keep to their windows",
+  "nothing begins beside what was not adopted",
   "an adoption moves nothing",
   "an upgrade moves nothing",
   "settled in the end",

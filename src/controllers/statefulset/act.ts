@@ -65,6 +65,11 @@ export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineAp
   return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 }
 
+/** Whether something delivers the workload to the cluster, be it that it is going away. */
+export function isDispatched(dispatched: readonly Dispatched[], app: EngineApp, cluster: string): boolean {
+  return dispatched.some((one) => one.cluster === cluster && isWorkload(one, app));
+}
+
 export function grantsOutstanding(
   grants: readonly Grant[],
   dispatched: readonly Dispatched[],

@@ -1,6 +1,7 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Baseline, Intent, Ledger, Observation, Observations, RevisionIntent } from "../../plan/index.ts";
+import { isDispatched } from "./act.ts";
 import type { Approvals } from "./approvals.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { membershipOf } from "./membership.ts";
@@ -68,13 +69,15 @@ export class Gatherer {
     const homes = instanceHomes(ledger);
     const observations: Record<string, Observation> = {};
     for (const cluster of names) {
-      observations[cluster] = observe(engine.snapshot(app, cluster), {
+      const seen = observe(engine.snapshot(app, cluster), {
         interpreter,
         cluster,
         leader: leaderSourceOf(statefulset),
         clusterOfInstance: (name) => homes.get(name),
         isCluster: (name) => names.has(name),
       });
+      const isComing = seen.kind === "absent" && isDispatched(engine.dispatched(app), app, cluster);
+      observations[cluster] = isComing ? { ...seen, dispatched: true } : seen;
     }
     return observations;
   }

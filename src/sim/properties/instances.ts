@@ -26,6 +26,7 @@ export class InstanceProperties implements Witness {
   readonly #wholeSinceMs = new Map<string, number>();
   readonly #generations = new Map<string, number>();
   #isManaged: () => boolean = () => true;
+  #isAdopted = false;
 
   constructor(options: InstancePropertiesOptions) {
     this.#options = options;
@@ -34,6 +35,7 @@ export class InstanceProperties implements Witness {
   /** Until this says so, whatever runs is not Lockstep's: the engine rendered it by itself. */
   managedFrom(isManaged: () => boolean): void {
     this.#isManaged = isManaged;
+    this.#isAdopted = true;
   }
 
   applied(member: TrueMember, kind: string, name: string, spec: unknown): void {
@@ -63,6 +65,7 @@ export class InstanceProperties implements Witness {
       }
     }
     reach.count("ordinals are unique");
+    if (!instance.joined) this.#checkAdopted(member, instance);
     if (!instance.joined && !grants.isFounder(member, instance)) this.#checkMembership(member, instance, "joins");
   }
 
@@ -119,6 +122,19 @@ export class InstanceProperties implements Witness {
 
   leaderMoved(): void {
     this.#options.reach.count("the leader is asked to move, and does");
+  }
+
+  /** [D7] What runs and was not adopted yet may be a part of the same application: beside it nothing new begins. */
+  #checkAdopted(member: TrueMember, instance: Instance): void {
+    const { world, reach, members, fleet } = this.#options;
+    const isForeign = ({ live, instances }: TrueMember) => live !== undefined && live.epoch < 0 && instances.size > 0;
+    if (!this.#isAdopted || isForeign(member)) return;
+    reach.count("nothing begins beside what was not adopted");
+    for (const other of members.values()) {
+      if (!isForeign(other) || other.dishonest || fleet.hasLeft(other.name) || this.#isGivenUp(other)) continue;
+      const what = `${member.name} starts ${instance.ordinal} beside ${other.name}, which was not adopted`;
+      world.violated("nothing begins beside what was not adopted", what);
+    }
   }
 
   /** By own action: accidents that nobody could have seen in time are nobody's fault. */
