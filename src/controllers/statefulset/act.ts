@@ -94,8 +94,7 @@ export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp) {
 
 /**
  * What the planner has forgotten and is still dispatched. Of clusters that have been drained, supporting objects are left: they
- * are removed, but never a workload that is still dispatched, whatever the ledger says; unless it was drained to nothing, and
- * a list from the past said that it was gone. [T3] When a teardown has nothing more
+ * are removed, but never a workload that is still dispatched, whatever the ledger says. [T3] When a teardown has nothing more
  * to do, workloads that are left belong to clusters that it gave up: they are let go, and nothing is deleted there.
  */
 export function leftToDo(
@@ -110,18 +109,9 @@ export function leftToDo(
     const here = dispatched.filter((one) => one.cluster === cluster);
     const workloads = here.filter((one) => isWorkload(one, app));
     const isLetGo = here.some(({ deleting, keeps }) => deleting && keeps);
-    const goes = workloads.every((one) => one.deleting || isEmptyByGrant(one, ledger));
-    if (finished && (isLetGo || !goes)) return [{ kind: "release", cluster }];
-    return goes ? [{ kind: "remove", cluster, volumes }] : [];
+    if (finished && (isLetGo || workloads.some(({ deleting }) => !deleting))) return [{ kind: "release", cluster }];
+    return workloads.every(({ deleting }) => deleting) ? [{ kind: "remove", cluster, volumes }] : [];
   });
-}
-
-/** The last grant that the ledger gave a cluster which is not lost was for no instance, and the dispatch object carries it. */
-function isEmptyByGrant({ cluster, notes }: Dispatched, { clusters }: Ledger): boolean {
-  const entry = clusters[cluster];
-  const note = notes[GRANT_NOTE];
-  const grant = note === undefined ? undefined : readNote(note)?.grant;
-  return entry !== undefined && entry.lostAtMs === null && grant?.replicas === 0 && grant.epoch === entry.epoch;
 }
 
 /** Each outstanding grant's manifests, under way. What fails is told when the grant is carried out. */
