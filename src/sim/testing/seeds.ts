@@ -28,8 +28,8 @@ export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
     return found.seeds >= passedOver && performance.now() > endsMs ? "enough" : "more";
   });
   if (found.seeds < wanted) {
-    console.log(
-      `${found.seeds} of ${wanted} seeds of the ${tier} tier, from ${first} on, were played in ${MAX_MINUTES} minutes`,
+    process.stdout.write(
+      `${found.seeds} of ${wanted} seeds of the ${tier} tier, from ${first} on, were played in ${MAX_MINUTES} minutes\n`,
     );
   }
   const told: string[] = [];
