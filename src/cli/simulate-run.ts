@@ -94,7 +94,9 @@ async function runWorkers(
 }
 
 async function summary(campaign: Campaign, run: RunOptions): Promise<number> {
-  const { seeds, events, requests, virtualMs, failures, reach, unreached } = campaign;
+  const { seeds, events, requests, virtualMs, failures, reach } = campaign;
+  const tier = run.tier ?? "lean";
+  const unreached = campaign.unreached(tier);
   say("");
   for (const line of reachTable(reach)) say(line);
   say("");
@@ -107,7 +109,7 @@ async function summary(campaign: Campaign, run: RunOptions): Promise<number> {
   say(
     `${seeds} seeds, ${events} events, ${requests} requests, ${hours} hours of virtual time: ${failures.length} failed`,
   );
-  const proves = seeds >= SEEDS_FOR_REACH && run.given === undefined && run.tier === "lean";
+  const proves = seeds >= SEEDS_FOR_REACH[tier] && run.given === undefined;
   if (proves && unreached.length > 0) say(`never came up, so nothing is proven about it: ${unreached.join(", ")}`);
   return failures.length > 0 || (proves && unreached.length > 0) ? 1 : 0;
 }

@@ -1,8 +1,8 @@
-import { Reach, SITUATIONS } from "./reach.ts";
-import type { SeedResult } from "./run.ts";
+import { LEAN_ONLY, Reach, SITUATIONS } from "./reach.ts";
+import type { SeedResult, Tier } from "./run.ts";
 
 /** Below so many seeds a situation may well not have come up, and its count proves nothing. */
-export const SEEDS_FOR_REACH = 1_000;
+export const SEEDS_FOR_REACH: Readonly<Record<Tier, number>> = { lean: 1_000, full: 200 };
 
 /** What many seeds came to. */
 export class Campaign {
@@ -27,9 +27,10 @@ export class Campaign {
   }
 
   /** Situations that never came up: whatever depends on them has not been tried. */
-  get unreached(): string[] {
+  unreached(tier: Tier): string[] {
     const { reach } = this;
-    return SITUATIONS.filter((situation) => (reach[situation] ?? 0) === 0);
+    const due = SITUATIONS.filter((situation) => tier === "lean" || !LEAN_ONLY.has(situation));
+    return due.filter((situation) => (reach[situation] ?? 0) === 0);
   }
 }
 

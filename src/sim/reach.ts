@@ -81,3 +81,20 @@ export const SITUATIONS = [
   "the engine moves instances away",
   "lost instances are replaced",
 ] as const;
+
+/** What only the model of the lean tier can do; and one that takes more seeds than the full tier has. */
+export const LEAN_ONLY: ReadonlySet<string> = new Set<(typeof SITUATIONS)[number]>([
+  "an accident is charged",
+  "leaders change",
+  "the leader's cluster goes last",
+  "broken revision",
+  "a cluster leaves the fleet",
+  "a person confirms a loss",
+  "a lost cluster is given up",
+  "the application removes lost members",
+  "a person deletes an instance",
+  "the leader is asked to move, and does",
+  "OnDelete hands out",
+  "the engine moves instances away",
+  "lost instances are replaced",
+]);
