@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { propagation, statefulSet } from "../../src/engine/testing/contract.ts";
+import { propagation, statefulSet, WORKS } from "../../src/engine/testing/contract.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
 import {
   CCS,
@@ -128,6 +128,33 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
     const after = await podUids(world, "web");
     expect(after).toMatchObject(before);
     expect(Object.keys(after).sort()).toEqual([...Object.keys(before), "member1/web-2"].sort());
+  });
+
+  it("goes on after somebody deleted what dispatches it: made again, it takes its object over", async () => {
+    const before = await podUids(world, "web");
+    const namespace = "karmada-es-member2";
+    const works = (await world.hub.listAll(WORKS, { namespace })).items.filter(({ metadata }) => {
+      return metadata.labels?.["lockstep.karmada.io/app"] !== undefined;
+    });
+    expect(works.length).toBeGreaterThan(0);
+    for (const { metadata } of works) {
+      // Whoever insists takes Karmada's protection off first.
+      const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
+      await world.hub.patch(WORKS, metadata, { type: "merge", body: { metadata: { labels } } });
+      await world.hub.delete(WORKS, metadata);
+    }
+    await world.until("others stand there", async () => {
+      const now = await Promise.all(works.map(({ metadata }) => world.hub.find(WORKS, metadata)));
+      return now.every((work, at) => work !== undefined && work.metadata.uid !== works[at]?.metadata.uid);
+    });
+    expect(await podUids(world, "web")).toEqual(before);
+    await world.hub.apply(STATEFULSETS, statefulSet("web", 5, "web:5"), MANAGER);
+    await world.until("all run the new image", async () => {
+      return Object.values(await images())
+        .flat()
+        .every((pod) => pod.endsWith("web:5"));
+    });
+    await world.until("it is settled", settled(6));
   });
 
   it("never ran what it was not granted", () => {
