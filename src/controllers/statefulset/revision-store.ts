@@ -124,9 +124,10 @@ export class RevisionStore {
     return this.#cache.byIndex("app", `${owner.namespace}/${appLabel(owner.name)}`);
   }
 
+  /** Tried once: before another try it is asked again whether the owner still exists. */
   async #createOnce(of: typeof REVISIONS, object: KubeObject): Promise<KubeObject> {
     try {
-      return await this.#client.create(of, object);
+      return await this.#client.create(of, object, { maxAttempts: 1 });
     } catch (error) {
       if (!(error instanceof AlreadyExistsError)) throw error;
       return this.#client.get(of, object.metadata);
