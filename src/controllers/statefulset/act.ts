@@ -182,7 +182,10 @@ async function dispatchGrant(
   // In order: what the workload needs is there before the workload names it.
   for (const { object, role } of manifests) {
     const manifest = object as unknown as KubeObject;
-    const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest))) ?? null;
+    const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest)));
+    // It was reserved: only somebody who leads meanwhile can have done away with it.
+    if (!expected)
+      throw new Error(`${manifest.kind} ${manifest.metadata.name} for ${grant.cluster} is dispatched no more`);
     const content = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 32);
     if (role !== "workload" && expected?.notes[CONTENT_NOTE] === content) continue;
     const grantNote: Record<string, string> =
