@@ -126,8 +126,10 @@ export class InstanceProperties implements Witness {
 
   /** [D7] What runs and was not adopted yet may be a part of the same application: beside it nothing new begins. */
   #checkAdopted(member: TrueMember, instance: Instance): void {
-    const { world, reach, members, fleet } = this.#options;
-    const isForeign = ({ live, instances }: TrueMember) => live !== undefined && live.epoch < 0 && instances.size > 0;
+    const { world, reach, members, fleet, grants } = this.#options;
+    // Once it was granted what it runs, its votes count, wherever that grant has got to.
+    const isForeign = ({ name, live, instances }: TrueMember) =>
+      live !== undefined && live.epoch < 0 && instances.size > 0 && grants.of(name) === undefined;
     if (!this.#isAdopted || isForeign(member)) return;
     reach.count("nothing begins beside what was not adopted");
     for (const other of members.values()) {
