@@ -7,7 +7,7 @@ const unzipped = promisify(gunzip);
 
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Sends a request and collects its answer, without a stream in between: that costs as much as all the rest. */
+/** Sends a request and collects its answer, without a stream in between, which costs more than collecting it. */
 export async function wholeAnswer(
   via: Dispatcher,
   options: Dispatcher.DispatchOptions,

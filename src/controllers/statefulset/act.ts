@@ -185,9 +185,11 @@ async function dispatchGrant(
     const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest)));
     // It was reserved: only somebody who leads meanwhile can have done away with it.
     if (!expected)
-      throw new Error(`${manifest.kind} ${manifest.metadata.name} for ${grant.cluster} is dispatched no more`);
+      throw new Error(
+        `${manifest.kind} ${manifest.metadata.name} for ${grant.cluster} was taken away while it was being dispatched; it is looked at again`,
+      );
     const content = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 32);
-    if (role !== "workload" && expected?.notes[CONTENT_NOTE] === content) continue;
+    if (role !== "workload" && expected.notes[CONTENT_NOTE] === content) continue;
     const grantNote: Record<string, string> =
       role === "workload" ? { [GRANT_NOTE]: JSON.stringify(foundGrantOf(ledger, grant.cluster)) } : {};
     await engine.dispatch(app, {

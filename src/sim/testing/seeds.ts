@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { Campaign, describeFailure, HubImage, runSeed, SEEDS_FOR_REACH, type Tier } from "../index.ts";
 import type { SeedPool } from "./seed-pool.ts";
 
-/** What fits a developer's `npm test`: under two minutes of two cores. CI plays more after these. */
+/** What fits a developer's `npm test`: under three minutes of two cores. CI plays more after these. */
 const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
 /** How many seeds of the lean tier are left to others. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
