@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
-import { WORKS } from "../engine/testing/contract.ts";
+import { statefulSet, WORKS } from "../engine/testing/contract.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { PodRecorder, World } from "./testing/world.ts";
 
@@ -22,21 +22,6 @@ const crossCluster: KubeObject = {
   },
 };
 
-function template(image: string): KubeObject {
-  const labels = { app: "web" };
-  return {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name: "web", namespace: "default" },
-    spec: {
-      replicas: 3,
-      serviceName: "web",
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "web", image }] } },
-    },
-  };
-}
-
 const world = new World(41, { schemas: new SchemaCache(), members: ["member1", "member2"] });
 afterEach(() => world.stop());
 
@@ -45,7 +30,7 @@ it("makes a Work again that somebody deleted: its object is taken over as it is,
   const pods = new PodRecorder(world.fleet);
   await world.apply(crossCluster);
   await world.until("the hold is in place", () => world.status("web").reason === "TemplateMissing");
-  await world.apply(template("web:1"));
+  await world.apply(statefulSet("web", 3, "web:1"));
   await world.until("three instances are settled", () => world.isSettled("web", 3));
   const started = [...pods.order];
 
@@ -65,7 +50,7 @@ it("makes a Work again that somebody deleted: its object is taken over as it is,
   await world.until("other Works stand there", () => before.every(isAnother));
   expect(pods.order).toEqual(started);
 
-  await world.apply(template("web:2"));
+  await world.apply(statefulSet("web", 3, "web:2"));
   await world.until(
     "all run the new image",
     () => Object.values(pods.images()).every((image) => image === "web:2") && world.isSettled("web", 3),

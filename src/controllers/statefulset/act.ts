@@ -24,6 +24,7 @@ import {
   workloadDifferences,
 } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { isWorkload } from "./dispatched.ts";
 import type { RevisionOwner, RevisionStore } from "./revision-store.ts";
 import { claimNames } from "./volumes.ts";
 
@@ -63,11 +64,6 @@ export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineAp
   const { annotations } = found.manifest.metadata;
   const epoch = isJsonObject(annotations) ? Number(annotations[ANNOTATIONS.epoch]) : 0;
   return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
-}
-
-/** Whether something delivers the workload to the cluster, be it that it is going away. */
-export function isDispatched(dispatched: readonly Dispatched[], app: EngineApp, cluster: string): boolean {
-  return dispatched.some((one) => one.cluster === cluster && isWorkload(one, app));
 }
 
 export function grantsOutstanding(
@@ -346,10 +342,6 @@ async function claimsOf({ app, owner, ledger, revisions }: ActContext, cluster: 
     `no revision of ${app.template.name} is stored any more, so that nobody knows which claims in ${cluster} are its own; ` +
       "set retentionPolicy to Retain, and delete them yourself",
   );
-}
-
-function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {
-  return ref.kind === template.kind && ref.name === template.name && ref.namespace === template.namespace;
 }
 
 function refsOf(manifests: readonly MemberManifest[]): ObjectRef[] {

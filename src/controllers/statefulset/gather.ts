@@ -1,8 +1,8 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Baseline, Intent, Ledger, Observation, Observations, RevisionIntent } from "../../plan/index.ts";
-import { isDispatched } from "./act.ts";
 import type { Approvals } from "./approvals.ts";
+import { isDispatched } from "./dispatched.ts";
 import { intentOf, leaderSourceOf } from "./intent.ts";
 import { membershipOf } from "./membership.ts";
 import { MissingClusters } from "./missing-clusters.ts";
