@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
@@ -41,6 +43,23 @@ test("an event names its object as kubectl describe looks for it", async () => {
     firstTimestamp: "2025-01-01T00:00:00Z",
     source: { component: "test" },
   });
+});
+
+test("what is remembered of an event does not keep its object in memory", async () => {
+  const { clock, recorder, stop } = setUp();
+  void recorder.run(stop.signal);
+  const recordOne = () => {
+    const object = configMap("large");
+    recorder.record(object, { type: "Normal", reason: "Seen", message: "once" });
+    return new WeakRef(object);
+  };
+  const object = recordOne();
+  await clock.settle();
+  setFlagsFromString("--expose-gc");
+  await new Promise((resolve) => setImmediate(resolve));
+  runInNewContext("gc")();
+  expect(recorder.stats.written).toBe(1);
+  expect(object.deref()).toBeUndefined();
 });
 
 test("what repeats becomes one event with a count", async () => {

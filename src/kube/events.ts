@@ -101,7 +101,7 @@ export class EventRecorder {
     const combined = this.#isOneTooMany(group, note.message);
     const nowMs = this.#clock.now();
     const series = this.#series.getOrMake(`${group}|${combined ? "" : note.message}`, () => ({
-      regarding,
+      regarding: nameOf(regarding),
       note,
       message: "",
       count: 0,
@@ -242,6 +242,21 @@ export class EventRecorder {
     bucket.tokens--;
     return true;
   }
+}
+
+/** What an event says of its object: the object itself would be kept, as it was, for as long as the event is remembered. */
+function nameOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+  };
 }
 
 /** The server wants the events of cluster-scoped objects in `default`. */
