@@ -1,7 +1,9 @@
 /**
  * From a gate's opening to the next step, as the servers saw it: the member's server stores the status that opens the
  * gate; the hub's server stores the Work that takes the turn back; the member shows it; the hub's server stores the Work
- * that gives the turn to the next cluster. Gates open at a fixed rate whatever the controller does (open loop).
+ * that gives the turn to the next cluster. Gates open at a fixed rate whatever the controller does (open loop). The hub
+ * shares a process with whoever opens the gates, and stands in for one that collects no garbage in JavaScript: that process
+ * has a heap (`npm run bench`) in which it hardly needs to.
  *
  * LOCKSTEP_BENCH_SECONDS, LOCKSTEP_BENCH_RATE and LOCKSTEP_BENCH_OBJECTS change the size of the run.
  */
@@ -21,6 +23,8 @@ const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
 /** Each object has so many gates that a next step follows, so that a minute needs no second rollout. */
 const STEPS_BEFORE_LAST = 3;
 const CLUSTERS = STEPS_BEFORE_LAST + 1;
+/** What a thousand first steps leave to be said (statuses, Events, and marks five seconds later) is said before. */
+const QUIET_MS = 6_000;
 /** What a step may take. */
 const GOAL_MS = 25;
 /** A step that has not come by then has not come. */
@@ -74,10 +78,10 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
     () => turns.size === OBJECTS,
     () => turns.size,
   );
-  await sleep(1_000);
-
   // What deploying left behind in this process is the hub's and the generator's, and no part of what is measured.
   collectGarbage();
+  await fleet.quietFor(QUIET_MS);
+
   const meter = new PauseMeter();
   const before = await controller.usage();
   controller.watchPauses();

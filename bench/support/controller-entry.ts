@@ -2,10 +2,11 @@
 import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
-import { lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { collectQuietly, lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
 import { collectGarbage } from "./measure.ts";
 import { PauseMeter } from "./pauses.ts";
 
+collectQuietly();
 const [kubeconfig] = process.argv.slice(2);
 const stop = new AbortController();
 const clock = systemClock;

@@ -22,6 +22,7 @@ import {
   systemClock,
   type Transport,
 } from "../../src/runtime/index.ts";
+import { until } from "./measure.ts";
 
 const WORKS = "work.karmada.io/works";
 const STATEFULSETS = "/apis/apps/v1/namespaces/default/statefulsets";
@@ -164,6 +165,17 @@ export class LeanFleet {
     const counts: Record<string, number> = {};
     for (const phase of this.#settled.values()) counts[phase] = (counts[phase] ?? 0) + 1;
     return counts;
+  }
+
+  /** Waits until nobody has written to the hub for so long; leases are renewed all the time, and do not count. */
+  async quietFor(ms: number): Promise<void> {
+    let [seen, sinceMs] = [-1, performance.now()];
+    const isQuiet = () => {
+      const now = this.totalWrites - (this.writes.get("coordination.k8s.io/leases") ?? 0);
+      if (now !== seen) [seen, sinceMs] = [now, performance.now()];
+      return performance.now() - sinceMs >= ms;
+    };
+    await until("nobody writes to the hub", isQuiet);
   }
 
   /** All writes to the hub, the engine's reports on Works included. */

@@ -3,6 +3,7 @@ import { runManager } from "../controllers/index.ts";
 import { KarmadaEngine } from "../engine/index.ts";
 import { httpWebhookTransports } from "../interpret/index.ts";
 import { KubeClient } from "../kube/index.ts";
+import { collectQuietly } from "../runtime/index.ts";
 import type { GlobalOptions } from "./command.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { CommandError } from "./errors.ts";
@@ -20,6 +21,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
     throw new CommandError(`--log-level '${logLevel}' is not known; use debug, info, warn or error`);
   }
   const concurrency = concurrencyOf(options.concurrency);
+  collectQuietly();
   const [clock, random] = await Promise.all([io.clock(), io.random()]);
   const log = jsonLog((line) => io.stdout.write(line), clock, logLevel);
   const signal = io.interrupted();

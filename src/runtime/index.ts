@@ -5,6 +5,7 @@
  */
 export type { CancelTimer, Clock } from "./clock.ts";
 export { retryDelayMs, systemClock } from "./clock.ts";
+export { collectQuietly } from "./collector.ts";
 export type { HttpTransport, HttpTransportOptions, TlsOptions } from "./http-transport.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { isJsonObject } from "./json.ts";
