@@ -197,7 +197,8 @@ export class People {
     const isNews = returned.some((name) => !this.#drains.has(name));
     for (const name of returned) this.#drains.add(name);
     // Nobody waits for a cluster that has left the fleet.
-    for (const row of rows) if (row.reason === "ClusterNotReady" && isGone(row)) this.giveUp(String(row.name));
+    const awaited = rows.filter((row) => row.reason === "ClusterNotReady" || row.reason === "ClusterLost");
+    for (const row of awaited) if (isGone(row)) this.giveUp(String(row.name));
     if (isNews) this.#spec("allows the drain of what came back", { failover: { confirmedDrain: [...this.#drains] } });
     if (!this.#isRolling) this.#told.deleteOld();
   }

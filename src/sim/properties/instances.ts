@@ -80,9 +80,12 @@ export class InstanceProperties implements Witness {
     const { world, rules, order, fleet, reach } = this.#options;
     world.note(member.name, `instance ${instance.ordinal} goes down`, () => `(${cause})`);
     if (!this.#isManaged()) return;
-    order.goesDown(member, instance);
+    // What the engine rendered by itself, before there was a hold, is the engine's doing.
+    const isEngines = cause === "update" && member.live !== undefined && member.live.epoch < 0;
+    if (!isEngines) order.goesDown(member, instance);
     if (cause === "accident" || member.dishonest || rules.tearsDown || fleet.hasLeft(member.name)) return;
     if (rules.still) world.violated(rules.still.name, `${member.name} takes ${instance.ordinal} down`);
+    if (isEngines) return;
     if (this.isHubDown) reach.count("members go on while the hub is down");
     this.#checkQuorum(member, instance);
     if (cause === "update") this.#checkBudget(member, instance);
