@@ -50,7 +50,7 @@ export function desiredOf(draft: Draft): Desired | undefined {
     if (entry.removedByLoss) {
       // [D3] It was part of the first deployment and never got its grant: there is nothing to drain.
       if (mayDrain && !entry.grant && entry.lostAtMs === null)
-        draft.patch(cluster, { instances: [], removedByLoss: false, returned: false });
+        draft.patch(cluster, { instances: [], removedByLoss: false, unlisted: false, returned: false });
       desired.set(cluster, mayDrain ? 0 : held);
       if (entry.lostAtMs === null && !mayDrain) keptStill(draft, cluster, "ReturnedAfterReplacement");
     } else if (entry.lostAtMs !== null) {

@@ -34,6 +34,7 @@ export function newEntry(index: number, clusterId: string, start: number): Clust
     awaySinceMs: null,
     lostAtMs: null,
     removedByLoss: false,
+    unlisted: false,
     returned: false,
   };
 }

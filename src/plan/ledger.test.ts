@@ -193,6 +193,23 @@ describe("rebuilding a ledger", () => {
   });
 });
 
+test("a ledger that an earlier version wrote is read, and moves nobody", () => {
+  const bench = running();
+  bench.intent.revision = { kind: "ready", id: "B" };
+  bench.intent.update = rollingUpdate();
+  bench.plan();
+  const stored = JSON.parse(JSON.stringify(bench.ledger));
+  // What later versions added.
+  for (const entry of Object.values<Record<string, unknown>>(stored.clusters)) {
+    delete entry.unlisted;
+    if (entry.step) delete (entry.step as Record<string, unknown>).down;
+  }
+  bench.ledger = parseLedger(stored);
+  const { steps, grants } = bench.plan();
+  expect(steps).toEqual([]);
+  expect(grants.filter(({ processor }) => processor)).toHaveLength(1);
+});
+
 test("[G8] a ledger older than what was dispatched goes above the live epoch", () => {
   const bench = running();
   const old = bench.ledger;

@@ -109,6 +109,7 @@ const entry: Decoder<ClusterEntry> = fields<ClusterEntry>({
   awaySinceMs: nullable(number),
   lostAtMs: nullable(number),
   removedByLoss: flag,
+  unlisted: absentAs(flag, false),
   returned: flag,
 });
 

@@ -75,6 +75,32 @@ describe("nothing waits for ever", () => {
     expect(bench.last?.waiting).toMatchObject([{ code: "VolumeSurvives", cluster: "b" }]);
   });
 
+  test.each([
+    { word: "nobody's", confirmedLost: [] },
+    { word: "a person's as well", confirmedLost: ["b"] },
+  ])(
+    "[C7] what the application removed does not vote when it returns while no list is shown ($word)",
+    ({ confirmedLost }) => {
+      const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
+      bench.unreachable.add("b");
+      bench.intent.fleet.b = { state: "NotReady", sinceMs: bench.nowMs };
+      bench.intent.requests = { ...bench.intent.requests, confirmedLost };
+      bench.plan();
+      bench.wait(600);
+      bench.membership = { members: ["xline-0", "xline-200"], atMs: bench.nowMs };
+      bench.run();
+      bench.membership = undefined;
+      bench.plan();
+      bench.unreachable.delete("b");
+      bench.intent.fleet.b = { state: "Ready" };
+      bench.plan();
+      expect(bench.last?.figures.voters).toBe(2);
+      bench.membership = { members: ["xline-0", "xline-100", "xline-101", "xline-200"], atMs: bench.nowMs };
+      bench.plan();
+      expect(bench.last?.figures.voters).toBe(4);
+    },
+  );
+
   test("[C6] [C9] a removal that a loss interrupted goes on once the drain of what was voted out is allowed", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: CONTRACT });
     schedule(bench, { a: 1, b: 1, c: 0 });

@@ -13,7 +13,8 @@ export function noteReach(draft: Draft): void {
     const observation = observationOf(draft, cluster);
     if (isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable") {
       if (entry.lostAtMs !== null && entry.instances.length > 0) draft.patch(cluster, { returned: true });
-      if (entry.removedByLoss && votesAgain(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: false });
+      if (entry.removedByLoss && votesAgain(draft, cluster, entry))
+        draft.patch(cluster, { removedByLoss: false, unlisted: false });
       // What was written meanwhile is only now on its way.
       if (entry.awaySinceMs !== null && entry.grant && entry.ackedAtMs === null)
         draft.patch(cluster, { writtenAtMs: draft.nowMs });
@@ -50,6 +51,7 @@ export function forget(draft: Draft, cluster: ClusterName): void {
     openSinceMs: null,
     staleVolumes: true,
     removedByLoss: false,
+    unlisted: false,
     returned: false,
   });
 }
@@ -63,13 +65,13 @@ function withoutAbsence({ step, awaySinceMs }: ClusterEntry, nowMs: TimeMs): Ste
 
 /**
  * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or if
- * nothing was put in their place and the application does not say otherwise: a larger majority is the safer error. A list
- * that nobody shows later, because the leader moves, says nothing new.
+ * nothing was put in their place and the application never said otherwise: a larger majority is the safer error. A list
+ * that nobody shows at the moment, because the leader moves, says nothing new.
  */
 function votesAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
   const { membership } = draft.observations;
   if (!membership || membership.members.length === 0)
-    return entry.lostAtMs !== null && !draft.ledger.replacements[cluster];
+    return entry.lostAtMs !== null && !entry.unlisted && !draft.ledger.replacements[cluster];
   const listed = new Set(membership.members);
   return entry.instances.some(({ ordinal }) => listed.has(instanceKey(draft.identity, cluster, entry, ordinal)));
 }
@@ -103,9 +105,10 @@ function isConfirmedLost(draft: Draft, cluster: ClusterName): boolean {
 /** [C4] Its instances stop voting on evidence only: the application's own list, or a person's word. */
 function noteRemoved(draft: Draft, cluster: ClusterName): void {
   const entry = draft.entry(cluster);
-  if (entry.removedByLoss || entry.instances.length === 0) return;
-  const confirmed = isConfirmedLost(draft, cluster);
-  if (confirmed || applicationRemoved(draft, cluster, entry)) draft.patch(cluster, { removedByLoss: true });
+  if (entry.instances.length === 0 || (entry.removedByLoss && entry.unlisted)) return;
+  const unlisted = applicationRemoved(draft, cluster, entry);
+  if (unlisted || (!entry.removedByLoss && isConfirmedLost(draft, cluster)))
+    draft.patch(cluster, { removedByLoss: true, unlisted });
 }
 
 function applicationRemoved(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {

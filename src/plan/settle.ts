@@ -99,6 +99,7 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
       instances: [],
       staleVolumes: entry.staleVolumes || entry.removedByLoss,
       removedByLoss: false,
+      unlisted: false,
       returned: false,
       lostAtMs: null,
     });

@@ -382,6 +382,8 @@ export interface ClusterEntry {
   readonly lostAtMs: TimeMs | null;
   /** Its instances are confirmed removed from the application: they vote no longer. */
   readonly removedByLoss: boolean;
+  /** That was the application's own word: only a list of its that names them undoes it. */
+  readonly unlisted: boolean;
   /** It was lost and came back: nothing of it is deleted without a person's word. */
   readonly returned: boolean;
 }

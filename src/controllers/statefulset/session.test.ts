@@ -38,6 +38,7 @@ function ledger(changes: Partial<ClusterEntry> = {}): Ledger {
     lostAtMs: null,
     reassertedAtMs: null,
     removedByLoss: false,
+    unlisted: false,
     returned: false,
     staleVolumes: false,
     ...changes,
