@@ -8,10 +8,11 @@
  * LOCKSTEP_BENCH_SECONDS, LOCKSTEP_BENCH_RATE and LOCKSTEP_BENCH_OBJECTS change the size of the run.
  */
 import { performance } from "node:perf_hooks";
+import { collectGarbage } from "../src/runtime/testing/collect-garbage.ts";
 import type { BenchRow } from "./main.ts";
 import { type ControllerProcess, ControllerProcesses, type Usage } from "./support/controller-process.ts";
 import { type GrantSeen, LeanFleet } from "./support/lean-fleet.ts";
-import { collectGarbage, machineLoad, percentiles, round, setting, sleep, until } from "./support/measure.ts";
+import { machineLoad, percentiles, round, setting, sleep, until } from "./support/measure.ts";
 import { machineMs, type Pause, PauseMeter, type PauseReport, pausedMs } from "./support/pauses.ts";
 
 export const title =

@@ -3,10 +3,9 @@
  * `reflector` is this project's, `client-node` the informer of @kubernetes/client-node.
  */
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { KubeClient, type KubeObject, Reflector, resource } from "../../src/kube/index.ts";
 import { type HttpTransport, openHttpTransport, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { collectGarbage } from "../../src/runtime/testing/collect-garbage.ts";
 
 export interface ClientFigures {
   listMs: number;
@@ -28,8 +27,6 @@ export interface ClientTask {
 }
 
 const MB = 1024 * 1024;
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
 const heapMb = () => {
   collectGarbage();
   return process.memoryUsage().heapUsed / MB;

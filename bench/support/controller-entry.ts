@@ -3,7 +3,7 @@ import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
 import { collectQuietly, lineLog, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { collectGarbage } from "./measure.ts";
+import { collectGarbage } from "../../src/runtime/testing/collect-garbage.ts";
 import { PauseMeter } from "./pauses.ts";
 
 collectQuietly();

@@ -1,16 +1,8 @@
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { BenchRow } from "../main.ts";
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-/** A full collection of this process's heap, now instead of in the midst of a measurement. */
-export function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-}
 
 /** A whole number from the environment, to make a run shorter or larger. */
 export function setting(name: string, otherwise: number): number {

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { seededRandom } from "../runtime/index.ts";
+import { collectGarbage } from "../runtime/testing/collect-garbage.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
 import { EventRecorder } from "./events.ts";
@@ -55,9 +54,8 @@ test("what is remembered of an event does not keep its object in memory", async 
   };
   const object = recordOne();
   await clock.settle();
-  setFlagsFromString("--expose-gc");
   await new Promise((resolve) => setImmediate(resolve));
-  runInNewContext("gc")();
+  collectGarbage();
   expect(recorder.stats.written).toBe(1);
   expect(object.deref()).toBeUndefined();
 });

@@ -51,8 +51,12 @@ const FLUSH_MS = 3_000;
 const MAX_MESSAGE_LENGTH = 1_024;
 const MAX_EVENT_NAME_PREFIX = 200;
 
+/** What an event says of its object. No more is remembered: the object itself, as it was then, would stay in memory. */
+type Involved = Pick<KubeObject, "apiVersion" | "kind"> &
+  Pick<KubeObject["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
+
 interface Series {
-  readonly regarding: KubeObject;
+  readonly involved: Involved;
   readonly note: EventNote;
   message: string;
   count: number;
@@ -101,7 +105,7 @@ export class EventRecorder {
     const combined = this.#isOneTooMany(group, note.message);
     const nowMs = this.#clock.now();
     const series = this.#series.getOrMake(`${group}|${combined ? "" : note.message}`, () => ({
-      regarding: nameOf(regarding),
+      involved: involvedObject(regarding),
       note,
       message: "",
       count: 0,
@@ -171,7 +175,7 @@ export class EventRecorder {
 
   async #createOrCount(series: Series, options: { timeoutMs: number; maxAttempts: number }): Promise<void> {
     const { client } = this.#options;
-    const namespace = eventNamespace(series.regarding);
+    const namespace = eventNamespace(series.involved);
     if (series.eventName !== undefined) {
       const body = { count: series.count, lastTimestamp: timestamp(series.lastMs), message: series.message };
       try {
@@ -184,27 +188,19 @@ export class EventRecorder {
         series.firstMs = series.lastMs;
       }
     }
-    const name = `${series.regarding.metadata.name.slice(0, MAX_EVENT_NAME_PREFIX)}.${this.#options.random.uuid().slice(0, 18).replaceAll("-", "")}`;
+    const name = `${series.involved.name.slice(0, MAX_EVENT_NAME_PREFIX)}.${this.#options.random.uuid().slice(0, 18).replaceAll("-", "")}`;
     series.eventName = name;
     await client.create(EVENTS, this.#event(series, namespace, name), options);
   }
 
   #event(series: Series, namespace: string, name: string): KubeObject {
     const { component, instance } = this.#options;
-    const { regarding, note } = series;
-    const { uid, resourceVersion } = regarding.metadata;
+    const { involved, note } = series;
     return {
       apiVersion: "v1",
       kind: "Event",
       metadata: { name, namespace },
-      involvedObject: {
-        apiVersion: regarding.apiVersion,
-        kind: regarding.kind,
-        name: regarding.metadata.name,
-        namespace: regarding.metadata.namespace,
-        uid,
-        resourceVersion,
-      },
+      involvedObject: { ...involved },
       type: note.type,
       reason: note.reason,
       message: series.message,
@@ -244,24 +240,14 @@ export class EventRecorder {
   }
 }
 
-/** What an event says of its object: the object itself would be kept, as it was, for as long as the event is remembered. */
-function nameOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+function involvedObject({ apiVersion, kind, metadata }: KubeObject): Involved {
   const { name, namespace, uid, resourceVersion } = metadata;
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      name,
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
-  };
+  return { apiVersion, kind, name, namespace, uid, resourceVersion };
 }
 
 /** The server wants the events of cluster-scoped objects in `default`. */
-function eventNamespace(regarding: KubeObject): string {
-  return regarding.metadata.namespace ?? "default";
+function eventNamespace({ namespace }: Involved): string {
+  return namespace ?? "default";
 }
 
 /** Kubernetes' Time has whole seconds. */

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Garbage is collected by one thread beside the process's own, and young garbage by that one itself. Left alone, four
- * threads collect on however few processors there are: while they mark a heap of a hundred megabytes, a controller that
- * shares two processors, or has a limit, hardly runs for a fifth of a second, several times a minute.
+ * The heap is marked by one thread beside the process's own, and young garbage is collected by the process itself. Left
+ * alone, four threads do that on however few processors there are, and a controller that shares two of them waits.
  */
 export function collectQuietly(): void {
   setFlagsFromString("--concurrent-marking-max-worker-num=1");
