@@ -4,7 +4,10 @@ interface Entry<K> {
   readonly key: K;
 }
 
-/** Keys that become due later. One time per key, the earliest asked for. A binary heap; outdated entries are skipped. */
+/** So many outdated entries are not worth counting. */
+const FEW = 16;
+
+/** Keys that become due later. One time per key. A binary heap; outdated entries are skipped. */
 export class Delays<K> {
   readonly #due = new Map<K, number>();
   #heap: Entry<K>[] = [];
@@ -14,11 +17,28 @@ export class Delays<K> {
     return this.#due.size;
   }
 
+  /** How many entries there are, outdated ones among them. */
+  get entryCount(): number {
+    return this.#heap.length;
+  }
+
+  /** Of several times for a key the earliest counts. */
   add(key: K, dueMs: number): void {
     const known = this.#due.get(key);
-    if (known !== undefined && known <= dueMs) return;
+    if (known === undefined || known > dueMs) this.set(key, dueMs);
+  }
+
+  /** Whatever the key's time was before; undefined: never. */
+  set(key: K, dueMs: number | undefined): void {
+    if (dueMs === undefined) {
+      this.remove(key);
+      return;
+    }
+    if (this.#due.get(key) === dueMs) return;
     this.#due.set(key, dueMs);
     this.#push({ dueMs, order: this.#order++, key });
+    // A time far away that is set again and again would leave an entry each time.
+    if (this.#heap.length > 2 * this.#due.size + FEW) this.#dropOutdated();
   }
 
   remove(key: K): void {
@@ -45,6 +65,13 @@ export class Delays<K> {
     this.#due.delete(first.key);
     this.#pop();
     return first.key;
+  }
+
+  #dropOutdated(): void {
+    const current = new Map<K, Entry<K>>();
+    for (const entry of this.#heap) if (this.#due.get(entry.key) === entry.dueMs) current.set(entry.key, entry);
+    // In order, it is a heap.
+    this.#heap = [...current.values()].sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
   }
 
   #skipOutdated(): void {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { seededRandom } from "../runtime/index.ts";
+import { seededRandom, systemClock } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { Delays } from "./delays.ts";
 import { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
 function setUp(work: WorkQueueOptions["work"], options: Partial<WorkQueueOptions> = {}) {
@@ -206,12 +207,52 @@ test("work may ask to be looked at again soon, and when there is time", async ()
   const runs: number[] = [];
   const { clock, queue } = setUp(async () => {
     runs.push(clock.monotonicMs());
-    return runs.length === 1 ? { requeueAfterMs: 100, whenFreeAfterMs: 300 } : undefined;
+    return runs.length < 3 ? { requeueAfterMs: 500, whenFreeAfterMs: 100 * runs.length } : undefined;
   });
   queue.start();
   queue.add("a");
   await clock.advance(1_000);
   expect(runs).toEqual([0, 100, 300]);
+});
+
+test("what an earlier run asked for is forgotten when a later one does not need it", async () => {
+  const runs: number[] = [];
+  const { clock, queue } = setUp(async () => {
+    runs.push(clock.monotonicMs());
+    return runs.length === 1 ? { requeueAfterMs: 100, whenFreeAfterMs: 300 } : undefined;
+  });
+  queue.start();
+  queue.add("a");
+  await clock.advance(50);
+  queue.add("a");
+  await clock.advance(10_000);
+  expect(runs).toEqual([0, 50]);
+});
+
+test("a time that is set again and again takes no more room", () => {
+  const delays = new Delays<string>();
+  for (let index = 0; index < 1_000; index++) {
+    delays.set("a", 1_000_000 - index);
+    delays.set("b", 1_000_000 + index);
+  }
+  expect(delays.entryCount).toBeLessThan(50);
+  expect(delays.take(2_000_000)).toBe("a");
+  expect(delays.take(2_000_000)).toBe("b");
+  expect(delays.take(2_000_000)).toBeUndefined();
+});
+
+test("keys that can wait and have nothing to do let others have the event loop in between", async () => {
+  const runs: string[] = [];
+  const work = async (key: string) => {
+    runs.push(key);
+    return undefined;
+  };
+  const queue = new WorkQueue({ clock: systemClock, random: seededRandom(1), concurrency: 1, work });
+  for (let index = 0; index < 20; index++) queue.addWhenFree(`free${index}`);
+  queue.start();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(runs.length).toBeLessThan(20);
+  await queue.shutdown();
 });
 
 test("hooks hear how long keys waited and worked", async () => {

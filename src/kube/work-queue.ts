@@ -1,7 +1,10 @@
 import { type CancelTimer, type Clock, type Log, type Random, retryDelayMs, silentLog } from "../runtime/index.ts";
 import { Delays } from "./delays.ts";
 
-/** When to look at the key again although nothing changed; undefined: when something does. */
+/**
+ * When to look at the key again although nothing changed; undefined: when something does. The last word counts: what an
+ * earlier run had asked for is forgotten.
+ */
 export interface WorkResult {
   readonly requeueAfterMs?: number | undefined;
   /** The same for what can wait: it is then due as by `addWhenFree`. */
@@ -63,8 +66,11 @@ export class WorkQueue {
   /** Added while running. */
   readonly #again = new Map<string, number>();
   readonly #delays = new Delays<string>();
-  readonly #patientDelays = new Delays<string>();
+  /** What the last run of each key asked for. */
+  readonly #requeues = new Delays<string>();
+  readonly #patientRequeues = new Delays<string>();
   readonly #retries = new Delays<string>();
+  readonly #allDelays = [this.#delays, this.#requeues, this.#patientRequeues, this.#retries];
   readonly #failures = new Map<string, number>();
   readonly #workAbort = new AbortController();
   #alarm: { atMs: number; cancel: CancelTimer } | undefined;
@@ -85,7 +91,7 @@ export class WorkQueue {
     return {
       depth: this.#waiting.size + this.#patient.size,
       running: this.#running.size,
-      delayed: this.#delays.size + this.#patientDelays.size,
+      delayed: this.#delays.size + this.#requeues.size + this.#patientRequeues.size,
       retrying: this.#retries.size,
       finished: this.#finished,
       failed: this.#failed,
@@ -132,9 +138,7 @@ export class WorkQueue {
     this.#waiting.delete(key);
     this.#patient.delete(key);
     this.#again.delete(key);
-    this.#delays.remove(key);
-    this.#patientDelays.remove(key);
-    this.#retries.remove(key);
+    for (const delays of this.#allDelays) delays.remove(key);
     this.#failures.delete(key);
   }
 
@@ -147,9 +151,7 @@ export class WorkQueue {
     this.#waiting.clear();
     this.#patient.clear();
     this.#again.clear();
-    this.#delays.clear();
-    this.#patientDelays.clear();
-    this.#retries.clear();
+    for (const delays of this.#allDelays) delays.clear();
     this.#alarm?.cancel();
     if (this.#running.size === 0) return;
     const abort = () => {
@@ -182,8 +184,9 @@ export class WorkQueue {
     this.#options.hooks?.started?.(key, startedMs - sinceMs, this.#waiting.size + this.#patient.size);
     let failed = false;
     try {
-      // A promise in between, so that work which throws or adds keys synchronously cannot re-enter the dispatch.
-      await Promise.resolve();
+      // Something in between, so that work which throws or adds keys synchronously cannot re-enter the dispatch. What can
+      // wait lets the event loop turn: a thousand keys with nothing to do would otherwise run without a pause.
+      await (line === "patient" ? this.#clock.sleep(0) : Promise.resolve());
       const result = await this.#options.work(key, this.#workAbort.signal);
       this.#succeeded(key, result);
     } catch (error) {
@@ -204,10 +207,12 @@ export class WorkQueue {
     this.#finished++;
     this.#failures.delete(key);
     this.#retries.remove(key);
-    if (result?.requeueAfterMs !== undefined) this.addAfter(key, result.requeueAfterMs);
-    if (result?.whenFreeAfterMs === undefined || this.#state === "stopped") return;
-    this.#patientDelays.add(key, this.#clock.monotonicMs() + result.whenFreeAfterMs);
-    this.#wake();
+    if (this.#state === "stopped") return;
+    const nowMs = this.#clock.monotonicMs();
+    const dueMs = (afterMs: number | undefined) => (afterMs === undefined ? undefined : nowMs + afterMs);
+    this.#requeues.set(key, dueMs(result?.requeueAfterMs));
+    this.#patientRequeues.set(key, dueMs(result?.whenFreeAfterMs));
+    if (result) this.#wake();
   }
 
   #retryLater(key: string, error: unknown): void {
@@ -234,8 +239,7 @@ export class WorkQueue {
   #wake(): void {
     if (this.#state !== "running") return;
     this.#dispatch();
-    const times = [this.#delays, this.#retries, this.#patientDelays].map(({ nextMs }) => nextMs);
-    const nextMs = Math.min(...times.map((timeMs) => timeMs ?? Number.POSITIVE_INFINITY));
+    const nextMs = Math.min(...this.#allDelays.map((delays) => delays.nextMs ?? Number.POSITIVE_INFINITY));
     if (nextMs === Number.POSITIVE_INFINITY || (this.#alarm && this.#alarm.atMs <= nextMs)) return;
     this.#alarm?.cancel();
     const cancel = this.#clock.after(Math.ceil(nextMs - this.#clock.monotonicMs()), () => {
@@ -247,10 +251,10 @@ export class WorkQueue {
 
   #addDue(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const delays of [this.#delays, this.#retries]) {
+    for (const delays of [this.#delays, this.#requeues, this.#retries]) {
       for (let key = delays.take(nowMs); key !== undefined; key = delays.take(nowMs)) this.add(key);
     }
-    const patient = this.#patientDelays;
+    const patient = this.#patientRequeues;
     for (let key = patient.take(nowMs); key !== undefined; key = patient.take(nowMs)) this.addWhenFree(key);
     this.#wake();
   }
