@@ -306,11 +306,7 @@ export class KarmadaEngine implements Engine {
   async withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
     const written = await this.#freed(app, dispatched, what);
     if (!written) return true;
-    if (written.metadata.deletionTimestamp !== undefined) return false;
-    const left = await this.#hub.delete(WORKS, written.metadata, uidPrecondition(written));
-    if (left) this.#works.cache.wrote(left);
-    else this.#works.cache.deleted(written);
-    return left === undefined;
+    return written.metadata.deletionTimestamp === undefined && this.#own.delete(app, written);
   }
 
   async adopt(app: EngineApp, cluster: string): Promise<void> {
@@ -401,10 +397,9 @@ export class KarmadaEngine implements Engine {
       if (termOf(work) > dispatched.term) {
         throw new SupersededError(`Work ${work.metadata.name}`, dispatched.term, termOf(work));
       }
+      const patch = freeingPatch(work, what);
       try {
-        const written = await this.#hub.patch(WORKS, name, freeingPatch(work, what));
-        this.#works.cache.wrote(written);
-        return written;
+        return await this.#own.write(app, work, () => this.#hub.patch(WORKS, name, patch));
       } catch (error) {
         if (!isRefusedSwap(error)) throw error;
         work = ifIt(await this.#hub.find(WORKS, name));

@@ -98,15 +98,42 @@ export class OwnWorks {
    * Writes a Work. Whoever writes goes on from the answer and need not be told of it, whether the watch or the answer
    * brings it first; what somebody else did to the Work meanwhile is told when the write has ended.
    */
-  async write(app: EngineApp, work: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
-    const key = keyOf(work.metadata);
-    const seen = new Set<string | undefined>();
-    this.#underWay.set(key, seen);
-    try {
+  write(app: EngineApp, { metadata }: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
+    return this.#quietly(app, metadata, async (seen) => {
       const written = await send();
       this.#cache.wrote(written);
       seen.delete(written.metadata.resourceVersion);
       return written;
+    });
+  }
+
+  /**
+   * Deletes a Work, as quietly, and says whether it is gone. Karmada's finalizer keeps it until the member's object is; when
+   * it goes, that is news, whoever had asked for it.
+   */
+  delete(app: EngineApp, work: KubeObject): Promise<boolean> {
+    const { metadata } = work;
+    const { uid } = metadata;
+    return this.#quietly(app, metadata, async (seen) => {
+      const left = await this.#hub.delete(WORKS, metadata, uid === undefined ? {} : { preconditions: { uid } });
+      if (left) {
+        this.#cache.wrote(left);
+        seen.delete(left.metadata.resourceVersion);
+      } else this.#cache.deleted(work);
+      return left === undefined;
+    });
+  }
+
+  async #quietly<Answer>(
+    app: EngineApp,
+    metadata: KubeObject["metadata"],
+    write: (seen: Set<string | undefined>) => Promise<Answer>,
+  ): Promise<Answer> {
+    const key = keyOf(metadata);
+    const seen = new Set<string | undefined>();
+    this.#underWay.set(key, seen);
+    try {
+      return await write(seen);
     } finally {
       this.#underWay.delete(key);
       if (seen.size > 0) this.#changed(this.mark(app));
