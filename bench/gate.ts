@@ -24,7 +24,7 @@ const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
 /** Each object has so many gates that a next step follows, so that a minute needs no second rollout. */
 const STEPS_BEFORE_LAST = 3;
 const CLUSTERS = STEPS_BEFORE_LAST + 1;
-/** What a thousand first steps leave to be said (statuses, Events, and marks five seconds later) is said before. */
+/** What a thousand first steps leave to be said (statuses and Events) is said before. */
 const QUIET_MS = 6_000;
 /** What a step may take. */
 const GOAL_MS = 25;

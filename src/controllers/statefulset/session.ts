@@ -6,10 +6,11 @@ import type { LedgerStore, StoredLedger } from "./ledger-store.ts";
 import { sameJson } from "./same-json.ts";
 
 /**
- * Marks that no grant carried along are written after this long. A crash loses no more of them, and a deadline fires at
- * most so much too early; a step of seconds costs one write instead of one for each thing seen.
+ * Marks that no grant carried along are written after this long: most steps are shorter, and the next one's grant takes
+ * their marks with it. A crash loses no more of them. Whoever takes over reads them off the members: a hold begins anew,
+ * and so does a deadline, where the members show more than was written.
  */
-const MARKS_SAVED_AFTER_MS = 5_000;
+const MARKS_SAVED_AFTER_MS = 30_000;
 
 /** What this process knows of an application that it leads. */
 export class Session {
@@ -53,7 +54,8 @@ export class Session {
 
   /** When what is not stored yet has to be, from now; undefined when everything is. */
   get saveAfterMs(): number | undefined {
-    return this.#unsavedSinceMs === undefined ? undefined : MARKS_SAVED_AFTER_MS;
+    if (this.#unsavedSinceMs === undefined) return undefined;
+    return Math.max(0, this.#unsavedSinceMs + MARKS_SAVED_AFTER_MS - this.#clock.monotonicMs());
   }
 
   /** Writes the ledger, unless only marks have changed and not long ago. Whether it was written. */
