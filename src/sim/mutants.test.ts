@@ -62,6 +62,22 @@ test("a budget that lets everything pass is noticed", { timeout: 10 * MINUTES_MS
   await noticed(4);
 });
 
+test("a budget that forgets what is down by accident is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  type Quorum = Pick<typeof import("../plan/quorum.ts"), "Tally">;
+  mutate<Quorum>("../plan/quorum.ts", ({ Tally }) => ({
+    Tally: class extends Tally {
+      constructor(...[draft, ...rest]: ConstructorParameters<typeof Tally>) {
+        super(draft, ...rest);
+        for (const cluster of draft.order) {
+          const view = draft.views.get(cluster);
+          if (draft.entry(cluster).turn === "none" && view?.reach === "ready") this.unavailable -= view.unavailable;
+        }
+      }
+    },
+  }));
+  await noticed(184);
+});
+
 test("a majority of one is noticed", { timeout: 10 * MINUTES_MS }, async () => {
   mutate<{ majorityOf: () => number }>("../plan/quorum.ts", () => ({ majorityOf: () => 1 }));
   mutate<{ fitsBudget: () => boolean }>("../plan/budget.ts", () => ({ fitsBudget: () => true }));

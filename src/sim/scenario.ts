@@ -1,7 +1,7 @@
 import { type App, drawnApp, type GivenApp, givenApp, type Protocol } from "./app.ts";
 import { Dice } from "./dice.ts";
 import { accidents, edits, type Happening } from "./happenings.ts";
-import { withTwists } from "./twists.ts";
+import { withLongAccident, withTwists } from "./twists.ts";
 
 /** Everything that a seed decides beforehand. What depends on the moment is decided by the streams of its dice. */
 export interface Scenario extends App {
@@ -64,7 +64,9 @@ export function scenarioOf(seed: number, given: GivenApp | undefined, abilities:
     engineFailsOver: false,
     upgrades: dice.branch("upgrade").chance(UPGRADE_CHANCE),
   };
-  const scenario = withTwists(plain, dice.branch("twists"), abilities.twists, given !== undefined);
+  const twisted = withTwists(plain, dice.branch("twists"), abilities.twists, given !== undefined);
+  const isWhole = given === undefined && abilities.twists === undefined;
+  const scenario = isWhole ? withLongAccident(twisted, dice.branch("long accident")) : twisted;
   return { ...scenario, happenings: [...scenario.happenings].sort((a, b) => a.atMs - b.atMs) };
 }
 

@@ -32,6 +32,29 @@ export function withTwists(
   return second === first ? once : (second.apply(once, dice) ?? once);
 }
 
+const LONG_ACCIDENT_CHANCE = 0.04;
+
+/**
+ * An instance that has been down for so long that everybody knows, and then an update with room for it and one more, which
+ * comes to its cluster last and so does not mend it first; with a quorum most worlds would be too small for two. Drawn by
+ * itself: other seeds' accidents hardly last so long.
+ */
+export function withLongAccident(scenario: Scenario, dice: Dice): Scenario {
+  if (!dice.chance(LONG_ACCIDENT_CHANCE)) return scenario;
+  const cluster = dice.pick(scenario.clusters);
+  const others = scenario.clusters.filter((other) => other !== cluster);
+  if (others.length === 0) return scenario;
+  const roomy = withRolling(scenario, { maxUnavailable: 2, waves: [{ clusters: others }, { clusters: [cluster] }] });
+  if (!roomy) return scenario;
+  const atMs = seconds(dice, 15, 25);
+  const editMs = atMs + seconds(dice, 70, 85);
+  const happenings: Happening[] = [
+    { atMs, kind: "fail", cluster, forMs: seconds(dice, 110, 130) },
+    { atMs: editMs, kind: "edit", image: "app:beside" },
+  ];
+  return including({ ...roomy, spec: { ...roomy.spec, quorum: "None" } }, happenings, editMs + 15_000);
+}
+
 const seconds = (dice: Dice, low: number, high: number) => 1000 * dice.whole(low, high);
 
 function including(scenario: Scenario, happenings: readonly Happening[], calmAfterMs = 0): Scenario {
