@@ -62,12 +62,18 @@ test("a budget that lets everything pass is noticed", { timeout: 10 * MINUTES_MS
   await noticed(4);
 });
 
+interface DraftSeen {
+  readonly order: readonly string[];
+  readonly views: ReadonlyMap<string, { readonly reach: string; readonly unavailable: number }>;
+  entry(cluster: string): { readonly turn: string };
+}
+type TallyClass = new (draft: DraftSeen, maxUnavailable: number) => { unavailable: number };
+
 test("a budget that forgets what is down by accident is noticed", { timeout: 10 * MINUTES_MS }, async () => {
-  type Quorum = Pick<typeof import("../plan/quorum.ts"), "Tally">;
-  mutate<Quorum>("../plan/quorum.ts", ({ Tally }) => ({
+  mutate<{ Tally: TallyClass }>("../plan/quorum.ts", ({ Tally }) => ({
     Tally: class extends Tally {
-      constructor(...[draft, ...rest]: ConstructorParameters<typeof Tally>) {
-        super(draft, ...rest);
+      constructor(draft: DraftSeen, maxUnavailable: number) {
+        super(draft, maxUnavailable);
         for (const cluster of draft.order) {
           const view = draft.views.get(cluster);
           if (draft.entry(cluster).turn === "none" && view?.reach === "ready") this.unavailable -= view.unavailable;
