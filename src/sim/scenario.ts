@@ -65,8 +65,8 @@ export function scenarioOf(seed: number, given: GivenApp | undefined, abilities:
     upgrades: dice.branch("upgrade").chance(UPGRADE_CHANCE),
   };
   const twisted = withTwists(plain, dice.branch("twists"), abilities.twists, given !== undefined);
-  const isWhole = given === undefined && abilities.twists === undefined;
-  const scenario = isWhole ? withLongAccident(twisted, dice.branch("long accident")) : twisted;
+  const knowsAllTwists = given === undefined && abilities.twists === undefined;
+  const scenario = knowsAllTwists ? withLongAccident(twisted, dice.branch("long accident")) : twisted;
   return { ...scenario, happenings: [...scenario.happenings].sort((a, b) => a.atMs - b.atMs) };
 }
 

@@ -6,8 +6,8 @@ import type { LedgerStore, StoredLedger } from "./ledger-store.ts";
 import { sameJson } from "./same-json.ts";
 
 /**
- * Marks that no grant carried along are written after this long: most steps are shorter, and the next one's grant takes
- * their marks with it. A crash loses no more of them. Whoever takes over reads them off the members: a hold begins anew,
+ * Marks that no grant carried along are written after this long: what a shorter step leaves is written with the next one's
+ * grant. A crash loses no more of them. Whoever takes over reads them off the members: a hold begins anew,
  * and so does a deadline, where the members show more than was written.
  */
 const MARKS_SAVED_AFTER_MS = 30_000;

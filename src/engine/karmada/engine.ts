@@ -58,6 +58,7 @@ import {
   reflectedStatus,
   refOf,
   termOf,
+  uidPrecondition,
   versionOf,
   wholeManifestOf,
   workFor,
@@ -462,10 +463,6 @@ function withoutProtection(object: KubeObject): KubeObject {
     Object.entries(object.metadata.labels ?? {}).filter(([key]) => !(key in PROTECTION)),
   );
   return { ...object, metadata: { ...object.metadata, labels } };
-}
-
-function uidPrecondition(object: KubeObject): { preconditions: { uid: string } } | undefined {
-  return object.metadata.uid === undefined ? undefined : { preconditions: { uid: object.metadata.uid } };
 }
 
 function labelValues(object: KubeObject, label: string): string[] {

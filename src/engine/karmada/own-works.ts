@@ -10,7 +10,7 @@ import {
 import { DispatchConflictError, SupersededError } from "../errors.ts";
 import type { Claim, EngineApp, ObjectRef } from "../port.ts";
 import { executionNamespace, MARKS, WORKS } from "./resources.ts";
-import { appMark, reservationFor, termOf, termPatch, workName } from "./works.ts";
+import { appMark, reservationFor, termOf, termPatch, uidPrecondition, workName } from "./works.ts";
 
 export interface OwnWorksOptions {
   readonly hub: KubeClient;
@@ -112,10 +112,8 @@ export class OwnWorks {
    * it goes, that is news, whoever had asked for it.
    */
   delete(app: EngineApp, work: KubeObject): Promise<boolean> {
-    const { metadata } = work;
-    const { uid } = metadata;
-    return this.#quietly(app, metadata, async (seen) => {
-      const left = await this.#hub.delete(WORKS, metadata, uid === undefined ? {} : { preconditions: { uid } });
+    return this.#quietly(app, work.metadata, async (seen) => {
+      const left = await this.#hub.delete(WORKS, work.metadata, uidPrecondition(work));
       if (left) {
         this.#cache.wrote(left);
         seen.delete(left.metadata.resourceVersion);

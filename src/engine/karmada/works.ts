@@ -275,3 +275,8 @@ function withFinalizer(finalizers: Json | undefined): string[] {
 function hash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
 }
+
+/** Deletes this very object, and none that has taken its name since. */
+export function uidPrecondition(object: KubeObject): { preconditions: { uid: string } } | undefined {
+  return object.metadata.uid === undefined ? undefined : { preconditions: { uid: object.metadata.uid } };
+}
