@@ -118,12 +118,12 @@ export class KubeClient {
       method: "GET",
       path: pathOf(of, { namespace: options.namespace }),
       query: {
-        ...selectionQuery(options),
         limit: limit > 0 ? limit : undefined,
         continue: continueToken,
         // A continue token carries its version; the server refuses both together.
         resourceVersion: continueToken ? undefined : options.resourceVersion,
         resourceVersionMatch: continueToken ? undefined : options.resourceVersionMatch,
+        ...selectionQuery(options),
       },
       object: describe(of, { ...(options.namespace && { namespace: options.namespace }) }),
       safety: "read",
@@ -168,11 +168,11 @@ export class KubeClient {
   async watch(of: AnyResource, options: WatchOptions): Promise<HttpStream> {
     const path = pathOf(of, { namespace: options.namespace });
     const query = {
-      ...selectionQuery(options),
       watch: 1,
       allowWatchBookmarks: true,
       resourceVersion: options.resourceVersion,
       timeoutSeconds: options.timeoutSeconds,
+      ...selectionQuery(options),
     };
     const call: Call = { method: "GET", path, query, object: `watch of ${of.plural}`, safety: "read" };
     const context = this.#exchange.context(call);
@@ -230,7 +230,7 @@ export class KubeClient {
     }
     const call: Call = {
       method: "PUT",
-      path: pathOf(of, { ...namesOf(object), subresource: options.subresource }),
+      path: pathOf(of, namesOf(object), options.subresource),
       query: writeQuery(options),
       body: { ...withType(of, object) },
       object: describe(of, object.metadata),
@@ -248,7 +248,7 @@ export class KubeClient {
   ): Promise<T> {
     const call: Call = {
       method: "PATCH",
-      path: pathOf(of, { ...name, subresource: options.subresource }),
+      path: pathOf(of, name, options.subresource),
       query: writeQuery(options),
       body: patch.type === "json" ? [...patch.operations] : patch.body,
       contentType: PATCH_TYPES[patch.type],
@@ -267,7 +267,7 @@ export class KubeClient {
     const { managedFields: _refused, ...metadata } = object.metadata;
     const call: Call = {
       method: "PATCH",
-      path: pathOf(of, { ...namesOf(object), subresource: options.subresource }),
+      path: pathOf(of, namesOf(object), options.subresource),
       query: { ...writeQuery(options), force: options.force ?? false },
       body: { ...withType(of, object), metadata },
       contentType: "application/apply-patch+yaml",
@@ -310,7 +310,7 @@ export class KubeClient {
   }
 
   async getScale(of: AnyResource, name: ObjectName, options: RequestOptions = {}): Promise<Scale> {
-    const path = pathOf(of, { ...name, subresource: "scale" });
+    const path = pathOf(of, name, "scale");
     const call: Call = { method: "GET", path, object: `scale of ${describe(of, name)}`, safety: "read" };
     return readScale(this.#exchange.json(call, (await this.#exchange.send(call, options))?.body));
   }
@@ -325,7 +325,7 @@ export class KubeClient {
     const metadata = options.resourceVersion ? { resourceVersion: options.resourceVersion } : {};
     const call: Call = {
       method: "PATCH",
-      path: pathOf(of, { ...name, subresource: "scale" }),
+      path: pathOf(of, name, "scale"),
       query: writeQuery(options),
       body: { metadata, spec: { replicas } },
       contentType: PATCH_TYPES.merge,

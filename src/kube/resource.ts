@@ -35,7 +35,8 @@ const PLURAL = /^[a-z][-a-z0-9]*$/;
  */
 export function pathOf(
   of: AnyResource,
-  target: { namespace?: string | undefined; name?: string | undefined; subresource?: Subresource | undefined },
+  target: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  subresource?: Subresource,
 ): string {
   if (!GROUP_VERSION.test(of.apiVersion)) throw new InvalidRequestError(`'${of.apiVersion}' is not an apiVersion`);
   if (!PLURAL.test(of.plural)) throw new InvalidRequestError(`'${of.plural}' is not a plural resource name`);
@@ -50,7 +51,7 @@ export function pathOf(
   }
   path += `/${of.plural}`;
   if (target.name !== undefined) path += `/${segment(target.name, "name")}`;
-  if (target.subresource !== undefined) path += `/${target.subresource}`;
+  if (subresource !== undefined) path += `/${subresource}`;
   return path;
 }
 

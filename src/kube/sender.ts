@@ -143,7 +143,7 @@ export class Sender {
     let response: HttpResponse;
     try {
       response = await withDeadline(this.#clock, timeoutMs, sending.safety === "read" ? signal : undefined, (inner) =>
-        this.#transport.request({ ...sending.request, headers: sending.headers, signal: inner }),
+        this.#transport.request({ headers: sending.headers, signal: inner, ...sending.request }),
       );
     } catch (error) {
       if (sending.safety === "read") signal?.throwIfAborted();

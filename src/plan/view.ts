@@ -72,10 +72,18 @@ export function viewOf(draft: Draft, cluster: ClusterName): ClusterView {
   const unavailable = doubted ? 1 : down;
   const serving = present?.health === "unknown" ? seen : ready;
   const leaving = Math.min(leavers, seen);
-  const view = { name: cluster, reach, present, voters, ready, serving, down, awaited, leaving, unavailable };
   return {
-    ...view,
-    pending: pendingOf(draft.intent, entry, view),
+    name: cluster,
+    reach,
+    present,
+    voters,
+    ready,
+    serving,
+    down,
+    awaited,
+    leaving,
+    unavailable,
+    pending: pendingOf(draft.intent, entry, { reach, present, ready, awaited }),
     healthy: reach === "ready" && (voters === 0 || (wellSaid && ready >= voters)),
   };
 }
@@ -112,18 +120,21 @@ function countLeavers({ instances }: ClusterEntry): number {
 }
 
 /** [Q3] What the cluster may still take down with the turn that it holds, or has not acknowledged as returned. */
-function pendingOf(intent: Intent, entry: ClusterEntry, view: Omit<ClusterView, "pending" | "healthy">): number {
+function pendingOf(
+  intent: Intent,
+  entry: ClusterEntry,
+  { reach, present, ready, awaited }: Pick<ClusterView, "reach" | "present" | "ready" | "awaited">,
+): number {
   // An unreachable cluster's instances all count as unavailable already.
-  if (!mayAct(intent, entry) || view.reach !== "ready") return 0;
-  if (standsStill(intent, entry, view.present)) return 0;
-  const ready = view.ready;
+  if (!mayAct(intent, entry) || reach !== "ready") return 0;
+  if (standsStill(intent, entry, present)) return 0;
   if (intent.memberConcurrency === "Parallel") {
     if (entry.turn === "returning" || entry.done || !entry.grant) return ready;
     const released = entry.grant.replicas - entry.grant.partition;
-    const updated = view.present?.live.epoch === entry.grant.epoch ? updatedSeen(view.present) : undefined;
+    const updated = present?.live.epoch === entry.grant.epoch ? updatedSeen(present) : undefined;
     return Math.min(ready, Math.max(0, released - (updated ?? 0)));
   }
-  return Math.min(ready, serialCost(intent, view.awaited, restarting(view.present, entry.grant?.epoch)));
+  return Math.min(ready, serialCost(intent, awaited, restarting(present, entry.grant?.epoch)));
 }
 
 /** [U14] With OnDelete a StatefulSet takes no pod down by itself; from when its controller has seen that. */

@@ -68,7 +68,7 @@ export class HttpTransport implements Transport {
   async request(request: HttpRequest): Promise<HttpResponse> {
     this.#refuseAborted(request);
     // A long list shrinks to a tenth; the server compresses only what is worth it.
-    const options = this.#options(request, { "accept-encoding": "gzip" });
+    const options = this.#options(request, { "accept-encoding": "gzip", ...request.headers });
     try {
       return await wholeAnswer(this.#requests, options, this.#maxResponseBytes, request.signal);
     } catch (error) {
@@ -79,7 +79,10 @@ export class HttpTransport implements Transport {
   async stream(request: HttpRequest): Promise<HttpStream> {
     this.#refuseAborted(request);
     try {
-      const answer = await this.#streams.request({ ...this.#options(request, {}), signal: request.signal ?? null });
+      const answer = await this.#streams.request({
+        ...this.#options(request, request.headers),
+        signal: request.signal ?? null,
+      });
       const chunks = decodedChunks(request, answer.body);
       return { status: answer.statusCode, headers: plainHeaders(answer.headers), chunks };
     } catch (error) {
@@ -97,12 +100,12 @@ export class HttpTransport implements Transport {
     await Promise.all([this.#requests.close(), this.#streams.close()]);
   }
 
-  #options(request: HttpRequest, extra: Headers) {
+  #options(request: HttpRequest, headers: Headers) {
     return {
       origin: this.#origin,
       path: this.#prefix + request.path,
       method: request.method,
-      headers: { ...extra, ...request.headers },
+      headers,
       body: request.body ?? null,
       // The caller's signal decides how long to wait, on its own clock.
       headersTimeout: 0,

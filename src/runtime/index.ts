@@ -17,3 +17,4 @@ export type { Random } from "./random.ts";
 export { seededRandom, systemRandom } from "./random.ts";
 export type { Headers, HttpRequest, HttpResponse, HttpStream, Transport } from "./transport.ts";
 export { TransportError } from "./transport.ts";
+export type { Writable } from "./writable.ts";

@@ -200,7 +200,7 @@ export class Wire implements Transport {
         this.#streams.add(open);
         void backend.stream({ ...request, signal: server.signal }).then(
           ({ chunks, ...head }) => {
-            inOrder(() => resolve({ ...head, chunks: channel }));
+            inOrder(() => resolve({ chunks: channel, ...head }));
             void forward(chunks, inOrder, channel, end);
           },
           (error: unknown) => inOrder(() => reject(error)),

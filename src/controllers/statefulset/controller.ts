@@ -21,7 +21,7 @@ import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from
 import { grantsFound } from "./act.ts";
 import { Announcements, type Announcer } from "./announce.ts";
 import { Approvals } from "./approvals.ts";
-import { carryOut } from "./carry-out.ts";
+import { type CarryOutOptions, carryOut } from "./carry-out.ts";
 import { Gatherer } from "./gather.ts";
 import { HubObjects } from "./hub-objects.ts";
 import { LedgerStore } from "./ledger-store.ts";
@@ -85,6 +85,7 @@ export class StatefulsetController {
   readonly #gatherer: Gatherer;
   readonly #reporter: Reporter;
   readonly #volumes: Volumes;
+  readonly #carryOutOptions: CarryOutOptions;
   #superseded: SupersededError | undefined;
 
   constructor(options: StatefulsetControllerOptions) {
@@ -136,6 +137,7 @@ export class StatefulsetController {
     const { engine, interpreter } = options;
     this.#gatherer = new Gatherer({ engine, interpreter, reviser: this.#reviser, approvals: this.#approvalBook });
     this.#volumes = new Volumes(engine, clock);
+    this.#carryOutOptions = { engine, interpreter, revisions: this.#revisionStore, mayAct: options.mayAct };
     this.#reporter = new Reporter({
       engine,
       interpreter,
@@ -247,8 +249,7 @@ export class StatefulsetController {
     const { key, statefulset } = subject;
     const adopting = new Set(hold.kind === "adopting" ? hold.clusters : []);
     const { result, seen, clusters, nowMs } = await this.#plan(subject, session, adopting);
-    const options = { ...this.#options, revisions: this.#revisionStore };
-    const done = await carryOut(options, subject, session, result, clusters, adopting);
+    const done = await carryOut(this.#carryOutOptions, subject, session, result, clusters, adopting);
     if (await this.#finishDeletion(subject, session, result)) return undefined;
     this.#reporter.report(subject, result, seen.clusters, done.failures, nowMs);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];

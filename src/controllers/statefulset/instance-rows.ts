@@ -7,6 +7,7 @@ import {
   localName,
   type Observation,
 } from "../../plan/index.ts";
+import type { Writable } from "../../runtime/index.ts";
 
 type InstanceRow = NonNullable<NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number]["instances"]>[number];
 
@@ -33,22 +34,26 @@ export function instanceRows(
     const name = localName(identity, entry, ordinal);
     const found = seen.get(name);
     seen.delete(name);
-    const stated = { name, ...(STATES[state] !== undefined && { state: STATES[state] }) };
-    if (found) return { ...stated, ...shownBy(found, isCurrent) };
-    return present?.instances ? { ...stated, ready: false } : stated;
+    const row = rowOf(name, STATES[state], found, isCurrent);
+    if (!found && present?.instances) row.ready = false;
+    return row;
   });
-  const others = [...seen.values()].map((found) => ({
-    name: found.name,
-    state: "Unlisted",
-    ...shownBy(found, isCurrent),
-  }));
+  const others = [...seen.values()].map((found) => rowOf(found.name, "Unlisted", found, isCurrent));
   return [...rows, ...others].slice(0, MAX_LISTED_INSTANCES);
 }
 
-function shownBy({ ready, updated, terminating }: InstanceObservation, isCurrent: boolean): Partial<InstanceRow> {
-  return {
-    ready: ready && !terminating,
-    ...(isCurrent && updated !== undefined && { updated }),
-    ...(terminating && { terminating }),
-  };
+function rowOf(
+  name: string,
+  state: string | undefined,
+  found: InstanceObservation | undefined,
+  isCurrent: boolean,
+): Writable<InstanceRow> {
+  const row: Writable<InstanceRow> = { name };
+  if (state !== undefined) row.state = state;
+  if (!found) return row;
+  const { ready, updated, terminating } = found;
+  row.ready = ready && !terminating;
+  if (isCurrent && updated !== undefined) row.updated = updated;
+  if (terminating) row.terminating = true;
+  return row;
 }

@@ -3,6 +3,7 @@ import type { Snapshot } from "../../engine/index.ts";
 import type { Interpreter, LeaderRule, Outcome } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type {
+  Counts,
   InstanceObservation,
   LeaderClaim,
   Ledger,
@@ -10,7 +11,7 @@ import type {
   Observation,
   PresentObservation,
 } from "../../plan/index.ts";
-import { isJsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Writable } from "../../runtime/index.ts";
 
 /** How the spec says the leader is found. `report`: nobody but an operator on the contract tells. */
 export type LeaderSource =
@@ -54,28 +55,29 @@ function observePresent(
   const figures = progress.state === "known" ? progress.value : undefined;
   const report = parseMemberReport(status.crossCluster);
   const instances = pods?.map((pod) => readPod(pod, status.updateRevision));
-  const observedGeneration = count(status.observedGeneration);
-  return {
+  const counts: Writable<Counts> = {};
+  if (figures?.total !== undefined) counts.replicas = figures.total;
+  if (figures?.ready !== undefined) counts.ready = figures.ready;
+  if (figures?.available !== undefined) counts.available = figures.available;
+  if (figures?.updated !== undefined) counts.updated = figures.updated;
+  if (instances) counts.terminating = instances.filter(({ terminating }) => terminating).length;
+  const seen: Writable<PresentObservation> = {
     kind: "present",
     atMs,
-    ...(object.metadata.uid !== undefined && { uid: object.metadata.uid }),
     // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it.
     generation: object.metadata.generation ?? 0,
-    ...(source === "live" && observedGeneration !== undefined && { observedGeneration }),
     live: readLive(object, interpreter),
-    counts: {
-      ...(figures?.total !== undefined && { replicas: figures.total }),
-      ...(figures?.ready !== undefined && { ready: figures.ready }),
-      ...(figures?.available !== undefined && { available: figures.available }),
-      ...(figures?.updated !== undefined && { updated: figures.updated }),
-      ...(instances && { terminating: instances.filter(({ terminating }) => terminating).length }),
-    },
+    counts,
     health: healthOf(health, report?.phase === "Done" || figures?.complete === true),
-    ...(health.state === "failed" && { healthMessage: health.reason }),
-    ...(report && { report }),
     leader: readLeader(object, pods, report?.leader, context),
-    ...(instances && { instances }),
   };
+  const observedGeneration = source === "live" ? count(status.observedGeneration) : undefined;
+  if (observedGeneration !== undefined) seen.observedGeneration = observedGeneration;
+  if (object.metadata.uid !== undefined) seen.uid = object.metadata.uid;
+  if (health.state === "failed") seen.healthMessage = health.reason;
+  if (report) seen.report = report;
+  if (instances) seen.instances = instances;
+  return seen;
 }
 
 /** Where nobody has said what healthy means for this kind, being complete is all there is to ask for. */
@@ -89,7 +91,7 @@ function readLive(object: KubeObject, interpreter: ReadingContext["interpreter"]
   const number = (key: string) => countText(annotations[key]);
   const processor = annotations[ANNOTATIONS.processor];
   const replicas = interpreter.interpret("InterpretReplica", { object });
-  const live: { -readonly [Key in keyof LiveAnnotations]: LiveAnnotations[Key] } = {};
+  const live: Writable<LiveAnnotations> = {};
   const epoch = number(ANNOTATIONS.epoch);
   const partition = number(ANNOTATIONS.partition);
   const topologyVersion = number(ANNOTATIONS.topologyVersion);
@@ -112,18 +114,19 @@ function readPod(pod: KubeObject, updateRevision: unknown): InstanceObservation 
   const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
   const revision = metadata.labels?.["controller-revision-hash"];
   const ordinal = countText(/-(\d+)$/.exec(metadata.name)?.[1]);
-  return {
+  const seen: Writable<InstanceObservation> = {
     name: metadata.name,
-    ...(metadata.uid !== undefined && { uid: metadata.uid }),
-    ...(metadata.resourceVersion !== undefined && { version: metadata.resourceVersion }),
-    ...(ordinal !== undefined && { ordinal }),
-    ...(revision !== undefined && typeof updateRevision === "string" && { updated: revision === updateRevision }),
     ready: conditions.some(({ type, status: holds }) => type === "Ready" && holds === "True"),
     terminating: metadata.deletionTimestamp !== undefined,
-    ...(conditions.some(({ type, status: holds }) => type === "DisruptionTarget" && holds === "True") && {
-      disrupted: true,
-    }),
   };
+  if (metadata.uid !== undefined) seen.uid = metadata.uid;
+  if (metadata.resourceVersion !== undefined) seen.version = metadata.resourceVersion;
+  if (ordinal !== undefined) seen.ordinal = ordinal;
+  if (revision !== undefined && typeof updateRevision === "string") seen.updated = revision === updateRevision;
+  if (conditions.some(({ type, status: holds }) => type === "DisruptionTarget" && holds === "True")) {
+    seen.disrupted = true;
+  }
+  return seen;
 }
 
 function readLeader(

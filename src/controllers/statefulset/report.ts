@@ -6,7 +6,7 @@ import {
   type ParsedCrossClusterStatefulset,
 } from "../../api/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind, Waiting } from "../../plan/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
+import type { JsonObject, Writable } from "../../runtime/index.ts";
 import { NEEDS_A_PERSON } from "./attention.ts";
 import { instanceRows } from "./instance-rows.ts";
 import type { StoredRevision } from "./revision-store.ts";
@@ -156,14 +156,15 @@ function observedOf(observation: Observation | undefined, entry: ClusterEntry, l
   if (entry.lostAtMs !== null) return { health: "Lost" };
   if (observation?.kind !== "present") return { health: "Unknown" };
   const { live, counts, health, report } = observation;
+  const observed: Writable<NonNullable<ClusterRow["observed"]>> = {};
+  const epoch = report?.epoch ?? live.epoch;
+  if (live.revision !== undefined) observed.revision = live.revision;
+  if (counts.replicas !== undefined) observed.replicas = counts.replicas;
+  if (counts.ready !== undefined) observed.ready = counts.ready;
+  if (counts.updated !== undefined) observed.updated = counts.updated;
+  if (epoch !== undefined) observed.epoch = epoch;
   return {
-    observed: {
-      ...(live.revision !== undefined && { revision: live.revision }),
-      ...(counts.replicas !== undefined && { replicas: counts.replicas }),
-      ...(counts.ready !== undefined && { ready: counts.ready }),
-      ...(counts.updated !== undefined && { updated: counts.updated }),
-      ...((report?.epoch ?? live.epoch) !== undefined && { epoch: report?.epoch ?? live.epoch }),
-    },
+    observed,
     health: health === "healthy" ? "Healthy" : health === "unhealthy" ? "Unhealthy" : "Unknown",
     leader: leads,
   };
@@ -281,7 +282,7 @@ function withTimes(
   return conditions.map((now) => {
     const previous = before.find(({ type }) => type === now.type);
     const lastTransitionTime = previous?.status === now.status ? previous.lastTransitionTime : time(nowMs);
-    return { ...now, observedGeneration, lastTransitionTime };
+    return { observedGeneration, lastTransitionTime, ...now };
   });
 }
 

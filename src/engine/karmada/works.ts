@@ -25,14 +25,17 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
   const ref = refOf(order.manifest);
   const namespace = executionNamespace(order.cluster);
   const name = workName(app, ref);
-  const notes = Object.fromEntries(Object.entries(order.notes).map(([key, value]) => [MARKS.note + key, value]));
-  const kept = Object.fromEntries(
-    Object.entries(previous?.metadata.annotations ?? {}).filter(
-      ([key]) => !key.startsWith(MARKS.note) && key !== MARKS.reserved,
-    ),
-  );
+  const annotations: Record<string, string> = {};
+  for (const [key, value] of Object.entries(previous?.metadata.annotations ?? {})) {
+    if (!key.startsWith(MARKS.note) && key !== MARKS.reserved) annotations[key] = value;
+  }
+  for (const [key, value] of Object.entries(order.notes)) annotations[MARKS.note + key] = value;
   // What was taken over stays so: Karmada's own Work may end later, and takes the mark by which it knows its objects with it.
   const takesOver = order.takeOver === true || previous?.metadata.annotations?.[MARKS.takesOver] === "true";
+  annotations[MARKS.appNamespace] = app.namespace;
+  annotations[MARKS.appName] = app.name;
+  annotations[MARKS.term] = String(order.term);
+  if (takesOver) annotations[MARKS.takesOver] = "true";
   return {
     apiVersion: "work.karmada.io/v1alpha1",
     kind: "Work",
@@ -41,14 +44,7 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
       name,
       namespace,
       labels: { ...previous?.metadata.labels, ...PROTECTION, [MARKS.app]: appMark(app) },
-      annotations: {
-        ...kept,
-        ...notes,
-        [MARKS.appNamespace]: app.namespace,
-        [MARKS.appName]: app.name,
-        [MARKS.term]: String(order.term),
-        ...(takesOver && { [MARKS.takesOver]: "true" }),
-      },
+      annotations,
       finalizers: withFinalizer(previous?.metadata.finalizers),
     },
     spec: {
@@ -129,20 +125,13 @@ export function outlineOf(work: KubeObject): KubeObject {
   const status = reflectedStatus(work);
   // Kubernetes' own supporting kinds (ConfigMaps, Services) are never looked at.
   const isReflected = status !== undefined && manifest.apiVersion !== "v1";
-  return {
-    apiVersion,
-    kind,
-    metadata,
-    spec: {
-      ...(keepsObject(work) && { preserveResourcesOnDeletion: true }),
-      workload: { manifests: [head] },
-      ...(isReflected && { text: JSON.stringify(manifest) }),
-    },
-    status: {
-      conditions: conditionsOf(work).filter(({ type }) => type === "Applied"),
-      ...(isReflected && { manifestStatuses: [{ status }] }),
-    },
-  };
+  const spec: JsonObject = { preserveResourcesOnDeletion: keepsObject(work), workload: { manifests: [head] } };
+  const told: JsonObject = { conditions: conditionsOf(work).filter(({ type }) => type === "Applied") };
+  if (isReflected) {
+    spec.text = JSON.stringify(manifest);
+    told.manifestStatuses = [{ status }];
+  }
+  return { apiVersion, kind, metadata, spec, status: told };
 }
 
 /** The whole manifest of a Work, or of an outline that kept its text. */
