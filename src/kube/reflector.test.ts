@@ -451,3 +451,53 @@ test("an abort ends it at once and leaves nothing behind", async () => {
   expect(api.watches.size).toBe(0);
   expect(clock.sleeping).toBe(0);
 });
+
+test("a list that is asked for is made at once, and until it is in nothing seen before is to be relied on", async () => {
+  const { api, clock, reflector, names, start, watch, lists } = setUp();
+  await start();
+  watch().goSilent();
+  api.put(configMaps, configMap("missed"));
+  await clock.settle();
+  expect(names()).toEqual([]);
+  reflector.listAnew("the server was away");
+  expect(reflector.health.failure).toBe("the server was away");
+  await clock.settle();
+  expect(lists()).toHaveLength(2);
+  expect(names()).toEqual(["missed"]);
+  expect(reflector.health.failure).toBeUndefined();
+  api.put(configMaps, configMap("next"));
+  await clock.settle();
+  expect(names()).toEqual(["missed", "next"]);
+  expect(api.watches.size).toBe(1);
+});
+
+test("a list that had begun before another was asked for is not taken for it", async () => {
+  const { api, clock, reflector, names, start, watch, lists } = setUp();
+  await start();
+  watch().goSilent();
+  reflector.listAnew("the server was away");
+  api.fault = () => ({ kind: "slow", delayMs: 1_000 });
+  await clock.settle();
+  api.put(configMaps, configMap("missed"));
+  reflector.listAnew("the server was away again");
+  await clock.advance(1_100);
+  expect(lists()).toHaveLength(3);
+  expect(reflector.health.failure).toBe("the server was away again");
+  await clock.advance(2_000);
+  expect(names()).toEqual(["missed"]);
+  expect(reflector.health.failure).toBeUndefined();
+});
+
+test("a list that is asked for does not wait for the pause after a failure to end", async () => {
+  const { api, clock, reflector, start, watch, lists } = setUp();
+  await start();
+  api.fault = () => ({ kind: "refuse" });
+  watch().reset();
+  await clock.advance(600_000);
+  const before = lists().length;
+  api.fault = () => undefined;
+  reflector.listAnew("the server was away");
+  await clock.settle();
+  expect(lists()).toHaveLength(before + 1);
+  expect(reflector.health.failure).toBeUndefined();
+});

@@ -73,6 +73,11 @@ class IdleWatchError extends Error {
   override readonly name = "IdleWatchError";
 }
 
+/** Thrown (inside) when somebody knows better than the watch does that it may have missed something. */
+class ListAskedError extends Error {
+  override readonly name = "ListAskedError";
+}
+
 /** Thrown (inside) when a list is older than what has been seen already. */
 class StaleListError extends Error {
   override readonly name = "StaleListError";
@@ -94,6 +99,10 @@ export class Reflector<T extends KubeObject> {
   #failure: string | undefined;
   #lists = 0;
   #watches = 0;
+  /** Set from when a list was asked for until one has begun since. */
+  #isListAsked = false;
+  /** Ends the watch or the pause that is under way. */
+  #interrupt: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -120,6 +129,16 @@ export class Reflector<T extends KubeObject> {
       lists: this.#lists,
       watches: this.#watches,
     };
+  }
+
+  /**
+   * Lists at once, whatever the watch does: for whoever learns that the server was away, when a watch may stand still
+   * without knowing it. `why` is the failure until the list is in: what was seen before it is not to be relied on.
+   */
+  listAnew(why: string): void {
+    this.#isListAsked = true;
+    if (this.#cache.hasSynced) this.#setFailure(why);
+    this.#interrupt?.abort(new ListAskedError(why));
   }
 
   /** Runs until aborted; resolves then, and never rejects. */
@@ -149,6 +168,7 @@ export class Reflector<T extends KubeObject> {
     let token: string | undefined;
     let version = "";
     this.#cache.progress.listBegins();
+    this.#isListAsked = false;
     do {
       let page: ListPage<T>;
       try {
@@ -206,6 +226,8 @@ export class Reflector<T extends KubeObject> {
   async #watchUntilLost(signal: AbortSignal): Promise<boolean> {
     let worked = false;
     for (let fruitless = 0; fruitless < MAX_FRUITLESS_WATCHES; ) {
+      // Asked for while the last list was under way: that one may be of before.
+      if (this.#isListAsked) return true;
       const startedMs = this.#clock.monotonicMs();
       const versionBefore = this.#cache.version;
       let failure: unknown;
@@ -215,6 +237,7 @@ export class Reflector<T extends KubeObject> {
         if (!(error instanceof IdleWatchError)) failure = error;
       }
       if (signal.aborted) return worked;
+      if (failure instanceof ListAskedError) return true;
       const useful = this.#cache.version !== versionBefore || this.#clock.monotonicMs() - startedMs >= USEFUL_WATCH_MS;
       if (useful) worked = true;
       if (failure instanceof ExpiredError) {
@@ -234,6 +257,7 @@ export class Reflector<T extends KubeObject> {
     const { client, resource, selection, random } = this.#options;
     const { controller, letGo } = childAbort(parent);
     const { signal } = controller;
+    this.#interrupt = controller;
     try {
       const stream = await withDeadline(this.#clock, OPEN_TIMEOUT_MS, signal, () =>
         client.watch(resource, {
@@ -288,6 +312,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #setFailure(failure: string | undefined): void {
+    if (failure === undefined && this.#isListAsked) return;
     const turned = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (turned) this.#options.healthChanged?.();
@@ -347,6 +372,10 @@ export class Reflector<T extends KubeObject> {
   async #pause(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {
     const askedMs = error instanceof StatusError ? Math.min(error.status.retryAfterMs ?? 0, RETRY_MAX_MS) : 0;
     const delayMs = Math.max(askedMs, retryDelayMs(attempt, RETRY_BASE_MS, RETRY_MAX_MS, this.#options.random));
-    await this.#clock.sleep(delayMs, signal).catch(() => {});
+    if (this.#isListAsked) return;
+    const { controller, letGo } = childAbort(signal);
+    this.#interrupt = controller;
+    await this.#clock.sleep(delayMs, controller.signal).catch(() => {});
+    letGo();
   }
 }

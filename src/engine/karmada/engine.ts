@@ -148,8 +148,13 @@ export class KarmadaEngine implements Engine {
         this.#allChanged();
       },
       updated: (cluster, previous) => {
+        const [now, before] = [readCluster(cluster), readCluster(previous)];
+        // A watch may have stood still while the cluster was away, and go on standing for minutes.
+        if (now.state === "Ready" && (before.state !== "Ready" || before.sinceMs !== now.sinceMs)) {
+          this.#streams.listAnew(now.name, `cluster ${now.name} is back; what it holds is being listed anew`);
+        }
         // Karmada writes a heartbeat every few seconds; only what the planner reads is a change.
-        if (JSON.stringify(readCluster(cluster)) !== JSON.stringify(readCluster(previous))) this.#allChanged();
+        if (JSON.stringify(now) !== JSON.stringify(before)) this.#allChanged();
       },
       deleted: (cluster) => {
         this.#streams.removeCluster(cluster.metadata.name);

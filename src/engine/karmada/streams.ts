@@ -99,6 +99,11 @@ export class MemberStreams {
     this.#streams.delete(cluster);
   }
 
+  /** Reads all of a cluster anew; until that is done nothing that was seen of it counts. */
+  listAnew(cluster: string, why: string): void {
+    for (const { reflector } of this.#streams.get(cluster)?.values() ?? []) reflector?.listAnew(why);
+  }
+
   state(cluster: string, apiVersion: string, kind: string): StreamState {
     const stream = this.#streams.get(cluster)?.get(kindId(apiVersion, kind));
     if (!stream) return { kind: "never", message: `cluster ${cluster} is not in the fleet` };

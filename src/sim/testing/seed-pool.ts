@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import type { SeedResult, Tier } from "../index.ts";
 
 /** Room for what is young, in megabytes: a seed leaves next to nothing behind, so that collecting seldom saves time. */
-const YOUNG_GENERATION_MB = 64;
+const YOUNG_GENERATION_MB = 192;
 
 /**
  * Plays seeds on every core, in threads that run the simulator as one bundle: what a test runner does to modules, so that
