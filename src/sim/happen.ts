@@ -41,8 +41,6 @@ export class Happenings {
   readonly #cast: Cast;
   readonly left = new Set<string>();
   wasLiedTo = false;
-  /** The epoch that a cluster had been given when its object was tampered with: only a later one puts that right. */
-  readonly #tampered = new Map<string, number | undefined>();
   #holder: string | undefined;
   #followsLease = false;
   /** What people do once the hub can be reached again. */
@@ -50,12 +48,6 @@ export class Happenings {
 
   constructor(cast: Cast) {
     this.#cast = cast;
-  }
-
-  /** Somebody tampered with an object, and nobody may have seen it yet: a watch may stand still for minutes. */
-  get isTampered(): boolean {
-    const { properties } = this.#cast;
-    return [...this.#tampered].some(([cluster, epoch]) => properties.epochGiven(cluster) === epoch);
   }
 
   happen(happening: Happening): void {
@@ -186,9 +178,7 @@ export class Happenings {
         this.#forAWhile(happening, happening.forMs, () => member.behave());
         return;
       case "tamper":
-        if (!member.tamper()) return;
-        reach.count("annotations tampered with");
-        this.#tampered.set(cluster, this.#cast.properties.epochGiven(cluster));
+        if (member.tamper()) reach.count("annotations tampered with");
         return;
       case "fail":
         if (member.fail(happening.forMs)) reach.count("instance fails");

@@ -156,8 +156,7 @@ class Stage {
     this.#calm();
     if (this.#people.isDeleted) return this.#end();
     await this.#settle();
-    // A new process may see what the old one had not seen yet, and put it right.
-    if (upgrades && !world.failure && !this.#happenings.isTampered) await this.#upgrade();
+    if (upgrades && !world.failure) await this.#upgrade();
     if (ending === "keeps running" || world.failure) return;
     this.#delete();
     await this.#end();

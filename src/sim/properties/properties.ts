@@ -18,7 +18,6 @@ export class Properties {
   readonly #hub: HubProperties;
   readonly #instances: InstanceProperties;
   readonly #fleet: FleetRecord;
-  readonly #grants: Grants;
 
   constructor(
     world: World,
@@ -28,7 +27,6 @@ export class Properties {
     leader: OrderPropertiesOptions["leader"],
   ) {
     const grants = new Grants(rules);
-    this.#grants = grants;
     const fleet = new FleetRecord(world, rules, reach, grants, members);
     this.#fleet = fleet;
     const order = new OrderProperties({ world, rules, reach, grants, fleet, members, leader });
@@ -39,11 +37,6 @@ export class Properties {
 
   get witness(): Witness {
     return this.#instances;
-  }
-
-  /** The epoch that the cluster was given last. */
-  epochGiven(cluster: string): number | undefined {
-    return this.#grants.of(cluster)?.epoch;
   }
 
   committed(commit: Commit, sender: SimProcess | undefined): void {
