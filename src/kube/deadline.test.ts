@@ -47,3 +47,33 @@ it("ends with its parent, at once where that has ended already", async () => {
   expect(began).toBe(false);
   expect(clock.sleeping).toBe(0);
 });
+
+it("uses a signal again only when nobody has aborted it and nobody listens to it any more", async () => {
+  const clock = new VirtualClock();
+  const seen: AbortSignal[] = [];
+  const note = async (signal: AbortSignal) => void seen.push(signal);
+  const listen = async (signal: AbortSignal) => {
+    seen.push(signal);
+    signal.addEventListener("abort", () => {});
+  };
+  await withDeadline(clock, 1_000, undefined, note);
+  await withDeadline(clock, 1_000, undefined, listen);
+  expect(seen[1]).toBe(seen[0]);
+  await withDeadline(clock, 1_000, undefined, note);
+  expect(seen[2]).not.toBe(seen[1]);
+  let finish = () => {};
+  const slow = withDeadline(clock, 1_000, undefined, (signal) => {
+    seen.push(signal);
+    return new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+  });
+  const failed = slow.catch((error: unknown) => error);
+  await clock.advance(1_000);
+  expect(await failed).toBeInstanceOf(DeadlineReached);
+  finish();
+  await clock.settle();
+  await withDeadline(clock, 1_000, undefined, note);
+  expect(seen[4]).not.toBe(seen[3]);
+  expect(seen[4]?.aborted).toBe(false);
+});

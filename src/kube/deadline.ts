@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { getEventListeners, setMaxListeners } from "node:events";
 import type { Clock } from "../runtime/index.ts";
 
 /** The reason of an abort that a deadline caused. */
@@ -9,6 +9,19 @@ export class DeadlineReached extends Error {
     super(`deadline of ${afterMs} ms reached`);
     this.afterMs = afterMs;
   }
+}
+
+/**
+ * Controllers that nobody aborted and nobody listens to any more, to be used again: making one costs more than everything
+ * else about a deadline. Whoever is given a signal lets go of it when its work ends.
+ */
+const unused: AbortController[] = [];
+const MAX_UNUSED = 64;
+
+function keepUnused(controller: AbortController): void {
+  const { signal } = controller;
+  if (signal.aborted || unused.length >= MAX_UNUSED || getEventListeners(signal, "abort").length > 0) return;
+  unused.push(controller);
 }
 
 /**
@@ -25,7 +38,7 @@ export function withDeadline<Value>(
   return new Promise((resolve, reject) => {
     parent?.throwIfAborted();
     if (parent) allowManyListeners(parent);
-    const inner = new AbortController();
+    const inner = unused.pop() ?? new AbortController();
     const letGo = () => {
       cancel();
       parent?.removeEventListener("abort", onParentAbort);
@@ -42,10 +55,12 @@ export function withDeadline<Value>(
     work(inner.signal).then(
       (value) => {
         letGo();
+        keepUnused(inner);
         resolve(value);
       },
       (error) => {
         letGo();
+        keepUnused(inner);
         reject(error);
       },
     );
