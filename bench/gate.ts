@@ -3,7 +3,7 @@
  * gate; the hub's server stores the Work that takes the turn back; the member shows it; the hub's server stores the Work
  * that gives the turn to the next cluster. Gates open at a fixed rate whatever the controller does (open loop). The hub
  * shares a process with whoever opens the gates, and stands in for one that collects no garbage in JavaScript: that process
- * has a heap (`npm run bench`) in which it hardly needs to.
+ * has a heap (`npm run bench`) that is never collected whole.
  *
  * LOCKSTEP_BENCH_SECONDS, LOCKSTEP_BENCH_RATE and LOCKSTEP_BENCH_OBJECTS change the size of the run.
  */

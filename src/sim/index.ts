@@ -8,3 +8,4 @@ export { Campaign, describeFailure, reachTable, SEEDS_FOR_REACH } from "./campai
 export { HubImage } from "./lean/hub.ts";
 export { Reach, SITUATIONS } from "./reach.ts";
 export { type RunOptions, runSeed, type SeedResult, type Tier } from "./run.ts";
+export { LARGE_SEEDS } from "./scenario.ts";

@@ -35,7 +35,7 @@ export interface Abilities {
 }
 
 /** The first seeds draw larger worlds and longer stories; the many after them smaller ones, three to the price of two. */
-const LARGE_SEEDS = 600;
+export const LARGE_SEEDS = 600;
 const UPGRADE_CHANCE = 0.3;
 
 export function scenarioOf(seed: number, given: GivenApp | undefined, abilities: Abilities): Scenario {

@@ -1,8 +1,17 @@
 import { expect } from "vitest";
-import { Campaign, describeFailure, HubImage, runSeed, SEEDS_FOR_REACH, type Tier } from "../index.ts";
+import {
+  Campaign,
+  describeFailure,
+  HubImage,
+  LARGE_SEEDS,
+  runSeed,
+  SEEDS_FOR_REACH,
+  type SeedResult,
+  type Tier,
+} from "../index.ts";
 import type { SeedPool } from "./seed-pool.ts";
 
-/** What fits a developer's `npm test`: under three minutes of two cores. CI plays more after these. */
+/** What fits a developer's `npm test`: two minutes of two cores. CI plays the larger worlds before these, and more after. */
 const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
 /** How many seeds of the lean tier are left to others. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
@@ -11,7 +20,8 @@ const MAX_MINUTES = Number(process.env.LOCKSTEP_SIM_MINUTES ?? Number.POSITIVE_I
 /** Of the full tier one for so many of the lean tier. */
 const LEAN_PER_FULL = 10;
 /** Seeds below are those of the mutants and of what was found before. */
-const FIRST_SEED = 401;
+const FIRST_LARGE_SEED = 401;
+const FIRST_SEED = LARGE_SEEDS + 1;
 
 /** Failures told in full; the first transcripts are worth more than the twentieth. */
 const TOLD = 3;
@@ -20,16 +30,19 @@ export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
   const found = new Campaign();
   const share = tier === "lean" ? 1 : LEAN_PER_FULL;
   const passedOver = Math.ceil(LEAN_PASSED_OVER / share);
-  const first = FIRST_SEED + passedOver;
   const wanted = Math.ceil(LEAN_SEEDS / share);
+  const larger = passedOver > 0 ? LARGE_SEEDS - FIRST_LARGE_SEED + 1 : 0;
+  const first = FIRST_SEED + passedOver;
   const endsMs = performance.now() + MAX_MINUTES * 60_000;
-  await pool.play(tier, first, first + wanted - 1, (result) => {
+  const collect = (result: SeedResult) => {
     found.add(result);
     return found.seeds >= passedOver && performance.now() > endsMs ? "enough" : "more";
-  });
+  };
+  if (larger > 0) await pool.play(tier, FIRST_LARGE_SEED, LARGE_SEEDS, collect);
+  await pool.play(tier, first, first + wanted - larger - 1, collect);
   if (found.seeds < wanted) {
     process.stdout.write(
-      `${found.seeds} of ${wanted} seeds of the ${tier} tier, from ${first} on, were played in ${MAX_MINUTES} minutes\n`,
+      `${found.seeds} of ${wanted} seeds of the ${tier} tier (${larger} larger, then from ${first} on) were played in ${MAX_MINUTES} minutes\n`,
     );
   }
   const told: string[] = [];
