@@ -184,13 +184,16 @@ function grow(
 }
 
 /**
- * [S11] Whoever is stuck and to be drained itself; and whoever came back after it was voted out, once a person has allowed its
- * drain: its instances are nobody's voters, and what it was doing when it was lost may never end.
+ * [S11] Whoever is to be drained itself, and stuck, or between two turns since its step was interrupted: nobody gives it that
+ * turn again. And whoever came back after it was voted out, once a person has allowed its drain: its instances are nobody's
+ * voters, and what it was doing when it was lost may never end.
  */
 function goesBeforeGrowth(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   if (heldCount(entry) <= (desired.get(cluster) ?? 0)) return false;
-  return entry.removedByLoss || (!!entry.step && entry.turn === "held" && !entry.done && isStuck(draft, cluster));
+  if (entry.removedByLoss) return true;
+  const isLeftAlone = entry.turn === "none" || (entry.turn === "held" && entry.step !== null);
+  return isLeftAlone && !entry.done && isStuck(draft, cluster);
 }
 
 /** [S3] Removing goes from the highest ordinal down, the leader's cluster last. */

@@ -58,6 +58,10 @@ const FOUND: readonly (readonly [number, string])[] = [
   [5107, "what was drained and is said to be gone by a list from the past is removed all the same"],
   [8898, "a leader that slept over a failed write makes no revision for what was deleted meanwhile"],
   [19377, "a leader that slept in the middle of an adoption makes nothing again that its successor let go"],
+  [
+    16673,
+    "a cluster that was lost in mid-update, came back and may be drained does not wait for a growth that waits for it",
+  ],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 
