@@ -11,7 +11,7 @@ import {
 } from "../index.ts";
 import type { SeedPool } from "./seed-pool.ts";
 
-/** What fits a developer's `npm test`: two minutes of two cores. CI plays the larger worlds before these, and more after. */
+/** What fits a developer's `npm test`: about two minutes of two cores. CI plays larger worlds and more after these. */
 const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
 /** How many seeds of the lean tier are left to others. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
@@ -31,14 +31,14 @@ export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
   const share = tier === "lean" ? 1 : LEAN_PER_FULL;
   const passedOver = Math.ceil(LEAN_PASSED_OVER / share);
   const wanted = Math.ceil(LEAN_SEEDS / share);
-  const larger = passedOver > 0 ? LARGE_SEEDS - FIRST_LARGE_SEED + 1 : 0;
+  const larger = passedOver > 0 ? Math.min(wanted, LARGE_SEEDS - FIRST_LARGE_SEED + 1) : 0;
   const first = FIRST_SEED + passedOver;
   const endsMs = performance.now() + MAX_MINUTES * 60_000;
   const collect = (result: SeedResult) => {
     found.add(result);
     return found.seeds >= passedOver && performance.now() > endsMs ? "enough" : "more";
   };
-  if (larger > 0) await pool.play(tier, FIRST_LARGE_SEED, LARGE_SEEDS, collect);
+  await pool.play(tier, FIRST_LARGE_SEED, FIRST_LARGE_SEED + larger - 1, collect);
   await pool.play(tier, first, first + wanted - larger - 1, collect);
   if (found.seeds < wanted) {
     process.stdout.write(
