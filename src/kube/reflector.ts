@@ -3,7 +3,7 @@ import { Breather } from "./breather.ts";
 import { type Cache, ObjectCache } from "./cache.ts";
 import type { KubeClient, ListPage, Selection } from "./client.ts";
 import { allowManyListeners, childAbort, orAbort, withDeadline } from "./deadline.ts";
-import { ExpiredError, StatusError, statusError, statusInfo } from "./errors.ts";
+import { ExpiredError, ForbiddenError, StatusError, statusError, statusInfo } from "./errors.ts";
 import type { IndexFunction } from "./indexes.ts";
 import { LineSplitter } from "./lines.ts";
 import { deepFreeze, type KubeObject, keyOf, withoutManagedFields } from "./object.ts";
@@ -39,6 +39,8 @@ export interface ReflectorHealth {
   readonly lastHeardMs: number | undefined;
   /** Why the list or watch does not work at the moment. */
   readonly failure: string | undefined;
+  /** Whether it fails because the server does not let us read this: then waiting will not help. */
+  readonly isForbidden: boolean;
   readonly lists: number;
   readonly watches: number;
 }
@@ -97,6 +99,7 @@ export class Reflector<T extends KubeObject> {
   #expiredPages = 0;
   #lastHeardMs: number | undefined;
   #failure: string | undefined;
+  #isForbidden = false;
   #lists = 0;
   #watches = 0;
   /** Set from when a list was asked for until one has begun since. */
@@ -126,6 +129,7 @@ export class Reflector<T extends KubeObject> {
       hasSynced: this.#cache.hasSynced,
       lastHeardMs: this.#lastHeardMs,
       failure: this.#failure,
+      isForbidden: this.#isForbidden,
       lists: this.#lists,
       watches: this.#watches,
     };
@@ -311,10 +315,11 @@ export class Reflector<T extends KubeObject> {
     this.#breather.rested();
   }
 
-  #setFailure(failure: string | undefined): void {
+  #setFailure(failure: string | undefined, isForbidden = false): void {
     if (failure === undefined && this.#isListAsked) return;
-    const turned = (failure === undefined) !== (this.#failure === undefined);
+    const turned = (failure === undefined) !== (this.#failure === undefined) || isForbidden !== this.#isForbidden;
     this.#failure = failure;
+    this.#isForbidden = isForbidden;
     if (turned) this.#options.healthChanged?.();
   }
 
@@ -366,7 +371,7 @@ export class Reflector<T extends KubeObject> {
     // The same failure, again and again, is worth one line until something changes.
     if (this.#failure === reason) this.#log.debug(message, { reason });
     else this.#log.warn(message, { reason });
-    this.#setFailure(reason);
+    this.#setFailure(reason, error instanceof ForbiddenError);
   }
 
   async #pause(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {

@@ -333,8 +333,15 @@ export class KarmadaEngine implements Engine {
     if (state.kind === "never") return this.#reflected(app, cluster, state.message, atMs);
     const object = state.cache.get(template);
     if (!object) return { kind: "absent", atMs };
-    const pods = this.#podsOf(template, cluster);
-    return { kind: "present", object, source: "live", atMs, ...(pods && { pods }) };
+    if (template.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
+    const pods = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
+    if (pods.kind === "live") {
+      const own = pods.cache.byIndex("owner", ownerIndexValue(template));
+      return { kind: "present", object, source: "live", atMs, pods: own };
+    }
+    // A StatefulSet's status counts pods that are going away as ready: it is believed alone only where nobody may read them.
+    if (pods.isForbidden) return { kind: "present", object, source: "live", atMs };
+    return { kind: "unreachable", message: `its pods cannot be read: ${pods.message}` };
   }
 
   member(cluster: string): MemberAccess {
@@ -349,12 +356,6 @@ export class KarmadaEngine implements Engine {
     const status = work && reflectedStatus(work);
     if (!manifest || !status) return { kind: "unreachable", message };
     return { kind: "present", object: { ...manifest, status }, source: "reflected", atMs };
-  }
-
-  #podsOf(template: ObjectRef, cluster: string): readonly KubeObject[] | undefined {
-    if (template.kind !== "StatefulSet") return undefined;
-    const state = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
-    return state.kind === "live" ? state.cache.byIndex("owner", ownerIndexValue(template)) : undefined;
   }
 
   /**

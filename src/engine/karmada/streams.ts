@@ -27,10 +27,10 @@ export interface StreamOptions {
 /** What one stream from a member is worth at the moment. */
 export type StreamState =
   | { readonly kind: "live"; readonly cache: Cache<KubeObject> }
-  /** Worked before and does not now. */
-  | { readonly kind: "broken"; readonly message: string }
-  /** Has never worked: the first list is under way, or the proxy cannot reach this cluster at all. */
-  | { readonly kind: "never"; readonly message: string };
+  /** Worked before and does not now, or its first list is under way: it will tell. */
+  | { readonly kind: "broken"; readonly message: string; readonly isForbidden: boolean }
+  /** Has failed ever since it began: the proxy cannot reach this cluster at all, or nobody may read this kind there. */
+  | { readonly kind: "never"; readonly message: string; readonly isForbidden: boolean };
 
 interface Stream {
   readonly abort: AbortController;
@@ -106,16 +106,19 @@ export class MemberStreams {
 
   state(cluster: string, apiVersion: string, kind: string): StreamState {
     const stream = this.#streams.get(cluster)?.get(kindId(apiVersion, kind));
-    if (!stream) return { kind: "never", message: `cluster ${cluster} is not in the fleet` };
+    if (!stream) return { kind: "never", message: `cluster ${cluster} is not in the fleet`, isForbidden: false };
     const { reflector } = stream;
-    if (!reflector?.health.hasSynced) {
-      return {
-        kind: "never",
-        message: reflector?.health.failure ?? stream.failure ?? `${kind} has not been listed yet`,
-      };
+    const health = reflector?.health;
+    const isForbidden = health?.isForbidden === true;
+    const failure = health?.failure ?? stream.failure;
+    if (reflector && health?.hasSynced) {
+      return failure === undefined
+        ? { kind: "live", cache: reflector.cache }
+        : { kind: "broken", message: failure, isForbidden };
     }
-    const { failure } = reflector.health;
-    return failure === undefined ? { kind: "live", cache: reflector.cache } : { kind: "broken", message: failure };
+    return failure === undefined
+      ? { kind: "broken", message: `${kind} has not been listed yet in ${cluster}`, isForbidden }
+      : { kind: "never", message: failure, isForbidden };
   }
 
   client(cluster: string): KubeClient {
@@ -162,6 +165,7 @@ export class MemberStreams {
       healthChanged: () => this.#options.changed(cluster, undefined),
     });
     stream.reflector = reflector;
+    stream.failure = undefined;
     const tell = (object: KubeObject) => {
       for (const ref of isPods ? podOwnerRefs(object) : [refOfMember(object)]) this.#options.changed(cluster, ref);
     };

@@ -113,6 +113,7 @@ export function matchesLabels(object: KubeObject, selector: string | null): bool
   if (!selector) return true;
   const labels = object.metadata.labels ?? {};
   return selector.split(",").every((term) => {
+    if (!term.includes("=")) return term.startsWith("!") ? !(term.slice(1) in labels) : term in labels;
     const [key = "", value = ""] = term.split(/!?==?/);
     return (labels[key] === value) !== term.includes("!");
   });
