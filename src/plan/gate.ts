@@ -135,12 +135,20 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
       [{ object, field: "status.updatedReplicas", value: `${updated ?? "absent"}` }],
     );
   }
-  if (terminating !== 0) {
+  if (terminating === undefined) {
     return closed(
       "WaitingForTermination",
-      terminating === undefined ? "the pods have not been listed yet" : `${terminating} pods are still terminating`,
+      "the pods cannot be read, and one may be terminating that the status counts as ready",
+      "Allow Lockstep to list and watch pods in this cluster; `lockstep doctor` says what else is missing.",
+      [{ object, field: "pods terminating", value: "unknown" }],
+    );
+  }
+  if (terminating > 0) {
+    return closed(
+      "WaitingForTermination",
+      `${terminating} pods are still terminating`,
       "A pod that hangs in Terminating usually waits for its node or for a finalizer.",
-      [{ object, field: "pods terminating", value: `${terminating ?? "unknown"}` }],
+      [{ object, field: "pods terminating", value: `${terminating}` }],
     );
   }
   if (replicas !== grant.replicas || ready !== grant.replicas || available !== grant.replicas) {
