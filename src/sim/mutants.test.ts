@@ -114,6 +114,17 @@ test("a gate that reads what the hub asked for is noticed", { timeout: 10 * MINU
   await noticed(2);
 });
 
+test("a pod that is going away and counts as ready is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
+    observe: (...args) => {
+      const seen = observe(...args);
+      if (seen.kind !== "present" || !seen.instances) return seen;
+      return { ...seen, instances: seen.instances.map((instance) => ({ ...instance, terminating: false })) };
+    },
+  }));
+  await noticed(401);
+});
+
 test("a cluster that cannot be read and is taken for empty is noticed", { timeout: 10 * MINUTES_MS }, async () => {
   mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
     observe: (...args) => {
