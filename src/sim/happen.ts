@@ -34,6 +34,7 @@ const BY_PEOPLE: readonly Happening["kind"][] = [
   "restart",
   "confirm lost",
   "give up",
+  "delete work",
 ];
 
 /** Makes happen what the scenario says. */
@@ -231,6 +232,9 @@ export class Happenings {
       case "give up":
         reach.count("a lost cluster is given up");
         people.giveUp(cluster);
+        return;
+      case "delete work":
+        if (people.deleteWork(cluster)) reach.count("a person deletes a Work");
         return;
       default:
     }

@@ -27,7 +27,11 @@ export type Happening =
   | { readonly atMs: number; readonly kind: "stale lists"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "hub down"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "leave" | "evict"; readonly cluster: string }
-  | { readonly atMs: number; readonly kind: "confirm lost" | "give up" | "delete one"; readonly cluster: string };
+  | {
+      readonly atMs: number;
+      readonly kind: "confirm lost" | "give up" | "delete one" | "delete work";
+      readonly cluster: string;
+    };
 
 /** What goes wrong without anybody's will. Few things per seed, so that each has room to matter. */
 export function accidents(dice: Dice, clusters: readonly string[], calmAtMs: number): Happening[] {

@@ -7,6 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
+const PROTECTION = "resourcetemplate.karmada.io/deletion-protected";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
 
@@ -152,6 +153,23 @@ export class People {
     const history = Array.isArray(this.status.history) ? this.status.history.filter(isJsonObject) : [];
     const earlier = history.map(({ revision }) => revision).find((revision) => revision !== this.status.updateRevision);
     if (typeof earlier === "string") this.#spec("undoes", { undo: { to: earlier, at: this.#now() } });
+  }
+
+  /** Takes the protection off what Lockstep dispatched to a cluster, and deletes it. Whether there was something. */
+  deleteWork(cluster: string): boolean {
+    const namespace = `karmada-es-${cluster}`;
+    const ofWorkload = `-${this.#scenario.workload.kind.toLowerCase()}-`;
+    const work = this.#server.snapshot().objects.find(({ resource, object: { metadata } }) => {
+      return (
+        resource === "work.karmada.io/works" && metadata.namespace === namespace && metadata.name.includes(ofWorkload)
+      );
+    });
+    if (!work) return false;
+    const path = `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works/${work.object.metadata.name}`;
+    const unprotected = { metadata: { labels: { [PROTECTION]: null } } };
+    this.#send(`takes the protection off the Work of ${cluster}`, "PATCH", path, unprotected);
+    this.#send(`deletes the Work of ${cluster}`, "DELETE", path);
+    return true;
   }
 
   delete(): void {

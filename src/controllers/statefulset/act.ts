@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import type { CrossClusterStatefulsetSpec } from "../../api/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
-import type { ClaimNames, Dispatched, Engine, EngineApp, EngineCluster, ObjectRef } from "../../engine/index.ts";
+import type {
+  ClaimNames,
+  Dispatched,
+  Engine,
+  EngineApp,
+  EngineCluster,
+  ObjectRef,
+  Snapshot,
+} from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import {
@@ -78,6 +86,20 @@ export function grantsOutstanding(
 export function isDrained({ clusters }: Ledger, cluster: string): boolean {
   const entry = clusters[cluster];
   return entry?.grant?.replicas === 0 && entry.done;
+}
+
+/**
+ * Drained, and nothing dispatches its object, which is still there: somebody deleted the dispatch object. It has to be made
+ * again, for what it dispatched to be removed with it.
+ */
+export function isStranded(
+  { engine, app, ledger }: Pick<ActContext, "engine" | "app" | "ledger">,
+  cluster: string,
+): boolean {
+  if (!isDrained(ledger, cluster)) return false;
+  if (engine.dispatched(app).some((one) => one.cluster === cluster && isWorkload(one, app))) return false;
+  const live = engine.snapshot(app, cluster);
+  return live.kind === "present" && live.object.metadata.deletionTimestamp === undefined && hasToken(live, ledger);
 }
 
 /** Every cluster's found grant, for a ledger that has to be rebuilt. */
@@ -227,10 +249,14 @@ async function reserve(context: ActContext, grant: Grant, refs: readonly ObjectR
  */
 function isOurs({ engine, app, ledger }: ActContext, { cluster, epoch }: Grant): boolean {
   const live = engine.snapshot(app, cluster);
-  // Out of sight the ledger's word counts: whoever has had a grant before has its object from us.
-  if (live.kind === "unreachable") return epoch > 1;
-  const token = live.kind === "present" ? live.object.metadata.annotations?.[ANNOTATIONS.clusterToken] : undefined;
-  return token !== undefined && token === ledger.identity?.app.clusterToken;
+  // Out of sight the ledger's word counts: whoever has had a grant before, or was seen with this one, has its object from us.
+  if (live.kind === "unreachable") return epoch > 1 || (ledger.clusters[cluster]?.ackedAtMs ?? null) !== null;
+  return live.kind === "present" && hasToken(live, ledger);
+}
+
+function hasToken({ object }: Extract<Snapshot, { kind: "present" }>, { identity }: Ledger): boolean {
+  const token = object.metadata.annotations?.[ANNOTATIONS.clusterToken];
+  return token !== undefined && token === identity?.app.clusterToken;
 }
 
 /** Taking over moves nothing: what is about to be written must say what the live object says already. */

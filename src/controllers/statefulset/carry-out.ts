@@ -1,7 +1,16 @@
 import type { Engine, EngineCluster } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Grant, PlanResult } from "../../plan/index.ts";
-import { type ActContext, type ActResult, act, grantsOutstanding, isDrained, leftToDo, prepare } from "./act.ts";
+import {
+  type ActContext,
+  type ActResult,
+  act,
+  grantsOutstanding,
+  isDrained,
+  isStranded,
+  leftToDo,
+  prepare,
+} from "./act.ts";
 import { networkOf } from "./network.ts";
 import type { RevisionStore } from "./revision-store.ts";
 import type { Session } from "./session.ts";
@@ -33,11 +42,16 @@ export async function carryOut(
   const { retentionPolicy } = statefulset.spec;
   const volumes = isDeleting({ statefulset }) ? retentionPolicy.whenDeleted : retentionPolicy.whenScaled;
   const dispatched = engine.dispatched(app);
-  const actions = [...result.actions, ...leftToDo(result, dispatched, app, volumes)];
+  const removals = result.actions.filter(({ kind }) => kind === "remove").map(({ cluster }) => cluster);
+  const stranded = removals.filter((cluster) => isStranded({ engine, app, ledger: result.ledger }, cluster));
+  const remade = new Set(removals.filter((cluster) => session.isStrandedLong(cluster, stranded.includes(cluster))));
+  const planned = result.actions.filter(({ cluster }) => !remade.has(cluster));
+  const actions = [...planned, ...leftToDo(result, dispatched, app, volumes)];
   // A cluster that is being let go or removed is not written to again, although its grant stands until it is gone; one that
   // has left the fleet has no place to write to.
   const leaving = new Set(actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));
-  const isThere = ({ cluster }: Grant) => clusters.has(cluster) && !isDrained(result.ledger, cluster);
+  const isThere = ({ cluster }: Grant) =>
+    clusters.has(cluster) && (remade.has(cluster) || !isDrained(result.ledger, cluster));
   const staying = result.grants.filter((grant) => !leaving.has(grant.cluster) && isThere(grant));
   const outstanding = grantsOutstanding(staying, dispatched, app);
   const context: ActContext = {
@@ -66,5 +80,6 @@ export async function carryOut(
   }
   // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
   const still = grantsOutstanding(staying, engine.dispatched(app), app);
-  return { context, ...(await act(context, still, actions, clusters, prepared)) };
+  const { failures, unfinished } = await act(context, still, actions, clusters, prepared);
+  return { context, failures, unfinished: unfinished || stranded.length > 0 };
 }

@@ -57,6 +57,18 @@ describe("a session", () => {
     expect(session.saveAfterMs).toBeUndefined();
   });
 
+  it("calls stranded only what has been so for longer than a watch is behind", async () => {
+    expect(session.isStrandedLong("member1", true)).toBe(false);
+    await wait(9_000);
+    expect(session.isStrandedLong("member1", false)).toBe(false);
+    expect(session.isStrandedLong("member1", true)).toBe(false);
+    await wait(9_999);
+    expect(session.isStrandedLong("member1", true)).toBe(false);
+    await wait(1);
+    expect(session.isStrandedLong("member1", true)).toBe(true);
+    expect(session.isStrandedLong("member2", true)).toBe(false);
+  });
+
   it("goes on with marks at once, and writes them after a while", async () => {
     const before = writes();
     expect(await hub.ask(session.save(ledger({ ackedAtMs: 1 })))).toBe(false);

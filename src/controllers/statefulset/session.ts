@@ -12,6 +12,9 @@ import { sameJson } from "./same-json.ts";
  */
 const MARKS_SAVED_AFTER_MS = 30_000;
 
+/** The dispatch object is seen to go on the hub, the member's own in the member: so far may one watch be behind the other. */
+const STRANDED_AFTER_MS = 10_000;
+
 /** What this process knows of an application that it leads. */
 export class Session {
   /** Every dispatch object carries this leader's term. */
@@ -19,6 +22,7 @@ export class Session {
   /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
   readonly tidied = new Map<string, string>();
   readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
+  readonly #strandedSinceMs = new Map<string, number>();
   readonly #store: LedgerStore;
   readonly #clock: Clock;
   #stored: StoredLedger;
@@ -56,6 +60,14 @@ export class Session {
   get saveAfterMs(): number | undefined {
     if (this.#unsavedSinceMs === undefined) return undefined;
     return Math.max(0, this.#unsavedSinceMs + MARKS_SAVED_AFTER_MS - this.#clock.monotonicMs());
+  }
+
+  /** Whether a cluster's object has been stranded for so long that it is no removal which has yet to be seen. */
+  isStrandedLong(cluster: string, isStranded: boolean): boolean {
+    if (!isStranded) this.#strandedSinceMs.delete(cluster);
+    else if (!this.#strandedSinceMs.has(cluster)) this.#strandedSinceMs.set(cluster, this.#clock.monotonicMs());
+    const sinceMs = this.#strandedSinceMs.get(cluster);
+    return sinceMs !== undefined && this.#clock.monotonicMs() - sinceMs >= STRANDED_AFTER_MS;
   }
 
   /** Writes the ledger, unless only marks have changed and not long ago. Whether it was written. */

@@ -15,6 +15,7 @@ const CLUSTERS = "cluster.karmada.io/clusters";
 const HOLDS = "policy.karmada.io/overridepolicies";
 const OWN_APP_LABEL = "lockstep.karmada.io/app";
 const TERM = "lockstep.karmada.io/term";
+const CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution";
 
 export interface HubPropertiesOptions {
   readonly world: World;
@@ -95,10 +96,9 @@ export class HubProperties {
     const { grants, reach, world, rules, order } = this.#options;
     const before = grants.of(cluster);
     const oldManifest = old && manifestOf(old);
-    const text = JSON.stringify(manifest);
-    if (oldManifest !== undefined && JSON.stringify(oldManifest) === text) return;
-    // The Work was going away when the grant was written, and is made again with the very same one.
-    if (oldManifest === undefined && before?.manifest === text) return;
+    if (oldManifest !== undefined && JSON.stringify(oldManifest) === JSON.stringify(manifest)) return;
+    // The Work was going away when the grant was written, or somebody deleted it: it is made again with the very same one.
+    if (oldManifest === undefined && before && isSameGrant(JSON.parse(before.manifest), manifest)) return;
     const given = grants.record(cluster, manifest, world.nowMs);
     const { epoch, processor, revision } = given;
     reach.count("epochs only rise");
@@ -186,4 +186,12 @@ function epochsOf({ spec }: KubeObject): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(clusters).map(([name, entry]) => [name, isJsonObject(entry) ? Number(entry.epoch ?? 0) : 0]),
   );
+}
+
+/** Apart from what only Karmada is told: that a Work made again takes over what is there. */
+function isSameGrant(one: KubeObject, other: KubeObject): boolean {
+  const text = (manifest: KubeObject) => {
+    return JSON.stringify(manifest, (key, value) => (key === CONFLICT_RESOLUTION ? undefined : value));
+  };
+  return text(one) === text(other);
 }
