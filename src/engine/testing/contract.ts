@@ -269,6 +269,35 @@ export function engineContract(name: string, start: () => Promise<ContractFleet>
       expect((await memberObject("member1", app))?.metadata.uid).toBe(uid);
     });
 
+    it("makes what somebody deleted again: it takes over what is there only if told to, and can then remove it", async () => {
+      const engine = await startEngine();
+      const app = appOf("deleted");
+      await held(engine, app, 1);
+      await engine.dispatch(app, order(app, "member1", "app:1", 1, null));
+      await fleet.until("member1 has it", async () => (await memberObject("member1", app)) !== undefined);
+      const uid = (await memberObject("member1", app))?.metadata.uid;
+
+      const namespace = "karmada-es-member1";
+      const works = await fleet.hub.listAll(WORKS, { namespace });
+      const work = works.items.find(({ metadata }) => metadata.name.startsWith(`${app.name}-statefulset-`));
+      if (!work) throw new Error("there is no Work to delete");
+      const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
+      await fleet.hub.patch(WORKS, work.metadata, { type: "merge", body: { metadata: { labels } } });
+      await fleet.hub.delete(WORKS, work.metadata);
+      await fleet.until("it is gone", () => engine.dispatched(app).length === 0);
+      expect((await memberObject("member1", app))?.metadata.uid).toBe(uid);
+
+      const delivery = () => engine.dispatched(app)[0]?.delivery.state;
+      const again = await engine.dispatch(app, order(app, "member1", "app:2", 1, null));
+      await fleet.until("it is refused", () => delivery() === "failed");
+      expect(imageOf(await memberObject("member1", app))).toBe("app:1");
+      await engine.dispatch(app, { ...order(app, "member1", "app:3", 1, again), takeOver: true });
+      await fleet.until("it is taken over", async () => imageOf(await memberObject("member1", app)) === "app:3");
+      expect((await memberObject("member1", app))?.metadata.uid).toBe(uid);
+      await withdrawn(engine, app, "member1", "remove");
+      await fleet.until("it is gone there, too", async () => (await memberObject("member1", app)) === undefined);
+    });
+
     it("adopts what the engine had rendered without moving it", async () => {
       const engine = await startEngine();
       const app = appOf("adopted");
