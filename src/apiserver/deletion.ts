@@ -1,8 +1,9 @@
+import { clone } from "../runtime/index.ts";
 import type { Core } from "./core.ts";
 import { badRequest, conflict, notFound } from "./status.ts";
 import type { StoredObject } from "./store.ts";
 import type { KubeObject, ObjectKey, ResourceDefinition } from "./types.ts";
-import { clone, equal, listAt, objectAt, timestamp } from "./values.ts";
+import { equal, listAt, objectAt, timestamp } from "./values.ts";
 
 export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";

@@ -1,7 +1,6 @@
-import { isJsonObject, type Json, type JsonObject, LIMITS } from "../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject, LIMITS } from "../runtime/index.ts";
 import { badRequest, problem } from "./status.ts";
 import type { FieldProblem, KubeObject, ObjectMeta, OwnerReference, Strategy } from "./types.ts";
-import { clone } from "./values.ts";
 
 const TEXT_FIELDS = [
   "name",

@@ -1,5 +1,5 @@
 import { parse as parseYaml } from "yaml";
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { applyConfiguration } from "./apply/managers.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { applyJsonPatch } from "./patch/json.ts";
@@ -8,7 +8,7 @@ import { strategicMerge } from "./patch/strategic.ts";
 import { apiVersionOf } from "./registry.ts";
 import { badRequest, notFound, StatusError, unsupportedMediaType } from "./status.ts";
 import type { KubeObject, Shape } from "./types.ts";
-import { clone, guard, own, parseJson } from "./values.ts";
+import { guard, own, parseJson } from "./values.ts";
 import { createObject, keyOf, updateObject, type Written, writeOf } from "./writes.ts";
 
 const JSON_PATCH = "application/json-patch+json";

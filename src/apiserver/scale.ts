@@ -1,10 +1,10 @@
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { type PatchRequest, readPatch } from "./patches.ts";
 import { badRequest, conflict, invalid, MODIFIED, noSuchResource, notFound, problem, StatusError } from "./status.ts";
 import type { StoredObject } from "./store.ts";
 import type { ResourceDefinition, ScaleSubresource } from "./types.ts";
-import { clone, own, setAt, simplePath, valueAt } from "./values.ts";
+import { own, setAt, simplePath, valueAt } from "./values.ts";
 import { keyOf, updateObject } from "./writes.ts";
 
 /** The autoscaling/v1 Scale of an object: what `kubectl scale` reads. A custom resource may have no replicas to show. */

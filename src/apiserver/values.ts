@@ -1,26 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { badRequest } from "./status.ts";
 
-/** A deep copy of what JSON can hold. */
-export function clone<T extends Json | undefined>(value: T): T;
-export function clone(value: Json | undefined): Json | undefined {
-  if (Array.isArray(value)) return value.map((item) => clone(item));
-  if (!isJsonObject(value)) return value;
-  const copy: JsonObject = {};
-  for (const key of Object.keys(value)) {
-    // A field of that name is data like any other; written plainly it would become the copy's prototype.
-    if (key === "__proto__") {
-      Object.defineProperty(copy, key, {
-        value: clone(value[key]),
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    } else copy[key] = clone(value[key]);
-  }
-  return copy;
-}
-
 /**
  * The value with everything that is equal in `old` taken from there: what did not change is then the very same object.
  * Changes `value`, which shares nothing with `old` before.

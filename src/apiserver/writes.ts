@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "../runtime/index.ts";
-import { isJsonObject } from "../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { managersAfterUpdate, type Write } from "./apply/managers.ts";
 import type { Core, WriteContext } from "./core.ts";
 import type { Decoder } from "./decode.ts";
@@ -19,7 +18,7 @@ import {
 } from "./status.ts";
 import { StoredObject } from "./store.ts";
 import type { FieldProblem, KubeObject, ManagedFieldsEntry, ObjectKey, ResourceDefinition } from "./types.ts";
-import { clone, equal, own, setDefault, sharing, timestamp } from "./values.ts";
+import { equal, own, setDefault, sharing, timestamp } from "./values.ts";
 
 /** Generated names collide once in millions; then another is tried, as Kubernetes does. */
 const GENERATED_NAME_ATTEMPTS = 8;

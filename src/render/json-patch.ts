@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
-import { copy } from "./json.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 
 /** The three operations of RFC 6902 that override policies know. */
 export type PatchOperation = { op: "add" | "replace"; path: string; value: Json } | { op: "remove"; path: string };
@@ -20,7 +19,7 @@ export class PatchError extends Error {
 
 /** Applies the operations in order to a copy. As in Karmada's patch library, a negative index counts from the end. */
 export function applyPatch(document: Json, operations: readonly PatchOperation[]): Json {
-  let result = copy(document);
+  let result = clone(document);
   for (const operation of operations) result = applyOne(result, operation);
   return result;
 }
@@ -46,7 +45,7 @@ function applyOne(document: Json, operation: PatchOperation): Json {
   const key = segments.pop();
   if (key === undefined) {
     if (operation.op === "remove") throw fail("the whole document cannot be removed");
-    return copy(operation.value);
+    return clone(operation.value);
   }
   let parent: Json | undefined = document;
   for (const [index, segment] of segments.entries()) {
@@ -62,7 +61,7 @@ function applyOne(document: Json, operation: PatchOperation): Json {
 function applyToObject(parent: JsonObject, key: string, operation: PatchOperation, fail: (reason: string) => Error) {
   if (operation.op !== "add" && !Object.hasOwn(parent, key)) throw fail("nothing is there");
   if (operation.op === "remove") delete parent[key];
-  else parent[key] = copy(operation.value);
+  else parent[key] = clone(operation.value);
 }
 
 function applyToList(parent: Json[], key: string, operation: PatchOperation, fail: (reason: string) => Error) {
@@ -70,9 +69,9 @@ function applyToList(parent: Json[], key: string, operation: PatchOperation, fai
   const places = operation.op === "add" ? parent.length + 1 : parent.length;
   const index = operation.op === "add" && key === "-" ? parent.length : listIndex(key, places);
   if (index === undefined) throw fail(`'${key}' is no index of a list of ${parent.length}`);
-  if (operation.op === "add") parent.splice(index, 0, copy(operation.value));
+  if (operation.op === "add") parent.splice(index, 0, clone(operation.value));
   else if (operation.op === "remove") parent.splice(index, 1);
-  else parent[index] = copy(operation.value);
+  else parent[index] = clone(operation.value);
 }
 
 function child(value: Json | undefined, segment: string): Json | undefined {

@@ -1,10 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 
-/** A deep copy, so that nothing handed to this room is ever changed. */
-export function copy<T extends Json>(value: T): T {
-  return structuredClone(value);
-}
-
 /** The value below `path`, or undefined where the path ends early. */
 export function valueAt(object: JsonObject, ...path: readonly string[]): Json | undefined {
   let current: Json | undefined = object;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { canonicalText, copy, nameOf, objectAt, stringAt, stringMapAt } from "./json.ts";
+import { clone, isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { canonicalText, nameOf, objectAt, stringAt, stringMapAt } from "./json.ts";
 import { type IsHold, relevantPolicies } from "./overrides.ts";
 import { sanitize } from "./sanitize.ts";
 import { topologyConfigMapName } from "./topology-files.ts";
@@ -194,7 +194,7 @@ function policyContent({ apiVersion, kind, metadata, spec }: JsonObject): JsonOb
 function neutralTemplate(template: JsonObject, replicas: ReplicaSource): JsonObject {
   const result = withReplicas(template, NEUTRAL_REPLICAS, replicas, "lenient").object;
   if (!isStatefulSet(result)) return result;
-  const spec = copy(objectAt(result, "spec") ?? {});
+  const spec = clone(objectAt(result, "spec") ?? {});
   delete spec.ordinals;
   const strategy = objectAt(spec, "updateStrategy");
   if (strategy) {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { copy, objectAt, stringAt } from "./json.ts";
+import { clone, isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { objectAt, stringAt } from "./json.ts";
 
 /** Set by an API server or meaningful on the hub alone. Owners never cross clusters: a member would delete the object. */
 const SERVER_METADATA = [
@@ -29,7 +29,7 @@ const HUB_ANNOTATIONS = new Set([
  * and Lockstep put on the template.
  */
 export function sanitize(object: JsonObject): JsonObject {
-  const result = copy(object);
+  const result = clone(object);
   delete result.status;
   const metadata = objectAt(result, "metadata");
   if (metadata) {

@@ -1,8 +1,8 @@
 import { ANNOTATIONS, CONTRACT_PREFIX, SEED_ANNOTATIONS, seedReplicas } from "../contract/index.ts";
 import type { AppIdentity, Grant, TopologyView, VolumeRetention } from "../plan/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { RenderInputError } from "./errors.ts";
-import { copy, ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
+import { ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
 import { escapePointer } from "./json-patch.ts";
 import { topologyText } from "./topology-files.ts";
 
@@ -87,9 +87,9 @@ export function withReplicas(
 ): GrantedWorkload {
   switch (source.kind) {
     case "native":
-      return withNativeReplicas(copy(template), replicas, unknownPlace);
+      return withNativeReplicas(clone(template), replicas, unknownPlace);
     case "revised":
-      return { object: copy(source.object), grantPaths: differences(template, source.object) };
+      return { object: clone(source.object), grantPaths: differences(template, source.object) };
     case "revise": {
       const object = revised(source.revise, template, replicas);
       // What the next count would change is what holds the count.
@@ -102,7 +102,7 @@ type Revise = (object: JsonObject, replicas: number) => JsonObject;
 
 function revised(revise: Revise, template: JsonObject, replicas: number): JsonObject {
   try {
-    return revise(copy(template), replicas);
+    return revise(clone(template), replicas);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RenderInputError(
@@ -161,7 +161,7 @@ function grantStatefulSet(object: JsonObject, grant: Grant, settings: MemberSett
 
 /** The revision's own marks: on the pod template of Kubernetes' kinds, where they restart pods. */
 export function stampPodTemplate(object: JsonObject, { restart, dependencyDigest }: RevisionStamps): JsonObject {
-  const result = copy(object);
+  const result = clone(object);
   if (!restartsOnPodTemplate(result)) return result;
   const stamp = (key: string, value: string) => {
     ensureObject(result, "spec", "template", "metadata", "annotations")[key] = value;
@@ -176,7 +176,7 @@ export function stampPodTemplate(object: JsonObject, { restart, dependencyDigest
  * one write.
  */
 export function stampContract(object: JsonObject, source: ContractSource): JsonObject {
-  const result = copy(object);
+  const result = clone(object);
   const metadata = ensureObject(result, "metadata");
   metadata.annotations = { ...stringMapAt(result, "metadata", "annotations"), ...contractAnnotations(source) };
   metadata.labels = { ...stringMapAt(result, "metadata", "labels"), [ANNOTATIONS.epoch]: String(source.grant.epoch) };

@@ -8,7 +8,7 @@ export { retryDelayMs, systemClock } from "./clock.ts";
 export { collectQuietly } from "./collector.ts";
 export type { HttpTransport, HttpTransportOptions, TlsOptions } from "./http-transport.ts";
 export type { Json, JsonObject } from "./json.ts";
-export { isJsonObject } from "./json.ts";
+export { clone, isJsonObject } from "./json.ts";
 export { LIMITS } from "./limits.ts";
 export type { Log, LogFields, LogLevel } from "./log.ts";
 export { lineLog, silentLog } from "./log.ts";

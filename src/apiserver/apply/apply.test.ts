@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../runtime/index.ts";
+import { clone, type JsonObject } from "../../runtime/index.ts";
 import { TestServer } from "../testing/client.ts";
 import { CONFIG_MAPS, CRDS, configMap, SETS, statefulSet, WIDGETS, widget, widgetCrd } from "../testing/objects.ts";
 import type { KubeObject, ManagedFieldsEntry } from "../types.ts";
-import { clone, setAt, valueAt } from "../values.ts";
+import { setAt, valueAt } from "../values.ts";
 
 const container = (name: string, more: JsonObject = {}) => ({ name, image: `${name}:1`, ...more });
 

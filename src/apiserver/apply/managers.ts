@@ -1,7 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { clone, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { StatusError } from "../status.ts";
 import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
-import { clone, equal } from "../values.ts";
+import { equal } from "../values.ts";
 import { covers, FieldSet, overlaps } from "./field-set.ts";
 import { refreshLastApplied, takenOver } from "./last-applied.ts";
 import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";

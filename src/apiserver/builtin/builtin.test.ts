@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../runtime/index.ts";
+import { clone, type JsonObject } from "../../runtime/index.ts";
 import { TestServer } from "../testing/client.ts";
 import { CONFIG_MAPS, configMap, namespace, PODS, pod, SETS, statefulSet } from "../testing/objects.ts";
-import { clone, setAt, valueAt } from "../values.ts";
+import { setAt, valueAt } from "../values.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
 const CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims";

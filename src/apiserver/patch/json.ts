@@ -1,7 +1,6 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
-import { isJsonObject, type Json } from "../../runtime/index.ts";
+import { clone, isJsonObject, type Json } from "../../runtime/index.ts";
 import { badRequest, StatusError } from "../status.ts";
-import { clone } from "../values.ts";
 
 /** More operations than any client sends; each may copy the whole object. */
 const OPERATIONS = 10_000;

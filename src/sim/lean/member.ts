@@ -1,6 +1,6 @@
 import { statefulSetDefaults } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { clone, isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { Dice } from "../dice.ts";
 import type { GroundMember } from "../ground.ts";
 import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
@@ -478,7 +478,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
 
 /** What a StatefulSet's API server fills in, so that saying it or not is the same. */
 function withDefaults(manifest: StoredObject): StoredObject {
-  const filled = structuredClone(manifest);
+  const filled = clone(manifest);
   statefulSetDefaults(filled);
   return filled;
 }
