@@ -40,7 +40,7 @@ export class ModelMembers {
   }
 
   /** Whether a cluster is Ready is the fleet's word, not its own. */
-  observe(intent: Intent, atMs: number): Record<string, Observation> {
+  observe(intent: Intent): Record<string, Observation> {
     const result: Record<string, Observation> = {};
     const names = new Set([...this.#members.keys(), ...Object.keys(intent.fleet)]);
     for (const cluster of names) {
@@ -48,9 +48,9 @@ export class ModelMembers {
       if (member?.unreachable !== undefined) {
         result[cluster] = { kind: "unreachable", message: member.unreachable };
       } else if (member?.shown) {
-        result[cluster] = { ...member.shown, atMs, leader: this.#claim(cluster) };
+        result[cluster] = { ...member.shown, leader: this.#claim(cluster) };
       } else {
-        result[cluster] = { kind: "absent", atMs };
+        result[cluster] = { kind: "absent" };
       }
     }
     return result;
@@ -106,7 +106,6 @@ function completed(grant: Grant, before: PresentObservation | undefined): Presen
   const updated = onDelete ? (before?.counts.updated ?? 0) : replicas - partition;
   return {
     kind: "present",
-    atMs: 0,
     generation: 1,
     observedGeneration: 1,
     live: liveOf(grant),

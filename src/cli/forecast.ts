@@ -121,7 +121,7 @@ export function forecast(input: ForecastInput): Forecast {
   for (let round = 0; ; round++) {
     const asked = input.intentAt(nowMs, approvals);
     const intent = accepted ? { ...asked, requests: { ...asked.requests, resume: ASSUMED_RESUME } } : asked;
-    const result = plan(intent, ledger, { clusters: members.observe(intent, nowMs) }, nowMs);
+    const result = plan(intent, ledger, { clusters: members.observe(intent) }, nowMs);
     const before = ledger;
     ledger = result.ledger;
     writes += result.steps.length;

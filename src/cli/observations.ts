@@ -29,7 +29,6 @@ function observationOf(entry: ClusterEntry, row: Row | undefined): Observation |
   const updated = seen?.updated ?? replicas - partition;
   return {
     kind: "present",
-    atMs: 0,
     generation: 1,
     observedGeneration: 1,
     live: liveOf(grant),

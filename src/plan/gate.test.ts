@@ -20,7 +20,6 @@ const grant: Grant = {
 /** A snapshot that opens the gate in every protocol; each test spoils one thing. */
 const perfect: PresentObservation = {
   kind: "present",
-  atMs: 0,
   generation: 5,
   observedGeneration: 5,
   live: { epoch: 7, revision: "B", processor: true, partition: 1, topologyVersion: 4, replicas: 3 },

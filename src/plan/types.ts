@@ -161,18 +161,12 @@ export interface Observations {
 export type Observation =
   | { readonly kind: "unreachable"; readonly message: string; readonly sinceMs?: TimeMs }
   /** `dispatched`: what delivers it is still there, and may bring it. */
-  | {
-      readonly kind: "absent";
-      readonly atMs: TimeMs;
-      readonly dispatched?: boolean;
-      readonly volumes?: readonly number[];
-    }
+  | { readonly kind: "absent"; readonly dispatched?: boolean; readonly volumes?: readonly number[] }
   | PresentObservation;
 
 /** Everything below comes from one snapshot of the live object and of its instances. Absent means unknown. */
 export interface PresentObservation {
   readonly kind: "present";
-  readonly atMs: TimeMs;
   readonly uid?: string;
   readonly generation: number;
   readonly observedGeneration?: number;

@@ -129,7 +129,7 @@ test("a cluster that cannot be read and is taken for empty is noticed", { timeou
   mutate<{ observe: Observe }>("../controllers/statefulset/observe.ts", ({ observe }) => ({
     observe: (...args) => {
       const seen = observe(...args);
-      return seen.kind === "unreachable" ? { kind: "absent", atMs: seen.sinceMs ?? 0 } : seen;
+      return seen.kind === "unreachable" ? { kind: "absent" } : seen;
     },
   }));
   await noticed(4);

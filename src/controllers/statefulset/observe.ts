@@ -38,14 +38,14 @@ export function observe(snapshot: Snapshot, context: ReadingContext): Observatio
         ...(snapshot.sinceMs !== undefined && { sinceMs: snapshot.sinceMs }),
       };
     case "absent":
-      return { kind: "absent", atMs: snapshot.atMs };
+      return { kind: "absent" };
     case "present":
       return observePresent(snapshot, context);
   }
 }
 
 function observePresent(
-  { object, pods, atMs, source }: Extract<Snapshot, { kind: "present" }>,
+  { object, pods, source }: Extract<Snapshot, { kind: "present" }>,
   context: ReadingContext,
 ): PresentObservation {
   const { interpreter } = context;
@@ -63,7 +63,6 @@ function observePresent(
   if (instances) counts.terminating = instances.filter(({ terminating }) => terminating).length;
   const seen: Writable<PresentObservation> = {
     kind: "present",
-    atMs,
     // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it.
     generation: object.metadata.generation ?? 0,
     live: readLive(object, interpreter),

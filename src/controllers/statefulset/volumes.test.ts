@@ -9,7 +9,7 @@ import { claimNames, VOLUMES_ASKED_AFTER_MS, Volumes, withVolumes } from "./volu
 const STATEFULSET = { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name: "web" };
 const OPERATED = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", namespace: "default", name: "web" };
 const SEEN: Observations = {
-  clusters: { a: { kind: "absent", atMs: 1 }, b: { kind: "unreachable", message: "timeout" } },
+  clusters: { a: { kind: "absent" }, b: { kind: "unreachable", message: "timeout" } },
 };
 
 function withClaims(...names: string[]): JsonObject {
@@ -60,7 +60,7 @@ describe("volumes in the members", () => {
     expect(known).toEqual(new Map([["a", [0, 1]]]));
     expect(asked).toEqual([{ cluster: "a", names: { workload: "web", templates: ["data"] } }]);
     expect(withVolumes(SEEN, known).clusters).toEqual({
-      a: { kind: "absent", atMs: 1, volumes: [0, 1] },
+      a: { kind: "absent", volumes: [0, 1] },
       b: { kind: "unreachable", message: "timeout" },
     });
   });

@@ -295,12 +295,10 @@ function shiftedSeen(seen: Seen, shift: Shift): Seen {
 }
 
 function shiftedObservation(seen: Observation, { epoch, version }: Shift): Observation {
-  if (seen.kind === "unreachable") return seen;
-  if (seen.kind === "absent") return { ...seen, atMs: NOW_MS };
+  if (seen.kind !== "present") return seen;
   const { live, report } = seen;
   return {
     ...seen,
-    atMs: NOW_MS,
     live: {
       ...live,
       ...(live.epoch === undefined ? {} : { epoch: live.epoch - epoch }),

@@ -1,4 +1,4 @@
-import type { Observation, RevisionId, TimeMs } from "../types.ts";
+import type { Observation, RevisionId } from "../types.ts";
 import { APP, type Scenario } from "./scenario.ts";
 import type { Member, Pod, Seen } from "./state.ts";
 
@@ -7,20 +7,13 @@ export type Look = "both" | "object" | "pods";
 const NO_ANSWER: Seen = { observation: { kind: "unreachable", message: "no answer" }, pods: [] };
 
 /** `pods` or `object` alone: the two watches of a StatefulSet deliver at different times. */
-export function look(
-  scenario: Scenario,
-  member: Member,
-  leads: boolean,
-  before: Seen | null,
-  what: Look,
-  nowMs: TimeMs,
-): Seen {
+export function look(scenario: Scenario, member: Member, leads: boolean, before: Seen | null, what: Look): Seen {
   if (member.cut) return NO_ANSWER;
   const pods = what === "object" ? (before?.pods ?? []) : member.pods;
   const object =
     what === "pods"
       ? (before?.observation ?? { kind: "unreachable", message: "not observed yet" })
-      : objectOf(scenario, member, leads, nowMs);
+      : objectOf(scenario, member, leads);
   const updateRevision = what === "pods" ? before?.updateRevision : member.status?.updateRevision;
   const observation = withPods(scenario, object, pods, updateRevision);
   return updateRevision === undefined ? { observation, pods } : { observation, pods, updateRevision };
@@ -32,9 +25,9 @@ export function podsSeen(member: Member): Member {
   return { ...member, pods: member.pods.map((pod) => (pod.since === "same" ? pod : { ...pod, since: "same" })) };
 }
 
-function objectOf(scenario: Scenario, member: Member, leads: boolean, atMs: TimeMs): Observation {
+function objectOf(scenario: Scenario, member: Member, leads: boolean): Observation {
   const volumes = scenario.seesVolumes ? { volumes: member.volumes } : {};
-  if (!member.live) return { kind: "absent", atMs, ...volumes };
+  if (!member.live) return { kind: "absent", ...volumes };
   const { status, report, live } = member;
   const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = live;
   const contract = scenario.protocol === "contract";
@@ -42,7 +35,6 @@ function objectOf(scenario: Scenario, member: Member, leads: boolean, atMs: Time
   const updated = (contract ? report?.updated : status?.updated) ?? 0;
   return {
     kind: "present",
-    atMs,
     generation: 1,
     ...(contract ? {} : { observedGeneration: member.observed ? 1 : 0 }),
     live:

@@ -35,7 +35,6 @@ export interface Keeper {
 }
 
 interface Looked {
-  readonly atMs: number;
   readonly member: Member;
   readonly seen: Seen;
 }
@@ -178,17 +177,17 @@ export class Moves {
     return kept;
   }
 
-  #lookAt({ leader, nowMs, places }: State, cluster: ClusterName): Looked {
+  #lookAt({ leader, places }: State, cluster: ClusterName): Looked {
     const member = memberOf({ places }, cluster);
     const leads = leader === cluster;
     const known = this.#looks.get(member) ?? [];
     if (known.length === 0) this.#looks.set(member, known);
     const at = leads ? 1 : 0;
     const found = known[at];
-    if (found?.atMs === nowMs) return found;
+    if (found) return found;
     const shown = this.#kept(podsSeen(member));
-    const seen = look(this.#scenario, shown, leads, null, "both", nowMs);
-    const looked = { atMs: nowMs, member: shown, seen: this.#keeper?.keepSeen(seen) ?? seen };
+    const seen = look(this.#scenario, shown, leads, null, "both");
+    const looked = { member: shown, seen: this.#keeper?.keepSeen(seen) ?? seen };
     known[at] = looked;
     return looked;
   }
@@ -226,7 +225,7 @@ export class Moves {
   }
 
   /** A look at one of the two watches only. */
-  #glance({ leader, nowMs, places }: State, cluster: ClusterName, what: "object" | "pods"): Looked {
+  #glance({ leader, places }: State, cluster: ClusterName, what: "object" | "pods"): Looked {
     const { member, seen } = placeOf({ places }, cluster);
     const before = seen ?? NEVER_SEEN;
     const byMember = this.#glances.get(before) ?? new WeakMap<Member, Looked[]>();
@@ -236,10 +235,10 @@ export class Moves {
     const leads = leader === cluster;
     const at = (leads ? 1 : 0) + (what === "pods" ? 2 : 0);
     const found = known[at];
-    if (found?.atMs === nowMs) return found;
+    if (found) return found;
     const shown = what === "pods" ? this.#kept(podsSeen(member)) : member;
-    const glanced = look(this.#scenario, shown, leads, seen, what, nowMs);
-    const looked = { atMs: nowMs, member: shown, seen: this.#keeper?.keepSeen(glanced) ?? glanced };
+    const glanced = look(this.#scenario, shown, leads, seen, what);
+    const looked = { member: shown, seen: this.#keeper?.keepSeen(glanced) ?? glanced };
     known[at] = looked;
     return looked;
   }
@@ -299,13 +298,8 @@ function listRead(state: State): State {
   return app ? { ...state, app: { ...app, seen: { members: app.members, atMs: nowMs } } } : state;
 }
 
-/** Whether two looks show the same. The time of a look is no news. */
 function sameSeen(a: Seen, b: Seen | null): boolean {
   if (b === null || a.updateRevision !== b.updateRevision) return false;
   if (!same(a.pods, b.pods)) return false;
-  return same(timeless(a.observation), timeless(b.observation));
-}
-
-function timeless(seen: Seen["observation"]): object {
-  return seen.kind === "unreachable" ? seen : { ...seen, atMs: 0 };
+  return same(a.observation, b.observation);
 }

@@ -40,7 +40,7 @@ export class Bench {
     for (const cluster of new Set([...Object.keys(this.intent.fleet), ...this.members.keys()])) {
       clusters[cluster] = this.unreachable.has(cluster)
         ? { kind: "unreachable", message: "no answer" }
-        : this.member(cluster).observe(this.nowMs);
+        : this.member(cluster).observe();
     }
     return { clusters, ...(this.membership ? { membership: this.membership } : {}) };
   }

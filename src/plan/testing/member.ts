@@ -1,4 +1,4 @@
-import type { Grant, LeaderClaim, Observation, PresentObservation, TimeMs } from "../types.ts";
+import type { Grant, LeaderClaim, Observation, PresentObservation } from "../types.ts";
 
 /** One member cluster as tests see it: it shows what was delivered, and does what it is told when told to. */
 export class TestMember {
@@ -57,11 +57,11 @@ export class TestMember {
     this.report = undefined;
   }
 
-  observe(atMs: TimeMs): Observation {
-    if (this.unmanaged) return this.#present(atMs, {});
-    if (!this.live) return { kind: "absent", atMs, ...(this.volumes ? { volumes: this.volumes } : {}) };
+  observe(): Observation {
+    if (this.unmanaged) return this.#present({});
+    if (!this.live) return { kind: "absent", ...(this.volumes ? { volumes: this.volumes } : {}) };
     const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = this.live;
-    return this.#present(atMs, {
+    return this.#present({
       epoch,
       revision,
       processor,
@@ -72,10 +72,9 @@ export class TestMember {
     });
   }
 
-  #present(atMs: TimeMs, live: PresentObservation["live"]): Observation {
+  #present(live: PresentObservation["live"]): Observation {
     return {
       kind: "present",
-      atMs,
       generation: this.generation,
       ...(this.observedGeneration === undefined ? {} : { observedGeneration: this.observedGeneration }),
       live,

@@ -1,4 +1,4 @@
-import type { Grant, InstanceObservation, LiveAnnotations, PresentObservation, TimeMs } from "../types.ts";
+import type { Grant, InstanceObservation, LiveAnnotations, PresentObservation } from "../types.ts";
 import type { TestMember } from "./member.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -18,9 +18,9 @@ const COUNTS = ["replicas", "ready", "available", "updated", "terminating"] as c
 export function observeByHand(
   member: TestMember,
   values: ReadonlyMap<string, string>,
-  context: { readonly app: string; readonly grant: () => Grant; readonly nowMs: TimeMs },
+  context: { readonly app: string; readonly grant: () => Grant },
 ): void {
-  const seen = member.observe(context.nowMs);
+  const seen = member.observe();
   if (seen.kind !== "present") throw new Error("there is no object to observe");
   const number = (key: string): number | undefined => {
     const given = values.get(key);

@@ -93,7 +93,6 @@ export class Transcript {
         observeByHand(bench.member(name), rest, {
           app: this.#intent.app.name,
           grant: () => this.#grant(name),
-          nowMs: bench.nowMs,
         }),
       gone: () => bench.member(name).remove(),
       volumes: () => {

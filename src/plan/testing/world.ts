@@ -32,14 +32,13 @@ class Member {
     return [...this.processes.values()].filter(({ up }) => up).length;
   }
 
-  observe(atMs: number, protocol: Protocol): Observation {
+  observe(protocol: Protocol): Observation {
     if (this.cut) return { kind: "unreachable", message: "cut off" };
-    if (!this.arrived) return { kind: "absent", atMs };
+    if (!this.arrived) return { kind: "absent" };
     const { epoch, revision, processor, partition, topologyVersion, transferLeaderTo, replicas } = this.arrived;
     const updated = [...this.processes.values()].filter((each) => each.revision === revision).length;
     return {
       kind: "present",
-      atMs,
       generation: this.generation,
       observedGeneration: this.observedGeneration,
       live: {
@@ -111,7 +110,7 @@ export class World {
 
   /** Reads the world anew, for one cluster: what it sees from then on is that, until it looks again. */
   look(cluster: ClusterName): void {
-    this.seen.set(cluster, this.member(cluster).observe(this.nowMs, this.intent.workload.protocol));
+    this.seen.set(cluster, this.member(cluster).observe(this.intent.workload.protocol));
     const { cut } = this.member(cluster);
     const fact = this.intent.fleet[cluster];
     if (cut && fact?.state === "Ready") this.intent.fleet[cluster] = { state: "NotReady", sinceMs: this.nowMs };
