@@ -35,19 +35,25 @@ it("makes a Work again that somebody deleted: its object is taken over as it is,
   const started = [...pods.order];
 
   const works = async () => (await world.ask(world.hub.listAll(WORKS, { namespace: NAMESPACE }))).items;
-  const before = await works();
-  expect(before.length).toBeGreaterThan(1);
-  for (const { metadata } of before) {
-    // Whoever insists takes Karmada's protection off first.
-    const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
-    await world.ask(world.hub.patch(WORKS, metadata, { type: "merge", body: { metadata: { labels } } }));
-    await world.ask(world.hub.delete(WORKS, metadata));
-  }
-  const isAnother = ({ metadata }: KubeObject) => {
-    const now = world.fleet.hubObject("work.karmada.io/works", NAMESPACE, metadata.name);
-    return now !== undefined && now.metadata.uid !== metadata.uid;
+  const deleteAndWait = async (deleted: readonly KubeObject[]) => {
+    for (const { metadata } of deleted) {
+      // Whoever insists takes Karmada's protection off first.
+      const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
+      await world.ask(world.hub.patch(WORKS, metadata, { type: "merge", body: { metadata: { labels } } }));
+      await world.ask(world.hub.delete(WORKS, metadata));
+    }
+    const isAnother = ({ metadata }: KubeObject) => {
+      const now = world.fleet.hubObject("work.karmada.io/works", NAMESPACE, metadata.name);
+      return now !== undefined && now.metadata.uid !== metadata.uid;
+    };
+    await world.until("other Works stand there", () => deleted.every(isAnother));
   };
-  await world.until("other Works stand there", () => before.every(isAnother));
+  const isWorkload = ({ metadata }: KubeObject) => metadata.name.startsWith("web-statefulset-");
+  const supporting = (await works()).filter((work) => !isWorkload(work));
+  expect(supporting.length).toBeGreaterThan(0);
+  await deleteAndWait(supporting);
+  await deleteAndWait((await works()).filter(isWorkload));
+  await deleteAndWait(await works());
   expect(pods.order).toEqual(started);
 
   await world.apply(statefulSet("web", 3, "web:2"));

@@ -34,7 +34,7 @@ const BY_PEOPLE: readonly Happening["kind"][] = [
   "restart",
   "confirm lost",
   "give up",
-  "delete work",
+  "delete works",
 ];
 
 /** Makes happen what the scenario says. */
@@ -233,8 +233,8 @@ export class Happenings {
         reach.count("a lost cluster is given up");
         people.giveUp(cluster);
         return;
-      case "delete work":
-        if (people.deleteWork(cluster)) reach.count("a person deletes a Work");
+      case "delete works":
+        if (people.deleteWorks(cluster, happening.all)) reach.count("a person deletes a Work");
         return;
       default:
     }

@@ -27,11 +27,9 @@ export type Happening =
   | { readonly atMs: number; readonly kind: "stale lists"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "hub down"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "leave" | "evict"; readonly cluster: string }
-  | {
-      readonly atMs: number;
-      readonly kind: "confirm lost" | "give up" | "delete one" | "delete work";
-      readonly cluster: string;
-    };
+  | { readonly atMs: number; readonly kind: "confirm lost" | "give up" | "delete one"; readonly cluster: string }
+  /** The workload's alone, or also what it needs beside it. */
+  | { readonly atMs: number; readonly kind: "delete works"; readonly cluster: string; readonly all: boolean };
 
 /** What goes wrong without anybody's will. Few things per seed, so that each has room to matter. */
 export function accidents(dice: Dice, clusters: readonly string[], calmAtMs: number): Happening[] {

@@ -7,6 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
+const OWN_APP_LABEL = "lockstep.karmada.io/app";
 const PROTECTION = "resourcetemplate.karmada.io/deletion-protected";
 /** A person looks at the object about so often. */
 const LOOKS_EVERY_MS = 12_000;
@@ -156,20 +157,20 @@ export class People {
   }
 
   /** Takes the protection off what Lockstep dispatched to a cluster, and deletes it. Whether there was something. */
-  deleteWork(cluster: string): boolean {
+  deleteWorks(cluster: string, all: boolean): boolean {
     const namespace = `karmada-es-${cluster}`;
     const ofWorkload = `-${this.#scenario.workload.kind.toLowerCase()}-`;
-    const work = this.#server.snapshot().objects.find(({ resource, object: { metadata } }) => {
-      return (
-        resource === "work.karmada.io/works" && metadata.namespace === namespace && metadata.name.includes(ofWorkload)
-      );
+    const works = this.#server.snapshot().objects.filter(({ resource, object: { metadata } }) => {
+      if (resource !== "work.karmada.io/works" || metadata.namespace !== namespace) return false;
+      return metadata.labels?.[OWN_APP_LABEL] !== undefined && (all || metadata.name.includes(ofWorkload));
     });
-    if (!work) return false;
-    const path = `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works/${work.object.metadata.name}`;
-    const unprotected = { metadata: { labels: { [PROTECTION]: null } } };
-    this.#send(`takes the protection off the Work of ${cluster}`, "PATCH", path, unprotected);
-    this.#send(`deletes the Work of ${cluster}`, "DELETE", path);
-    return true;
+    for (const { object } of works) {
+      const path = `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works/${object.metadata.name}`;
+      const unprotected = { metadata: { labels: { [PROTECTION]: null } } };
+      this.#send(`takes the protection off ${object.metadata.name} for ${cluster}`, "PATCH", path, unprotected);
+      this.#send(`deletes ${object.metadata.name} for ${cluster}`, "DELETE", path);
+    }
+    return works.length > 0;
   }
 
   delete(): void {

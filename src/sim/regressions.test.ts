@@ -67,7 +67,6 @@ const FOUND: readonly (readonly [number, string])[] = [
     "a Work that was deleted while its cluster was away is made again, and takes over what was seen of its first grant",
   ],
   [8676, "a drained cluster whose Work was deleted is removed all the same"],
-  [13703, "a Work that was deleted while its cluster was away is made again, and takes over what was adopted"],
   [1571, "a cluster that stands still on its way back does not wait for a wave that waits for it"],
 ];
 

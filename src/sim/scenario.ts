@@ -1,7 +1,7 @@
 import { type App, drawnApp, type GivenApp, givenApp, type Protocol } from "./app.ts";
 import { Dice } from "./dice.ts";
 import { accidents, edits, type Happening } from "./happenings.ts";
-import { withDeletedWork, withLongAccident, withTwists } from "./twists.ts";
+import { withDeletedWorks, withLongAccident, withTwists } from "./twists.ts";
 
 /** Everything that a seed decides beforehand. What depends on the moment is decided by the streams of its dice. */
 export interface Scenario extends App {
@@ -67,7 +67,7 @@ export function scenarioOf(seed: number, given: GivenApp | undefined, abilities:
   const twisted = withTwists(plain, dice.branch("twists"), abilities.twists, given !== undefined);
   const knowsAllTwists = given === undefined && abilities.twists === undefined;
   const scenario = knowsAllTwists
-    ? withDeletedWork(withLongAccident(twisted, dice.branch("long accident")), dice.branch("deleted work"))
+    ? withDeletedWorks(withLongAccident(twisted, dice.branch("long accident")), dice.branch("deleted work"))
     : twisted;
   return { ...scenario, happenings: [...scenario.happenings].sort((a, b) => a.atMs - b.atMs) };
 }

@@ -55,13 +55,14 @@ export function withLongAccident(scenario: Scenario, dice: Dice): Scenario {
   return including({ ...roomy, spec: { ...roomy.spec, quorum: "None" } }, happenings, editMs + 15_000);
 }
 
-const DELETED_WORK_CHANCE = 0.03;
+const DELETED_WORKS_CHANCE = 0.03;
 
 /** Somebody deletes what was dispatched to a cluster, in spite of its protection. Drawn by itself, so that other seeds stay as they were. */
-export function withDeletedWork(scenario: Scenario, dice: Dice): Scenario {
-  if (!dice.chance(DELETED_WORK_CHANCE)) return scenario;
+export function withDeletedWorks(scenario: Scenario, dice: Dice): Scenario {
+  if (!dice.chance(DELETED_WORKS_CHANCE)) return scenario;
+  const all = dice.branch("all").chance(0.5);
   const happenings = Array.from({ length: dice.whole(1, 2) }, (): Happening => {
-    return { atMs: midway(scenario, dice), kind: "delete work", cluster: dice.pick(scenario.clusters) };
+    return { atMs: midway(scenario, dice), kind: "delete works", cluster: dice.pick(scenario.clusters), all };
   });
   return including(scenario, happenings);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { ANNOTATIONS } from "../../contract/index.ts";
 import type { Dispatched, EngineApp } from "../../engine/index.ts";
-import { emptyLedger } from "../../plan/index.ts";
-import { leftToDo } from "./act.ts";
+import { emptyLedger, type Grant } from "../../plan/index.ts";
+import { grantsOutstanding, leftToDo } from "./act.ts";
 
 const APP: EngineApp = {
   namespace: "default",
@@ -49,5 +50,32 @@ describe("what is dispatched to a cluster that the planner has forgotten", () =>
     expect(left(true, [one("StatefulSet"), one("ConfigMap")])).toEqual(release);
     expect(left(true, [one("StatefulSet", { deleting: true }), one("ConfigMap")])).toEqual(release);
     expect(left(true, [one("ConfigMap", { deleting: true })])).toEqual(release);
+  });
+});
+
+describe("a grant", () => {
+  const grant = { cluster: "member2", epoch: 3 } as Grant;
+  const dispatchedAt = (epoch: number): Dispatched => ({
+    ...one("StatefulSet"),
+    notes: { grant: "{}" },
+    manifest: { metadata: { annotations: { [ANNOTATIONS.epoch]: String(epoch) } } },
+  });
+  const refs = [one("ConfigMap").ref, APP.template];
+  const isOutstanding = (dispatched: readonly Dispatched[], known?: number) => {
+    const dispatchedRefs = new Map(known === undefined ? [] : [["member2", { epoch: known, refs }]]);
+    return grantsOutstanding([grant], dispatched, APP, dispatchedRefs).length > 0;
+  };
+
+  it("is outstanding until its workload is dispatched", () => {
+    expect(isOutstanding([])).toBe(true);
+    expect(isOutstanding([dispatchedAt(2), one("ConfigMap")], 2)).toBe(true);
+    expect(isOutstanding([dispatchedAt(3), one("ConfigMap")], 3)).toBe(false);
+  });
+
+  it("is outstanding again when what the workload needs is not dispatched any more, as far as that is known", () => {
+    expect(isOutstanding([dispatchedAt(3)], 3)).toBe(true);
+    expect(isOutstanding([dispatchedAt(3), { ...one("ConfigMap"), cluster: "member1" }], 3)).toBe(true);
+    expect(isOutstanding([dispatchedAt(3)], 2)).toBe(false);
+    expect(isOutstanding([dispatchedAt(3)])).toBe(false);
   });
 });

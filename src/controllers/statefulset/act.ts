@@ -50,7 +50,7 @@ export interface ActContext {
   readonly confirm: () => Promise<void>;
   /** Clusters that the engine itself had rendered before the hold: their objects are taken over as they are. */
   readonly adopting: ReadonlySet<string>;
-  /** What each cluster's last dispatched grant consists of: kept, so that tidying up need not render it again. */
+  /** What each cluster's last dispatched grant consists of: kept, so that nobody need render it again to know. */
   readonly dispatchedRefs: Map<string, { readonly epoch: number; readonly refs: readonly ObjectRef[] }>;
 }
 
@@ -74,12 +74,26 @@ export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineAp
   return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 }
 
+/** Grants that are not dispatched, or not all of them any more: somebody may have deleted what a workload needs beside it. */
 export function grantsOutstanding(
   grants: readonly Grant[],
   dispatched: readonly Dispatched[],
   app: EngineApp,
+  dispatchedRefs: ActContext["dispatchedRefs"],
 ): Grant[] {
-  return grants.filter((grant) => dispatchedEpoch(dispatched, app, grant.cluster) < grant.epoch);
+  const byCluster = new Map<string, Dispatched[]>();
+  for (const one of dispatched) {
+    const here = byCluster.get(one.cluster);
+    if (here) here.push(one);
+    else byCluster.set(one.cluster, [one]);
+  }
+  return grants.filter(({ cluster, epoch }) => {
+    const here = byCluster.get(cluster) ?? [];
+    if (dispatchedEpoch(here, app, cluster) < epoch) return true;
+    const known = dispatchedRefs.get(cluster);
+    if (known?.epoch !== epoch) return false;
+    return known.refs.some((ref) => !here.some((one) => isSameRef(one.ref, ref)));
+  });
 }
 
 /** It has done away with its last instance; all that is left is to remove what was dispatched, never to make it anew. */
@@ -281,6 +295,7 @@ export async function removeLeftovers(
 ): Promise<void> {
   const known = context.dispatchedRefs.get(grant.cluster);
   const needed = known?.epoch === grant.epoch ? known.refs : refsOf(await render(context, grant, facts));
+  context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs: needed });
   for (const one of context.engine.dispatched(context.app)) {
     if (one.cluster !== grant.cluster || one.deleting) continue;
     if (needed.some((ref) => isSameRef(one.ref, ref))) continue;

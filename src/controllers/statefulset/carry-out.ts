@@ -53,7 +53,7 @@ export async function carryOut(
   const isThere = ({ cluster }: Grant) =>
     clusters.has(cluster) && (remade.has(cluster) || !isDrained(result.ledger, cluster));
   const staying = result.grants.filter((grant) => !leaving.has(grant.cluster) && isThere(grant));
-  const outstanding = grantsOutstanding(staying, dispatched, app);
+  const outstanding = grantsOutstanding(staying, dispatched, app, session.dispatchedRefs);
   const context: ActContext = {
     engine,
     app,
@@ -79,7 +79,7 @@ export async function carryOut(
     session.stamped = true;
   }
   // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
-  const still = grantsOutstanding(staying, engine.dispatched(app), app);
+  const still = grantsOutstanding(staying, engine.dispatched(app), app, session.dispatchedRefs);
   const { failures, unfinished } = await act(context, still, actions, clusters, prepared);
   return { context, failures, unfinished: unfinished || stranded.length > 0 };
 }
