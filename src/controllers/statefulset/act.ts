@@ -211,8 +211,11 @@ async function dispatchGrant(
   await reserve(context, grant, refs);
   if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
   const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);
+  const isGranted = dispatchedEpoch(found, app, grant.cluster) >= grant.epoch;
   // In order: what the workload needs is there before the workload names it.
   for (const { object, role } of manifests) {
+    // Only what it needs was missing. What has changed since is the next grant's, under an epoch of its own.
+    if (role === "workload" && isGranted) continue;
     const manifest = object as unknown as KubeObject;
     const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest)));
     // It was reserved: only somebody who leads meanwhile can have done away with it.
@@ -295,7 +298,6 @@ export async function removeLeftovers(
 ): Promise<void> {
   const known = context.dispatchedRefs.get(grant.cluster);
   const needed = known?.epoch === grant.epoch ? known.refs : refsOf(await render(context, grant, facts));
-  context.dispatchedRefs.set(grant.cluster, { epoch: grant.epoch, refs: needed });
   for (const one of context.engine.dispatched(context.app)) {
     if (one.cluster !== grant.cluster || one.deleting) continue;
     if (needed.some((ref) => isSameRef(one.ref, ref))) continue;
