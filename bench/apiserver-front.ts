@@ -1,7 +1,7 @@
 /**
- * The API server over HTTPS: how long four servers take from nothing to their first answer, requests per second, and
- * how long a change takes to reach watchers. Server and client share one process and its one thread, so the figures are
- * lower bounds for a server alone.
+ * The API server over HTTPS: how long four servers take from start to their first answer, requests per second, and how
+ * long a change takes to reach watchers. Server and client share one process and one thread, so the figures are lower
+ * bounds for a server alone.
  */
 import { performance } from "node:perf_hooks";
 import { Pool } from "undici";
@@ -44,7 +44,7 @@ async function ask(pool: Pool, method: "GET" | "POST" | "PATCH", path: string, b
   if (response.statusCode >= 300) throw new Error(text);
 }
 
-/** From nothing (the certificate library is not even loaded) until each server has answered its client. */
+/** From the start (the certificate library is not even loaded) until each server has answered its client. */
 export async function boot(): Promise<BenchRow> {
   const started = performance.now();
   const fronts = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(`member${index}`)));
@@ -101,7 +101,7 @@ export async function fanOut(): Promise<BenchRow> {
   let received = () => {};
   const watching = Array.from({ length: WATCHERS }, async () => {
     const { body } = await watchers.request({ method: "GET", path: `${MAPS}?watch=1&fieldSelector=metadata.name%3Dm` });
-    // Closing the front at the end cuts them off.
+    // Closing the front at the end disconnects them.
     body.on("error", () => {});
     body.on("data", (chunk: Buffer) => {
       for (const match of chunk.toString().matchAll(/"n":"(\d+)"/g)) {

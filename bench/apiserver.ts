@@ -1,7 +1,7 @@
 /**
- * The API server in memory: requests per second, a seed's worth of requests, list and watch of ten thousand pods with
- * the longest time the event loop was blocked, and how long a change takes to a hundred watchers. With
- * bench/apiserver-front.ts, the same over HTTPS and the boot of four servers.
+ * The API server in memory: requests per second, the requests of one seed, list and watch of ten thousand pods with the
+ * longest time that the event loop was blocked, and how long a change takes to a hundred watchers.
+ * bench/apiserver-front.ts measures the same over HTTPS, and the boot of four servers.
  */
 import { performance } from "node:perf_hooks";
 import { customResourceDefinitions } from "../src/api/index.ts";
@@ -125,7 +125,7 @@ async function requests(trackUpdates: boolean): Promise<BenchRow[]> {
   return rows;
 }
 
-/** What one seed of the simulator asks of its servers: four of them, Lockstep's CRDs, about 200 requests. */
+/** The requests of one seed of the simulator: four servers, Lockstep's CRDs, about 200 requests. */
 async function seed(): Promise<BenchRow> {
   const crds = customResourceDefinitions().map((crd) => JSON.stringify(crd));
   const run = async () => {
@@ -188,7 +188,7 @@ async function tenThousand(): Promise<BenchRow[]> {
     const { result, ms, blockMs } = await list();
     rows.push({ what: name, ms, "block ms": blockMs, MB: round(result.body.length / 1e6) });
   }
-  rows.push({ what: "stored and texts kept", "heap MB": megabytes() - before });
+  rows.push({ what: "stored and texts cached", "heap MB": megabytes() - before });
   const selected = await blocked(() => ask(server, { method: "GET", path: `${PODS}?labelSelector=shard%3D1` }));
   rows.push({ what: "list by label", ms: selected.ms, "block ms": selected.blockMs });
   const paged = await blocked(async () => {

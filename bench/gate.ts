@@ -1,9 +1,9 @@
 /**
- * From a gate's opening to the next step, as the servers saw it: the member's server stores the status that opens the
- * gate; the hub's server stores the Work that takes the turn back; the member shows it; the hub's server stores the Work
- * that gives the turn to the next cluster. Gates open at a fixed rate whatever the controller does (open loop). The hub
- * shares a process with whoever opens the gates, and stands in for one that collects no garbage in JavaScript: that process
- * has a heap (`npm run bench`) that is never collected whole.
+ * From the opening of a gate to the next step, as the servers see it: the member's server stores the status that opens
+ * the gate; the hub's server stores the Work with the next cluster's step. A StatefulSet reads no turns, so no Work is
+ * written in between (grants/step is 1; a member that reads turns would need 2). Gates open at a fixed rate, regardless
+ * of the controller (open loop). The hub shares a process with the load generator. A real hub has no JavaScript garbage
+ * collector, so that process has a heap (`npm run bench`) large enough that it is never collected as a whole.
  *
  * LOCKSTEP_BENCH_SECONDS, LOCKSTEP_BENCH_RATE and LOCKSTEP_BENCH_OBJECTS change the size of the run.
  */
@@ -21,20 +21,19 @@ export const title =
 const RATE_PER_SECOND = setting("LOCKSTEP_BENCH_RATE", 50);
 const SECONDS = setting("LOCKSTEP_BENCH_SECONDS", 60);
 const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
-/** Each object has so many gates that a next step follows, so that a minute needs no second rollout. */
+/** Each object has this many gates that are followed by a step, so that a minute needs no second rollout. */
 const STEPS_BEFORE_LAST = 3;
 const CLUSTERS = STEPS_BEFORE_LAST + 1;
-/** What a thousand first steps leave to be said (statuses and Events) is said before. */
+/** The statuses and Events of a thousand first steps are written before. */
 const QUIET_MS = 6_000;
-/** What a step may take. */
+/** The time limit of a step. */
 const GOAL_MS = 25;
-/** A step that has not come by then has not come. */
+/** A step that has not come by then counts as missing. */
 const GIVE_UP_MS = 10_000;
 
 interface Opening {
   readonly cluster: string;
   openedMs: number;
-  returnedMs?: number;
   nextMs?: number;
 }
 
@@ -67,7 +66,6 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
     const opening = openings.get(grant.app);
     if (grant.isStep) turns.set(grant.app, grant);
     if (!opening) return;
-    if (!grant.isStep && grant.cluster === opening.cluster) opening.returnedMs ??= grant.atMs;
     if (grant.isStep && grant.cluster !== opening.cluster) {
       opening.nextMs = grant.atMs;
       openings.delete(grant.app);
@@ -79,7 +77,7 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
     () => turns.size === OBJECTS,
     () => turns.size,
   );
-  // What deploying left behind in this process is the hub's and the generator's, and no part of what is measured.
+  // The garbage of the deployment in this process belongs to hub and generator, and is not part of the measurement.
   collectGarbage();
   await fleet.quietFor(QUIET_MS);
 
@@ -121,9 +119,6 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   ).catch(() => {});
   const done = finished.filter(({ nextMs }) => nextMs !== undefined);
   return [
-    latencies("status to the turn's return on the hub", finished, ({ openedMs, returnedMs }) =>
-      span(openedMs, returnedMs),
-    ),
     latencies("status to the next cluster's grant on the hub", finished, ({ openedMs, nextMs }) =>
       span(openedMs, nextMs),
     ),
@@ -143,7 +138,10 @@ async function measure(fleet: LeanFleet, controller: ControllerProcess): Promise
   ];
 }
 
-/** The controller's own writes, by what they are for, and all writes: Karmada's reports on Works and the members' too. */
+/**
+ * The controller's own writes, by purpose, and all writes, including Karmada's reports on Works and the members'
+ * writes.
+ */
 function writesPerStep(
   fleet: LeanFleet,
   before: ReadonlyMap<string, number>,
@@ -162,7 +160,7 @@ function writesPerStep(
   };
 }
 
-/** What lay in the way of those steps that took too long, by what each process says of itself. */
+/** What delayed the steps that took too long, according to each process. */
 function slowSteps(
   openings: readonly Opening[],
   { hub, controller }: Record<"hub" | "controller", PauseReport>,

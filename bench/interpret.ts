@@ -1,6 +1,6 @@
 /**
- * How fast the Lua engine interprets: the four operations that run most, on an object of about 3 KB, each call from a
- * clean state and with JSON in and out.
+ * How fast the Lua engine interprets: the four most frequent operations, on an object of about 3 KB. Each call starts
+ * from a clean state, with JSON in and out.
  */
 import { performance } from "node:perf_hooks";
 import { LuaScript } from "../src/interpret/lua/index.ts";
@@ -63,7 +63,7 @@ function AggregateStatus(desiredObj, statusItems)
 end
 `;
 
-/** What Karmada's engine took for one call, in microseconds. Measured elsewhere on this kind of machine, not here. */
+/** The time of Karmada's engine for one call, in microseconds. Measured elsewhere on this kind of machine, not here. */
 const KARMADA_US: Record<string, number> = { InterpretHealth: 463, ReviseReplica: 1430 };
 const WARM_UP_CALLS = 20_000;
 const MEASURE_MS = 1_500;
@@ -105,7 +105,7 @@ function measure(operation: string, bytes: number, call: () => unknown): BenchRo
     "object bytes": bytes,
     "calls/s": Math.round((calls / elapsedMs) * 1000),
     "us/call": Number(microseconds.toFixed(2)),
-    // What the call takes when nothing else runs on the machine; garbage collection included.
+    // The time of the call when nothing else runs on the machine, including garbage collection.
     "CPU us/call": Number(((cpu.user + cpu.system) / calls).toFixed(2)),
     "Karmada us (measured elsewhere)": karmada ?? "",
     "times faster": karmada === undefined ? "" : Math.round(karmada / microseconds),

@@ -1,4 +1,4 @@
-import { propagation, statefulSet } from "../src/engine/testing/contract.ts";
+import { propagation, statefulSet } from "../src/engine/testing/contract/index.ts";
 import { CCS, crossCluster, MANAGER, POLICIES, STATEFULSETS, startWorld, type World } from "../test/karmada/world.ts";
 import type { BenchRow } from "./main.ts";
 
@@ -8,11 +8,11 @@ export const title =
 const ROLLOUTS = 6;
 const EPOCH = "crossclusterstatefulset.karmada.io/epoch";
 
-/** When something was first seen, by cluster and epoch. All three come from watches of the bench's own. */
+/** When something was first seen, by cluster and epoch. All three come from the benchmark's own watches. */
 interface Moments {
-  granted: Map<string, number>;
-  delivered: Map<string, number>;
-  finished: Map<string, number>;
+  readonly granted: Map<string, number>;
+  readonly delivered: Map<string, number>;
+  readonly finished: Map<string, number>;
 }
 
 export async function run(): Promise<BenchRow[]> {
@@ -63,11 +63,11 @@ function isStatefulSetWork(spec: unknown): boolean {
 }
 
 interface StatefulSetStatus {
-  observedGeneration?: number;
-  replicas?: number;
-  readyReplicas?: number;
-  availableReplicas?: number;
-  updatedReplicas?: number;
+  readonly observedGeneration?: number;
+  readonly replicas?: number;
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly updatedReplicas?: number;
 }
 
 async function watchMember(
@@ -105,7 +105,7 @@ function rows({ granted, delivered, finished }: Moments, perRolloutMs: number): 
     propagation.push(arrived - at);
     member.push(done - arrived);
     const next = grants.find((time) => time > done);
-    // The next grant after the last step of a rollout comes with the next edit, which is not ours to answer for.
+    // The next grant after the last step of a rollout comes with the next edit, so it does not count.
     if (next !== undefined && next - done < 5_000) own.push(next - done);
   }
   const row = (what: string, values: number[]): BenchRow => {

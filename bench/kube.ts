@@ -1,4 +1,7 @@
-/** Lists and watches of 10,000 objects: this project's reflector beside client-node's informer, and fan-out in memory. */
+/**
+ * Lists and watches of 10,000 objects: this project's reflector compared with client-node's informer, and fan-out in
+ * memory.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { performance } from "node:perf_hooks";
@@ -29,7 +32,7 @@ function start(file: string, ...args: string[]): ChildProcess {
   return fork(new URL(file, import.meta.url), args, { execArgv: process.execArgv });
 }
 
-/** Server and client each have a process: the loop that is measured does nothing else. */
+/** Server and client each have their own process: the measured event loop does nothing else. */
 async function overHttp(kind: ClientTask["kind"]): Promise<BenchRow> {
   const server = start("./kube/server.ts", String(PODS));
   const client = start("./kube/client.ts");
@@ -63,7 +66,7 @@ async function overHttp(kind: ClientTask["kind"]): Promise<BenchRow> {
   }
 }
 
-/** From the write to the last of many caches showing it, all in one process on the embedded API server. */
+/** From the write until the last of many caches shows it, all in one process on the embedded API server. */
 async function fanOut(): Promise<BenchRow> {
   const random = seededRandom(1);
   const server = new ApiServer({ clock: systemClock, random });

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- NAME...`: each benchmark is a file bench/NAME.ts whose `run` returns rows. They are printed as a
- * table and written as JSON to bench/results/NAME.json. Figures compare within one run; machines differ.
+ * table and written as JSON to bench/results/NAME.json. Compare figures only within one run; machines differ.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -8,7 +8,7 @@ import { table } from "./table.ts";
 
 export type BenchRow = Record<string, string | number>;
 export interface Benchmark {
-  title: string;
+  readonly title: string;
   run(): Promise<BenchRow[]>;
 }
 

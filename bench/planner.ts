@@ -1,11 +1,12 @@
 /**
- * The planner on StatefulSet fleets with every pod listed: one plan at rest, one in the middle of a rollout, and a whole
- * rollout driven to its end with members that finish at once. A cost that grows linearly keeps its time per cluster;
- * instances cost next to nothing until their cluster is at work.
+ * The planner on StatefulSet fleets with every pod listed: one plan with nothing to do, one in the middle of a rollout,
+ * and a whole rollout with members that complete at once. If the cost grows linearly, the time per cluster is constant;
+ * instances cost almost nothing while their cluster is idle.
  */
+
+import { Bench } from "../src/plan/check/testing/bench.ts";
+import { rollingUpdate, testIntent } from "../src/plan/check/testing/intent.ts";
 import { plan } from "../src/plan/index.ts";
-import { Bench } from "../src/plan/testing/bench.ts";
-import { rollingUpdate, testIntent } from "../src/plan/testing/intent.ts";
 import type { BenchRow } from "./main.ts";
 
 export const title =
@@ -20,7 +21,7 @@ const FLEETS = [
   { clusters: 100, instances: 300 },
   { clusters: 100, instances: 1000 },
 ];
-/** Long enough for the compiler to settle, and for a mean that repeats within a few percent. */
+/** Long enough for the compiler to settle, and for a mean that is reproducible within a few percent. */
 const MEASURE_MS = 700;
 const ROUNDS_MAX = 5_000;
 
@@ -51,7 +52,7 @@ export async function run(): Promise<BenchRow[]> {
   return rows;
 }
 
-/** Deployed and at rest. */
+/** Deployed, with nothing to do. */
 function fleet(clusters: number, instances: number): Bench {
   const sizes: Record<string, number> = {};
   for (let i = 0; i < clusters; i++) {
@@ -102,13 +103,13 @@ function middle(bench: Bench): Bench {
   return bench;
 }
 
-/** The process's own time: what else the machine does does not count. */
+/** The process's own time: other load of the machine does not count. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Microseconds for one plan on the bench as it stands. */
+/** Microseconds for one plan on the bench in its current state. */
 function measure(bench: Bench): number {
   const { intent, ledger, nowMs } = bench;
   const observations = bench.observations();
@@ -123,7 +124,7 @@ function measure(bench: Bench): number {
   return (elapsedMs * 1000) / plans;
 }
 
-/** The planner's own time for a whole rollout; what the members need is left out. */
+/** The planner's own time for a whole rollout, without the members' time. */
 function rollout(bench: Bench): { plans: number; steps: number; ms: number } {
   bench.intent.revision = { kind: "ready", id: "B" };
   let plans = 0;

@@ -1,5 +1,5 @@
 /**
- * What many objects cost the controller: a restart, memory, idle CPU, watch streams, writes; and how all of it grows.
+ * What many objects cost the controller: a restart, memory, idle CPU, watch streams, writes; and how these grow.
  * LOCKSTEP_BENCH_OBJECTS and LOCKSTEP_BENCH_CLUSTERS change the largest size.
  */
 import { performance } from "node:perf_hooks";
@@ -15,9 +15,9 @@ export const title =
 const CLUSTERS = setting("LOCKSTEP_BENCH_CLUSTERS", 20);
 const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
 const SIZES = [10, OBJECTS / 4, OBJECTS / 2, OBJECTS].map(Math.round);
-/** Long enough for leases to be renewed meanwhile, and for the engine to give back what starting took. */
+/** Long enough for lease renewals, and for the engine to release the memory of the start. */
 const IDLE_WINDOW_MS = 30_000;
-/** A controller that uses less than this is at rest. */
+/** A controller that uses less than this is idle. */
 const REST_CPU_PERCENT = 15;
 const REST_WINDOW_MS = 500;
 
@@ -68,7 +68,7 @@ export async function run(): Promise<BenchRow[]> {
   }
 }
 
-/** From a new process's start until it leads every object and has nothing left to do. */
+/** From the start of a new process until it leads every object and has nothing left to do. */
 async function restart(fleet: LeanFleet, processes: ControllerProcesses, objects: number) {
   const claimed = new Set<string>();
   const stop = fleet.hub.onCommit(({ key }) => {
@@ -100,13 +100,13 @@ async function restart(fleet: LeanFleet, processes: ControllerProcesses, objects
 async function rest(controller: ControllerProcess): Promise<BenchRow> {
   const { percent } = await cpuOver(controller, IDLE_WINDOW_MS);
   const { rssMb } = await controller.usage();
-  // What is not garbage: how much memory is in use says more about when the engine last collected.
+  // Live memory: the memory in use depends more on when the engine last collected.
   controller.collectGarbage();
   const { heapMb } = await controller.usage();
   return { "idle CPU %": round(percent), "RSS MB": round(rssMb, 0), "live heap MB": round(heapMb, 0) };
 }
 
-/** One object's rolling update over all clusters, beside all the others: what a step costs the hub. */
+/** One object's rolling update over all clusters, while all the others exist: what a step costs the hub. */
 async function step(fleet: LeanFleet, controller: ControllerProcess): Promise<BenchRow> {
   const before = new Map(fleet.writes);
   const grantsBefore = fleet.grants;

@@ -1,6 +1,6 @@
 import type { BenchRow } from "./main.ts";
 
-/** Rows as an aligned text table; a column appears as soon as one row has it. */
+/** Rows as an aligned text table; a column appears if at least one row has it. */
 export function table(rows: BenchRow[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const cell = (row: BenchRow, column: string) => String(row[column] ?? "");

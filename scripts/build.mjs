@@ -1,6 +1,9 @@
-// Bundles the command line into dist/, so that starting Lockstep reads few files.
-import { rmSync } from "node:fs";
-import { bundle } from "./bundle.mjs";
+// Bundles the command line into dist/, so that a start of Lockstep reads few files. dist/ also contains the licences of
+// the bundled packages, because it may be copied alone (into an image, for example).
+import { copyFileSync, rmSync } from "node:fs";
+import { bundle, PROGRAM } from "./bundle.mjs";
 
-rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
-await bundle({ entryPoints: { lockstep: "src/cli/main.ts" }, outdir: "dist" });
+const root = new URL("../", import.meta.url);
+rmSync(new URL("dist", root), { recursive: true, force: true });
+await bundle(PROGRAM);
+for (const file of ["LICENSE", "NOTICE"]) copyFileSync(new URL(file, root), new URL(`dist/${file}`, root));

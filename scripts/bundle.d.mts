@@ -1,5 +1,9 @@
-export function bundle(options: {
+interface Bundle {
   readonly entryPoints: Readonly<Record<string, string>>;
   readonly outdir: string;
   readonly extension?: string;
-}): Promise<void>;
+}
+
+export const PROGRAM: Bundle;
+export function bundle(options: Bundle): Promise<void>;
+export function bundledFiles(): Promise<string[]>;

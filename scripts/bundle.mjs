@@ -1,17 +1,36 @@
-// One way of bundling, for the build and for whatever measures what the build makes.
+// How to bundle, for the build and for benchmarks of the built program.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { build } from "esbuild";
 
+/** The program that `npm run build` creates. */
+export const PROGRAM = { entryPoints: { lockstep: "src/cli/main.ts" }, outdir: "dist" };
+
 /**
- * Bundles the entry points into ES modules that need no dependency tree. Code splitting keeps what a command does not use
- * (client-node, the API server ...) out of its start; without comments and indentation a process keeps a third less source
- * in memory. Names stay as they are, for stack traces.
+ * Bundles the entry points into ES modules that need no dependency tree. Code splitting keeps what a command does not
+ * use (client-node, the API server ...) out of its start; without comments and indentation a process keeps a third less
+ * source in memory. Names are not shortened, for stack traces.
  *
  * @param {{ entryPoints: Record<string, string>, outdir: string, extension?: string }} options
  */
 export async function bundle({ entryPoints, outdir, extension = ".js" }) {
-  const { outputFiles } = await build({
+  const { outputFiles } = await build(optionsOf({ entryPoints, outdir, extension }));
+  for (const { path, text } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, path.endsWith(extension) ? inOneByte(text) : text);
+  }
+}
+
+/** The source files, relative to the repository's root, that the program in dist/ contains code of. */
+export async function bundledFiles() {
+  const { metafile } = await build({ ...optionsOf(PROGRAM), metafile: true });
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+  return [...new Set(inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path))].sort();
+}
+
+/** @param {{ entryPoints: Record<string, string>, outdir: string, extension?: string }} options */
+function optionsOf({ entryPoints, outdir, extension = ".js" }) {
+  return {
     absWorkingDir: new URL("..", import.meta.url).pathname,
     entryPoints,
     outdir,
@@ -22,6 +41,7 @@ export async function bundle({ entryPoints, outdir, extension = ".js" }) {
     platform: "node",
     target: "node20.19",
     sourcemap: "linked",
+    // NOTICE contains each licence text that must be kept, once (scripts/generate/notice.ts).
     legalComments: "none",
     minifySyntax: true,
     minifyWhitespace: true,
@@ -31,16 +51,12 @@ export async function bundle({ entryPoints, outdir, extension = ".js" }) {
     banner: {
       js: 'import { createRequire as __lockstepRequire } from "node:module"; const require = __lockstepRequire(import.meta.url);',
     },
-  });
-  for (const { path, text } of outputFiles) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, path.endsWith(extension) ? inOneByte(text) : text);
-  }
+  };
 }
 
 /**
- * A single character beyond Latin-1 makes the engine keep a whole file in two bytes a character. esbuild escapes them in
- * strings and leaves them in regular expressions, where the same escape means the same.
+ * A single character beyond Latin-1 makes the engine store a whole file with two bytes per character. esbuild escapes
+ * them in strings but not in regular expressions, where the same escape works.
  *
  * @param {string} code
  */

@@ -1,13 +1,16 @@
-// The house rules that no linter knows: import directions between the rooms of src/, each room's door, and the
-// bans on ambient time, randomness and I/O outside the seams. Prints one line per violation; exits 1 if there is any.
+// The house rules that no linter knows: import directions between the rooms of src/ and between some of their folders,
+// each room's door, the length of a file, and the bans on ambient time, randomness and I/O outside the seams. Prints one line per violation; exits 1 if there is any.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Imports point upwards in this list only (DESIGN's table). Rooms in one row do not see each other. */
+/**
+ * Imports only point upwards in this list (ARCHITECTURE.md has the table). Rooms in one row may not import each other.
+ */
 export const ROOMS = [
   ["runtime"],
   ["contract"],
+  ["rollout"],
   ["api"],
   ["plan"],
   ["render"],
@@ -24,19 +27,20 @@ export const ROOMS = [
   ["cli"],
 ];
 
-/** Rooms with a narrower view than the list gives, each for a reason. */
+/** Rooms that may import less than the list allows, each for a reason. */
 const MAY_IMPORT = {
-  contract: [], // operators ship it as it is
-  plan: ["runtime", "contract", "api"],
-  render: ["runtime", "contract", "api", "plan"],
-  kube: ["runtime"], // the Kubernetes runtime knows nothing of Lockstep
+  contract: [], // operators ship it unchanged
+  rollout: ["runtime"], // for every kind, regardless of its API
+  plan: ["runtime", "contract", "rollout", "api"],
+  render: ["runtime", "contract", "rollout", "api", "plan"],
+  kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
   interpret: ["runtime", "contract", "api", "kube"],
-  engine: ["runtime", "contract", "api", "kube"], // returns raw snapshots; knows no interpreter
+  engine: ["runtime", "contract", "api", "kube"], // returns raw snapshots; does not know the interpreter
   sdk: ["runtime", "contract", "api"],
   apiserver: ["runtime", "api"], // a Kubernetes server; the schema engine is api's
 };
 
-/** What reads ambient time, randomness or I/O. `new Date(value)` is a pure conversion and allowed. */
+/** Sources of ambient time, randomness or I/O. `new Date(value)` is a pure conversion and allowed. */
 const BANS = [
   [/\bDate\.now\b/, "Date.now: take a Clock"],
   [/\bnew Date\(\s*\)/, "new Date(): take a Clock"],
@@ -48,7 +52,7 @@ const BANS = [
   [/(?<![.\w])performance\.now\b/, "performance.now: take a Clock"],
   [/(?<![.\w])fetch\(/, "fetch: take a Transport"],
   [/(?<![.\w])process\.hrtime\b/, "process.hrtime: take a Clock"],
-  [/^(?:export )?let /m, "mutable module state: put it into an object that somebody owns"],
+  [/^(?:export )?let /m, "mutable module state: put it into an object with an owner"],
 ];
 
 const BANNED_IMPORTS = [
@@ -68,24 +72,41 @@ const BANNED_IMPORTS = [
   "undici",
 ];
 
-/** Files that are themselves the edge to the outside, each with the reason. Whole folders end with '/'. */
+/** Files that are an edge to the outside, each with the reason. Whole folders end with '/'. */
 const EDGES = [
   "src/runtime/", // the seams themselves
   "src/cli/", // a process: terminal, files, signals
   "src/apiserver/front/", // the HTTP front of the socketless server
   "src/embedded/process/", // runs pods as real processes
-  "src/sim/drain.ts", // the one real timer behind virtual time: a turn of the event loop
+  "src/sim/world/drain.ts", // the only real timer behind virtual time: a turn of the event loop
   "src/kube/config/", // reads kubeconfig files and runs credential plugins
 ];
 
-/** Doors of their own beside a room's, for what most users of the room must not load, each with the reason. */
+/** Additional doors of a room, for what most users of the room must not load, each with the reason. */
 const SIDE_DOORS = [
   "src/apiserver/front/index.ts", // sockets and certificates; the socketless server has none
   "src/embedded/process/index.ts", // real processes; the simulator has none
 ];
 
+/** Folders with a narrower view than their room, each with what they may not import and the reason. */
+const FOLDERS = [
+  {
+    in: /^src\/controllers\/common\//,
+    from: /^src\/controllers\/(?!common\/|testing\/)/,
+    why: "what every kind uses knows no kind",
+  },
+  { in: /^src\/plan\/(?!check\/)/, from: /^src\/plan\/check\//, why: "what checks the planner does not ship with it" },
+  { in: /^src\/cli\/(?:hub|preview|terminal)\//, from: /^src\/cli\/commands\//, why: "commands build on it" },
+  { in: /^src\/cli\/terminal\//, from: /^src\/cli\/(?:hub|preview)\//, why: "the terminal knows no hub" },
+];
+
+/** A longer file is too long to read from top to bottom. */
+const MAX_LINES = 600;
+
 export function violations(file, text) {
   const found = [];
+  const lines = text.split("\n").length - 1;
+  if (lines > MAX_LINES) found.push(`${file}: ${lines} lines; split it at ${MAX_LINES} at the latest`);
   const room = roomOf(file);
   const code = withoutCommentsAndStrings(text);
   const isTest = file.endsWith(".test.ts") || file.includes("/testing/");
@@ -99,6 +120,11 @@ export function violations(file, text) {
     if (!specifier.startsWith(".")) continue;
     const target = relative(".", resolve(dirname(file), specifier));
     const targetRoom = roomOf(target);
+    if (!isTest) {
+      for (const folder of FOLDERS) {
+        if (folder.in.test(file) && folder.from.test(target)) found.push(`${at}: imports ${target}: ${folder.why}`);
+      }
+    }
     if (!targetRoom || targetRoom === room) continue;
     if (!isTest && !mayImport(room, targetRoom)) found.push(`${at}: ${room} may not import ${targetRoom}`);
     const isDoor = target === `src/${targetRoom}/index.ts` || SIDE_DOORS.includes(target);
@@ -106,6 +132,9 @@ export function violations(file, text) {
       found.push(`${at}: reaches behind the door of ${targetRoom}; import src/${targetRoom}/index.ts`);
     }
   }
+  const accessor = /^\s+private (?!constructor\b)/m.exec(code);
+  if (accessor)
+    found.push(`${file}:${lineAt(code, accessor.index + 1)}: private: name it with #, which the engine keeps`);
   if (isTest || isEdge) return found;
   for (const [pattern, remedy] of BANS) {
     const match = pattern.exec(code);
@@ -141,7 +170,7 @@ function lineAt(text, index) {
   return text.slice(0, index).split("\n").length;
 }
 
-/** Keeps the line structure, so that positions stay right. */
+/** Keeps the lines, so that positions stay correct. */
 function withoutCommentsAndStrings(text) {
   return text.replace(
     /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g,

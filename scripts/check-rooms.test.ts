@@ -1,18 +1,37 @@
 import { describe, expect, it } from "vitest";
 import { violations } from "./check-rooms.mjs";
 
-describe("the house rules", () => {
-  it("lets imports point upwards only", () => {
+describe("the project's rules", () => {
+  it("allows only imports that point upwards", () => {
     expect(violations("src/plan/a.ts", 'import { x } from "../kube/index.ts";')).toEqual([
       "src/plan/a.ts:1: plan may not import kube",
     ]);
     expect(violations("src/render/a.ts", 'import { x } from "../plan/index.ts";')).toEqual([]);
   });
 
-  it("lets one room enter another by its door only", () => {
+  it("allows a room to import another only through its door", () => {
     expect(violations("src/render/a.ts", 'import { x } from "../plan/steps.ts";')).toEqual([
       "src/render/a.ts:1: reaches behind the door of plan; import src/plan/index.ts",
     ]);
+  });
+
+  it("keeps folders of a room apart", () => {
+    expect(violations("src/controllers/common/a.ts", 'import { x } from "../statefulset/session.ts";')).toEqual([
+      "src/controllers/common/a.ts:1: imports src/controllers/statefulset/session.ts: what every kind uses knows no kind",
+    ]);
+    expect(violations("src/controllers/statefulset/a.ts", 'import { x } from "../common/owner.ts";')).toEqual([]);
+    expect(violations("src/plan/update/a.ts", 'import { x } from "../check/testing/bench.ts";')).toHaveLength(1);
+    expect(violations("src/plan/update/a.test.ts", 'import { x } from "../check/testing/bench.ts";')).toEqual([]);
+    expect(violations("src/cli/terminal/a.ts", 'import { x } from "../hub/hub.ts";')).toHaveLength(1);
+  });
+
+  it("bans files that are too long, and private members that are private to the compiler only", () => {
+    expect(violations("src/kube/a.ts", "\n".repeat(600))).toEqual([]);
+    expect(violations("src/kube/a.ts", "\n".repeat(601))).toHaveLength(1);
+    expect(violations("src/kube/a.ts", "class A {\n  private name = 1;\n}")).toEqual([
+      "src/kube/a.ts:2: private: name it with #, which the engine keeps",
+    ]);
+    expect(violations("src/kube/a.ts", "class A {\n  private constructor() {}\n}")).toEqual([]);
   });
 
   it("bans ambient time and randomness outside the seams", () => {

@@ -1,10 +1,11 @@
-// Every check that is not a test, each under its name; all of them run, and the exit code is 1 if any failed.
+// Every check that is not a test, each with its name. All of them run; the exit code is 1 if any failed.
 import { spawnSync } from "node:child_process";
 
 const checks = [
   ["types", "npx", ["tsc", "-p", "."]],
   ["lint and format", "npx", ["biome", "check", "--error-on-warnings", "."]],
   ["rooms and bans", "node", ["scripts/check-rooms.mjs"]],
+  ["plain words", "node", ["scripts/check-words.mjs"]],
   ["lock file", "node", ["scripts/complete-lock.mjs", "--check"]],
   ["unused code", "npx", ["knip"]],
   ["generated files", "npx", ["tsx", "scripts/generate.ts", "--check"]],

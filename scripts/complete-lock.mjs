@@ -1,6 +1,6 @@
-// `npm ci` refuses a lock file that lacks an entry for an optional package of another platform, and `npm install` leaves
-// those out when the registry at hand does not serve them. This adds them (version and platform, which is all npm reads
-// to skip them); with --check it only says which are missing. Run it after every `npm install`.
+// `npm ci` refuses a lock file without an entry for an optional package of another platform, and `npm install` omits
+// those if the registry in use does not serve them. This script adds them (version and platform, which is all that npm
+// reads to skip them); with --check it only lists the missing ones. Run it after every `npm install`.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];

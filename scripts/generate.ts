@@ -1,15 +1,18 @@
-// Writes every generated file of the repository; with --check writes nothing, names each file that is not current, and
-// exits 1 if there is one. A folder listed in OWNED holds generated files only: what no generator makes is not current.
+// Writes every generated file of the repository. With --check it writes nothing, names each outdated file, and exits 1
+// if there is one. A folder listed in OWNED contains only generated files: a file that no generator creates counts as
+// outdated.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { generateBundled } from "./generate/bundled.ts";
 import { diagrams } from "./generate/diagrams.ts";
 import { crds, policies } from "./generate/manifests.ts";
+import { notice } from "./generate/notice.ts";
 import { reference } from "./generate/reference.ts";
+import { spec } from "./generate/spec.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
-const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference, diagrams];
+const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference, diagrams, notice, spec];
 const OWNED = ["deploy/crds", "deploy/policies"];
 
 function bundledCustomizations(): GeneratedFile[] {
@@ -17,7 +20,7 @@ function bundledCustomizations(): GeneratedFile[] {
   return [{ path, text: content }];
 }
 
-/** The generated files that are missing, differ, or should not be there. */
+/** The generated files that are missing, differ, or should not exist. */
 export async function outdated(root: string, files: GeneratedFile[]): Promise<string[]> {
   const wrong = files.filter((file) => readOrUndefined(join(root, file.path)) !== file.text).map((file) => file.path);
   return [...wrong, ...leftovers(root, files)].sort();

@@ -1,5 +1,5 @@
-// Draws docs/pictures from real runs of the built program. With --check draws into memory only, and exits 1 if a picture
-// that is committed shows something else; times, ages and the moments between two steps may differ.
+// Draws docs/pictures from real runs of the built program. With --check it draws only in memory, and exits 1 if a
+// committed picture differs; times, ages and the moments between two steps may differ.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,7 +12,7 @@ const FOLDER = join(ROOT, "docs/pictures");
 const COLUMNS = 110;
 const ROWS = 40;
 const SIZE = `${COLUMNS}x${ROWS}`;
-/** Nobody reads faster, and nobody waits longer, than this for the next frame. */
+/** The shortest and the longest time that a frame is shown. */
 const SHORTEST_SECONDS = 0.5;
 const LONGEST_SECONDS = 1.5;
 const LAST_SECONDS = 4;
@@ -47,6 +47,7 @@ export async function draw(): Promise<Pictures> {
         "lockstep status web -w",
         settled,
         "one cluster after the other is updated, the first one last",
+        midUpdate(settled),
       ),
     };
   } finally {
@@ -54,7 +55,7 @@ export async function draw(): Promise<Pictures> {
   }
 }
 
-/** Every picture that `status -w` draws of an update, from its beginning to the end. */
+/** Every picture that `status -w` draws during an update, from the start to the end. */
 async function watched(session: Session): Promise<Frame[]> {
   const watch = session.start(["status", "web", "-w"], SIZE);
   await watch.until("the end of the update", (text) =>
@@ -86,13 +87,19 @@ function framesOf(shots: readonly { lines: Line[]; atMs: number }[]): Frame[] {
   });
 }
 
+/** The most useful frame if nothing moves: in the middle of the update. */
+function midUpdate(frames: readonly Frame[]): number {
+  const updating = frames.flatMap(({ lines }, index) => (/─ \S+ +Updating/.test(skeleton(lines)) ? [index] : []));
+  return updating[Math.floor(updating.length / 2)] ?? frames.length - 1;
+}
+
 function screen(recording: Recording): Line[] {
   const terminal = new Terminal(COLUMNS);
   for (const { text } of recording.written) terminal.write(text);
   return terminal.lines();
 }
 
-/** But for what a clock decides: times, ages, and the name of a revision that a restart at this second makes. */
+/** Except for what depends on the clock: times, ages, and the name of the revision of a restart at this second. */
 function timeless(text: string): string {
   return text.replaceAll(/\d+(\.\d+)? ?m?s\b/g, "N s").replaceAll(/\bweb-[a-z0-9]{10}\b/g, "web-REVISION");
 }

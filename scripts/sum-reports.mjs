@@ -1,11 +1,13 @@
-// Adds up the JSON reports of all suites; the last line is plain: 'N passed, N failed'.
+// Adds up the JSON reports of all suites; the last line is plain: 'N passed, N failed'. --unreported=N: this many
+// stages failed without a report, and each counts as a failure.
 import { readFileSync } from "node:fs";
 
-const totals = { passed: 0, failed: 0 };
-for (const file of process.argv.slice(2)) {
+const [flag, ...files] = process.argv.slice(2);
+const totals = { passed: 0, failed: Number(flag?.split("=")[1] ?? 0) };
+for (const file of files) {
   const report = JSON.parse(readFileSync(file, "utf8"));
   totals.passed += report.numPassedTests;
-  // A file that could not even be loaded has no failed test, and is a failure all the same.
+  // A file that could not be loaded has no failed test, but counts as a failure.
   const brokenFiles = report.testResults.filter(
     (result) => result.status === "failed" && !result.assertionResults.some(({ status }) => status === "failed"),
   );

@@ -1,4 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import { isLongForm } from "./form.ts";
 
 const report = process.env.LOCKSTEP_TEST_REPORT;
 
@@ -6,9 +7,14 @@ const report = process.env.LOCKSTEP_TEST_REPORT;
 export default defineConfig({
   test: {
     include: ["**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...(isLongForm ? [] : ["**/*.long.test.ts"])],
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
     fileParallelism: false,
+    // For the tests that say they may run side by side: as many as a machine of CI has cores.
+    maxConcurrency: 2,
+    // CI runs other suites beside these, and they would share the file.
+    cache: false,
     testTimeout: 120_000,
     hookTimeout: 300_000,
   },

@@ -1,6 +1,6 @@
 /**
- * One client of bench/kube/server.ts, in a process of its own so that memory and event loop are its alone:
- * `reflector` is this project's, `client-node` the informer of @kubernetes/client-node.
+ * One client of bench/kube/server.ts, in its own process so that memory and event loop are not shared: `reflector` is
+ * this project's, `client-node` the informer of @kubernetes/client-node.
  */
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { KubeClient, type KubeObject, Reflector, resource } from "../../src/kube/index.ts";
@@ -8,22 +8,22 @@ import { type HttpTransport, openHttpTransport, systemClock, systemRandom } from
 import { collectGarbage } from "../../src/runtime/testing/collect-garbage.ts";
 
 export interface ClientFigures {
-  listMs: number;
-  listBlockMs: number;
-  listBlockCpuMs: number;
-  heapMb: number;
-  burstMs: number;
-  burstBlockMs: number;
-  latencyP50Ms: number;
-  latencyP99Ms: number;
+  readonly listMs: number;
+  readonly listBlockMs: number;
+  readonly listBlockCpuMs: number;
+  readonly heapMb: number;
+  readonly burstMs: number;
+  readonly burstBlockMs: number;
+  readonly latencyP50Ms: number;
+  readonly latencyP99Ms: number;
 }
 
 export interface ClientTask {
-  kind: "reflector" | "client-node";
-  port: number;
-  pods: number;
-  events: number;
-  trickle: number;
+  readonly kind: "reflector" | "client-node";
+  readonly port: number;
+  readonly pods: number;
+  readonly events: number;
+  readonly trickle: number;
 }
 
 const MB = 1024 * 1024;
@@ -34,7 +34,7 @@ const heapMb = () => {
 
 type ClientNode = typeof import("@kubernetes/client-node");
 
-/** The most CPU time used in one turn of the event loop: a block without what other processes took away. */
+/** The most CPU time used in one turn of the event loop: the blocked time without what other processes used. */
 function cpuBlockProbe(): { longestMs(): number } {
   let longest = 0;
   let before = process.cpuUsage();
@@ -91,7 +91,7 @@ async function starter({ kind, port }: ClientTask): Promise<(onChange: (sent: st
 }
 
 async function measure(task: ClientTask): Promise<ClientFigures> {
-  // Loading the libraries is not what is measured.
+  // Loading the libraries is not part of the measurement.
   const start = await starter(task);
   const before = heapMb();
   const latencies: number[] = [];
@@ -125,7 +125,7 @@ async function measure(task: ClientTask): Promise<ClientFigures> {
   const listStart = performance.now();
   await start(onChange);
   const listMs = performance.now() - listStart;
-  // One turn more, so that a block at the very end is seen too; and time for the watch to open.
+  // One more turn, so that a block at the very end is seen too; and time for the watch to open.
   await new Promise((resolve) => setTimeout(resolve, 300));
   const listBlockMs = blocked();
   const listBlockCpuMs = cpu.longestMs();
@@ -140,7 +140,7 @@ async function measure(task: ClientTask): Promise<ClientFigures> {
   await receive(task.trickle, { trickle: task.trickle });
   const sorted = latencies.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
-  if (!keep) throw new Error("the client went away");
+  if (!keep) throw new Error("the client has ended");
   return {
     listMs,
     listBlockMs,

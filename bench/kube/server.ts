@@ -1,12 +1,12 @@
 /**
- * A server of its own process that plays a cluster with many pods: list in pages, and watches whose events are sent on
- * command. It only replays prepared text, so that what is measured is the client.
+ * A server in its own process that plays a cluster with many pods: list in pages, and watches whose events are sent on
+ * command. It only replays prepared text, so that the measurement is of the client.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface ServerReady {
-  port: number;
+  readonly port: number;
 }
 
 const PODS = Number(process.argv[2] ?? "10000");

@@ -1,4 +1,4 @@
-/** The controller as `lockstep controller` runs it, in a process of its own that tells its parent what it uses. */
+/** The controller as `lockstep controller` runs it, in its own process that reports its resource use to its parent. */
 import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
@@ -21,8 +21,9 @@ const meter = new PauseMeter();
 process.on("message", (message) => {
   if (message === "watch pauses") meter.start();
   if (message === "pauses") process.send?.(meter.report());
-  if (message === "stop") stop.abort(new Error("told to stop"));
+  if (message === "stop") stop.abort(new Error("asked to stop"));
   if (message === "collect") collectGarbage();
+  if (message === "streams") process.send?.(hub.streams.usage());
   if (message === "usage") {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
@@ -41,7 +42,7 @@ await runManager(
     webhookTransports: () => {
       throw new Error("no webhook is configured here");
     },
-    leaseNamespace: "karmada-system",
+    systemNamespace: "lockstep-system",
     identity: "bench",
     onLeading: () => process.send?.("leading"),
   },

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundle } from "../../scripts/bundle.mjs";
 import { type KubeconfigContext, writeKubeconfig } from "../../src/apiserver/index.ts";
+import type { StreamUsage } from "../../src/kube/index.ts";
 import type { PauseReport } from "./pauses.ts";
 
 export interface Usage {
@@ -12,7 +13,7 @@ export interface Usage {
   readonly heapMb: number;
 }
 
-/** Controllers in processes of their own, from one bundle, as an installation runs them. */
+/** Controllers in separate processes, from one bundle, as in an installation. */
 export class ControllerProcesses {
   readonly #folder: string;
   readonly #running = new Set<ChildProcess>();
@@ -21,18 +22,21 @@ export class ControllerProcesses {
     this.#folder = folder;
   }
 
-  static async prepare(context: KubeconfigContext): Promise<ControllerProcesses> {
+  static async prepare(
+    context: KubeconfigContext,
+    entry = new URL("controller-entry.ts", import.meta.url),
+  ): Promise<ControllerProcesses> {
     const folder = mkdtempSync(join(tmpdir(), "lockstep-bench-"));
-    const controller = new URL("controller-entry.ts", import.meta.url).pathname;
+    const controller = entry.pathname;
     await bundle({ entryPoints: { controller }, outdir: folder, extension: ".mjs" });
     await writeKubeconfig(join(folder, "kubeconfig"), [context]);
     return new ControllerProcesses(folder);
   }
 
-  /** Resolves when it leads. Set LOCKSTEP_BENCH_PROFILE to a folder to get a CPU profile of it. */
-  async start(): Promise<ControllerProcess> {
+  /** Resolves when it reports that it leads. Set LOCKSTEP_BENCH_PROFILE to a folder to get a CPU profile of it. */
+  async start(...more: string[]): Promise<ControllerProcess> {
     const profile = process.env.LOCKSTEP_BENCH_PROFILE;
-    const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig")], {
+    const child = fork(join(this.#folder, "controller.mjs"), [join(this.#folder, "kubeconfig"), ...more], {
       execArgv: profile ? ["--cpu-prof", `--cpu-prof-dir=${profile}`] : [],
     });
     this.#running.add(child);
@@ -58,10 +62,11 @@ export class ControllerProcess {
   }
 
   usage(): Promise<Usage> {
-    return new Promise((resolve) => {
-      this.#child.once("message", (usage) => resolve(usage as Usage));
-      this.#child.send("usage");
-    });
+    return this.#ask<Usage>("usage");
+  }
+
+  streams(): Promise<StreamUsage> {
+    return this.#ask<StreamUsage>("streams");
   }
 
   collectGarbage(): void {
@@ -73,10 +78,7 @@ export class ControllerProcess {
   }
 
   pauses(): Promise<PauseReport> {
-    return new Promise((resolve) => {
-      this.#child.once("message", (report) => resolve(report as PauseReport));
-      this.#child.send("pauses");
-    });
+    return this.#ask<PauseReport>("pauses");
   }
 
   async stop(): Promise<void> {
@@ -91,5 +93,18 @@ export class ControllerProcess {
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGKILL");
     await ended;
+  }
+
+  /** Unsolicited messages, such as that it leads again, are not answers. */
+  #ask<Answer>(what: string): Promise<Answer> {
+    return new Promise((resolve) => {
+      const receive = (message: unknown) => {
+        if (typeof message === "string") return;
+        this.#child.off("message", receive);
+        resolve(message as Answer);
+      };
+      this.#child.on("message", receive);
+      this.#child.send(what);
+    });
   }
 }

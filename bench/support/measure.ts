@@ -4,13 +4,13 @@ import type { BenchRow } from "../main.ts";
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** A whole number from the environment, to make a run shorter or larger. */
+/** A whole number from the environment, to make a run shorter or longer. */
 export function setting(name: string, otherwise: number): number {
   const value = Number(process.env[name]);
   return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
 }
 
-/** Waits; gives up, with what is to be said, when `key` has not moved for so long. */
+/** Waits; fails with the description if `key` has not changed for this long. */
 export async function until(
   what: string,
   condition: () => boolean,
@@ -42,7 +42,7 @@ export function percentiles(valuesMs: readonly number[]): BenchRow {
   return { n: sorted.length, "p50 ms": at(0.5), "p90 ms": at(0.9), "p99 ms": at(0.99), "max ms": at(1) };
 }
 
-/** How busy the machine was with everything: figures of a loaded machine are upper bounds. */
+/** The load of the machine: figures of a loaded machine are upper bounds. */
 export function machineLoad(): string {
   return loadavg()
     .map((load) => load.toFixed(1))

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { constants, PerformanceObserver, performance } from "node:perf_hooks";
 
-/** The event loop did nothing else from `fromMs` to `toMs`, as times of the machine. */
+/** The event loop did nothing else from `fromMs` to `toMs`, in the machine's time. */
 export interface Pause {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether the process itself was at work, and not waiting for a processor that others had. */
+  /** Whether the process itself was working, and not waiting for a processor. */
   readonly isOwn: boolean;
 }
 
@@ -16,10 +16,10 @@ export interface PauseReport {
   readonly loopMaxMs: number;
   readonly gcMs: number;
   readonly gcMaxMs: number;
-  /** Full collections: those that look at the whole heap. */
+  /** Full collections: those of the whole heap. */
   readonly majorGcs: number;
   readonly majorGcMaxMs: number;
-  /** How long the process could have run and others had the processor; not on every system. */
+  /** How long the process was runnable without a processor; not available on every system. */
   readonly cpuWaitMs: number | undefined;
 }
 
@@ -27,7 +27,7 @@ const TICK_MS = 5;
 /** Shorter ones are the ordinary work of a few requests. */
 const WORTH_NAMING_MS = 5;
 
-/** Watches its own process, from `start` on: whoever does not ask for it is not disturbed by it. */
+/** Watches its own process, from `start` on, so that a run without it is not disturbed. */
 export class PauseMeter {
   #lastMs = 0;
   #lastCpuMs = 0;
@@ -81,7 +81,7 @@ export class PauseMeter {
   }
 }
 
-/** The time of the machine for a time of this process. */
+/** Converts a time of this process to the machine's time. */
 export function machineMs(processMs: number): number {
   return performance.timeOrigin + processMs;
 }
@@ -98,7 +98,7 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Linux tells for each thread how long it waited for a processor, in nanoseconds. */
+/** Linux reports for each thread how long it waited for a processor, in nanoseconds. */
 function cpuWaitMs(): number | undefined {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;

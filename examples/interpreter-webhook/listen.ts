@@ -1,4 +1,4 @@
-/** A webhook behind node:https: reads a bounded body, answers what the webhook answers. */
+/** A webhook behind node:https: reads a body of limited size and returns the webhook's answer. */
 import { createServer, type Server } from "node:https";
 import { type InterpreterWebhook, MAX_REQUEST_BYTES } from "../../src/sdk/index.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The bundled customizations as a TypeScript module, so that every build carries them without reading files:
+ * The bundled customizations as a TypeScript module, so that every build contains them without reading files:
  * src/interpret/bundled/GROUP/KIND/customizations.yaml -> src/interpret/bundled/generated.ts.
  */
 import { readdirSync, readFileSync } from "node:fs";

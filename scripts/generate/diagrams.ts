@@ -1,6 +1,6 @@
 import type { GeneratedFile } from "./types.ts";
 
-/** The pictures of docs/concepts.md: a light card each, so that they can be read on light and on dark pages. */
+/** The pictures of docs/concepts.md: a light card each, readable on light and on dark pages. */
 export function diagrams(): GeneratedFile[] {
   return [
     { path: "docs/pictures/loop.svg", text: loop() },
@@ -42,7 +42,7 @@ const box = (x: number, y: number, width: number, height: number, { fill, stroke
 const arrow = (path: string) =>
   `<path d="${path}" fill="none" stroke="${LINE}" stroke-width="2" marker-end="url(#a)"/>`;
 
-/** A box with a head and lines below it, all in its middle. */
+/** A box with a heading and centred lines below it. */
 function station(
   x: number,
   y: number,
@@ -64,8 +64,8 @@ function station(
 function loop(): string {
   const stations: [string, Paint, string[]][] = [
     ["Observe", CALM, ["every cluster's live object,", "one snapshot each"]],
-    ["Plan", CALM, ["who may act now, and", "why everybody else waits"]],
-    ["Ledger", CALM, ["written first: a crash", "forgets nothing"]],
+    ["Plan", CALM, ["which cluster may act,", "and why the others wait"]],
+    ["Ledger", CALM, ["written first, so that", "a crash loses nothing"]],
     ["Grant", CALM, ["revision, instances, turn,", "topology, epoch"]],
   ];
   const [width, gap, top] = [190, 34, 62];
@@ -81,7 +81,7 @@ function loop(): string {
   const members = ["member1", "member2", "member3"];
   members.forEach((name, at) => {
     const x = 24 + at * 300;
-    const lines = at === 2 ? ["its turn: it does what it was granted"] : ["runs exactly what it was granted"];
+    const lines = at === 2 ? ["its turn: it carries out its grant"] : ["runs exactly its grant"];
     parts.push(station(x, 236, 262, 66, at === 2 ? BUSY : OLD, name, lines));
   });
   parts.push(arrow(`M${right} ${top + 88}V230`), text(right + 10, 190, "to one cluster", "s"));
@@ -94,7 +94,7 @@ function loop(): string {
   );
 }
 
-/** Instances in the rows, moments in the columns: what each runs, and whose turn it is. */
+/** Rows are instances, columns are moments: what each instance runs, and which cluster has the turn. */
 function update(): string {
   const rows: [string, string, boolean][] = [
     ["member1", "web-0", true],
@@ -141,16 +141,16 @@ function update(): string {
 
 function quorum(): string {
   const cases: [string, string, Paint, string][] = [
-    ["nnnnn", "one restarts: 4 of 5 ready, 3 needed", BUSY, "allowed: it is the one of maxUnavailable 1"],
-    ["nnxnn", "one is broken by itself: 4 of 5 ready", GONE, "waits: the budget is used up (BudgetExhausted)"],
+    ["nnnnn", "one restarts: 4 of 5 ready, 3 needed", BUSY, "allowed: maxUnavailable is 1"],
+    ["nnxnn", "one is broken already: 4 of 5 ready", GONE, "waits: the budget is used up (BudgetExhausted)"],
     [
       "xxooo",
-      "a cluster of two is away: 3 of 5 ready",
+      "a cluster with two of them is unreachable: 3 of 5 ready",
       GONE,
-      "waits: one more down is below the majority (QuorumAtRisk)",
+      "waits: with one more down there is no majority (QuorumAtRisk)",
     ],
   ];
-  const parts = [text(24, 34, "Five voters, majority 3, maxUnavailable 1: what may be taken down", "b")];
+  const parts = [text(24, 34, "Five voters, majority 3, maxUnavailable 1: may Lockstep take one down?", "b")];
   cases.forEach(([instances, what, paint, answer], row) => {
     const y = 62 + row * 76;
     [...instances].forEach((state, at) => {
@@ -178,7 +178,7 @@ function identity(): string {
     ["member3", "ordinals 200 to 299", ["web-200"]],
   ];
   const parts = [
-    text(24, 34, "One space of ordinals: growing one cluster renumbers nobody, and everybody is told", "b"),
+    text(24, 34, "One ordinal space: adding an instance renumbers no other, and every cluster gets the topology", "b"),
   ];
   clusters.forEach(([name, block, instances], at) => {
     const x = 24 + at * 248;
@@ -195,8 +195,6 @@ function identity(): string {
     parts.push(arrow(`M${x + 114} 214V188`));
   });
   parts.push(box(24, 216, 724, 46, CALM));
-  parts.push(
-    text(386, 244, "web-topology, the same in every cluster: instances, addresses, and who is joining or leaving", "m"),
-  );
+  parts.push(text(386, 244, "web-topology, the same in every cluster: instances, addresses, joining or leaving", "m"));
   return card(772, 284, "Identity and topology", parts);
 }

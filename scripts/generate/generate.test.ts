@@ -17,7 +17,7 @@ describe("generated files", () => {
     expect(await generate()).toEqual(await generate());
   });
 
-  it("are current once written; what is edited, missing or left over is named", async () => {
+  it("are current once written; edited, missing and leftover files are named", async () => {
     const files = await generate();
     expect(await outdated(root, files)).toEqual(files.map((file) => file.path));
     write(root, files);
@@ -34,9 +34,13 @@ describe("generated files", () => {
     expect(readdirSync(join(root, "deploy/crds"))).not.toContain("old.yaml");
   });
 
-  it("say how they came to be, and read back as the CRDs they were made from", async () => {
+  it("name their generator, and parse as the CRDs that they were generated from", async () => {
     const files = await generate();
-    const silent = files.filter((file) => !/generated.*npm run generate/i.test(file.text.split("\n")[0] ?? ""));
+    // Two tables of SPEC.md are generated, and a comment above each says so; the rest is written by hand.
+    const silent = files.filter((file) => {
+      const [first = ""] = file.text.split("\n");
+      return !/generated.*npm run generate/i.test(file.path === "SPEC.md" ? file.text : first);
+    });
     expect(silent.map((file) => file.path)).toEqual([]);
     const crds = files.filter((file) => file.path.startsWith("deploy/crds/"));
     const read = crds.flatMap((file) => parseAllDocuments(file.text).map((document) => document.toJS()));

@@ -1,8 +1,8 @@
-/** One file that is made, not written. Paths are relative to the repository's root. */
+/** One generated file. Paths are relative to the repository's root. */
 export interface GeneratedFile {
-  path: string;
-  text: string;
+  readonly path: string;
+  readonly text: string;
 }
 
-/** Makes files from the sources alone: the same sources give the same bytes. */
+/** Generates files only from the sources: the same sources give the same bytes. */
 export type Generator = () => GeneratedFile[] | Promise<GeneratedFile[]>;

@@ -1,4 +1,4 @@
-/** Lockstep's built program in child processes that take their output for a terminal, in a folder of their own. */
+/** Lockstep's built program in child processes whose output behaves like a terminal, in a separate folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ export interface Written {
 }
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-/** What the pictures show takes seconds; after this something is wrong. */
+/** The pictured commands take seconds; after this time something is wrong. */
 const GIVE_UP_MS = 180_000;
 const LOOK_MS = 20;
 
@@ -34,7 +34,7 @@ export class Recording {
     });
     this.#child.stdout?.setEncoding("utf8");
     this.#child.stdout?.on("data", (text: string) => this.written.push({ text, atMs: performance.now() }));
-    // What a slow machine makes it say meanwhile is no part of the picture.
+    // Messages that only a slow machine causes are not part of the picture.
     this.#child.stderr?.on("data", (text) => (this.#said += text));
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
   }
@@ -43,12 +43,12 @@ export class Recording {
     return this.written.map(({ text }) => text).join("");
   }
 
-  /** With what it said beside its output, for whoever looks for a mistake. */
+  /** Includes its standard error, for debugging. */
   get everything(): string {
     return `${this.text}\n${this.#said}`;
   }
 
-  /** Throws when it ends, or time is up, before the output is as asked for. */
+  /** Throws if it ends, or the time is over, before the output matches. */
   async until(what: string, condition: (text: string) => boolean): Promise<void> {
     const endMs = performance.now() + GIVE_UP_MS;
     while (!condition(this.text)) {
@@ -62,7 +62,7 @@ export class Recording {
     }
   }
 
-  /** Ctrl-C, if it has not ended by itself; answers with the exit code. */
+  /** Ctrl-C, if it has not ended by itself; returns the exit code. */
   async end(): Promise<number | null> {
     if (this.#child.exitCode === null) this.#child.kill("SIGINT");
     return this.#ended;
@@ -83,7 +83,7 @@ export class Session {
     return recording;
   }
 
-  /** Runs to its end; throws unless that is a good one. */
+  /** Runs to its end; throws unless it succeeds. */
   async run(args: readonly string[], size: string): Promise<Recording> {
     const recording = this.start(args, size);
     const code = await recording.ended();

@@ -1,4 +1,4 @@
-/** Screens as SVG: a dark window of its own, so that it can be read on light and on dark pages. */
+/** Screens as SVG: a dark window, readable on light and on dark pages. */
 import type { Line, Run } from "./terminal.ts";
 
 export interface Frame {
@@ -25,14 +25,16 @@ export function still(command: string, lines: readonly Line[], description: stri
   return picture(command, lines.length, widest(lines), description, [group(lines, "")], "");
 }
 
-/** Shown one after the other, for ever; whoever wants no motion sees the last one. */
-export function animation(command: string, frames: readonly Frame[], description: string): string {
+/**
+ * Frames shown one after the other, in an endless loop. A reader who wants no motion, or whose viewer supports none,
+ * sees the frame `stillAt`.
+ */
+export function animation(command: string, frames: readonly Frame[], description: string, stillAt: number): string {
   const height = Math.max(...frames.map(({ lines }) => lines.length));
   const width = Math.max(...frames.map(({ lines }) => widest(lines)));
   const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
   let shownAt = 0;
-  const last = frames.length - 1;
-  const rules = [`.f{visibility:hidden}#f${last}{visibility:visible}`];
+  const rules = [`.f{visibility:hidden}#f${stillAt}{visibility:visible}`];
   const groups = frames.map(({ lines, seconds }, index) => {
     const [from, to] = [percent(shownAt / total), percent((shownAt + seconds) / total)];
     shownAt += seconds;
@@ -60,7 +62,7 @@ function picture(
   const dots = ["#ff5f57", "#febc2e", "#28c840"].map(
     (fill, index) => `<circle cx="${18 + index * 18}" cy="17" r="5.5" fill="${fill}"/>`,
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" xml:space="preserve">
 <!-- drawn by npm run pictures from a real run -->
 <title>$ ${escaped(command)}</title>
 <desc>${escaped(description)}</desc>
@@ -82,7 +84,7 @@ function group(lines: readonly Line[], attributes: string): string {
   return `<g${attributes}>\n${texts.join("\n")}\n</g>`;
 }
 
-/** Each run has the width of its characters, whatever font is found: columns stay columns. */
+/** Each run has the width of its characters, for any font: columns stay aligned. */
 function textElement({ column, text, style }: Run, row: number): string {
   const classes = [style.bold ? "b" : "", style.dim ? "d" : "", style.colour ?? ""].filter(Boolean).join(" ");
   const x = (PADDING + column * CELL_WIDTH).toFixed(1);

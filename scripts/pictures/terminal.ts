@@ -1,4 +1,7 @@
-/** As much of a terminal as Lockstep's own output needs: text, colours, going home or up, clearing, the second screen. */
+/**
+ * The part of a terminal that Lockstep's own output needs: text, colours, moving home or up, clearing, the second
+ * screen.
+ */
 
 export interface Style {
   readonly bold: boolean;
@@ -30,7 +33,7 @@ const COLOURS: Readonly<Record<string, Style["colour"]>> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences begin with the escape character
 const TOKEN = /\u001b\[(\??[0-9;]*)([A-Za-z])|[\s\S]/gu;
 
-/** Thrown for what this terminal does not know: a picture that leaves something out would not show what people see. */
+/** Thrown for an unknown sequence: a picture without it would not show what users see. */
 export class UnknownSequence extends Error {
   override readonly name = "UnknownSequence";
 }

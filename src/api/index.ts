@@ -2,8 +2,22 @@
  * The kinds: schemas as the single source of types, CRD YAML, defaults and validation, and the structural-schema engine
  * behind them, which the embedded API server uses for every CRD. Imports src/runtime and src/contract.
  */
+export { ALLOWED_CLUSTERS, type AllowedClustersRule, forbiddenClusters } from "./allowed-clusters.ts";
+export { selectedWorkload } from "./inline-template.ts";
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
-export { MAX_EVIDENCE, MAX_LISTED_INSTANCES } from "./kinds/ccs-status.ts";
+export {
+  APPLICATION_PHASES,
+  type ApplicationPhase,
+  CLUSTER_PHASES,
+  type ClusterPhase,
+  LEDGER_COPY_CHARS,
+  MAX_EVIDENCE,
+  MAX_LISTED_DEPENDENCIES,
+  MAX_LISTED_INSTANCES,
+  MAX_LISTED_ORDINALS,
+  MAX_STATUS_CLUSTERS,
+  type StepPhase,
+} from "./kinds/ccs-status.ts";
 export type {
   CrossClusterStatefulset,
   CrossClusterStatefulsetSpec,
@@ -27,7 +41,6 @@ export {
 export type { CrossClusterLedger, CrossClusterLedgerSpec } from "./kinds/ledger.ts";
 export { CROSS_CLUSTER_LEDGER } from "./kinds/ledger.ts";
 export type { ObjectMeta, OwnerReference } from "./kinds/object.ts";
-export { admissionPolicies } from "./kinds/policies.ts";
 export type { RolloutApproval, RolloutApprovalSpec } from "./kinds/rollout-approval.ts";
 export { ROLLOUT_APPROVAL } from "./kinds/rollout-approval.ts";
 export {
@@ -39,13 +52,16 @@ export {
   parseResourceExploringWebhookConfiguration,
   parseRolloutApproval,
 } from "./parse.ts";
+export { admissionPolicies } from "./policies/index.ts";
+export {
+  accountUser,
+  CONTROLLER_ACCOUNT,
+  DEFAULT_POLICY_SETTINGS,
+  type PolicySettings,
+  SETTINGS_ANNOTATION,
+} from "./policies/policy.ts";
+export { KUBERNETES_FUNCTIONS as CEL_FUNCTIONS } from "./schema/cel-functions.ts";
 export { compileSchema } from "./schema/compile.ts";
 export { type CompiledSchema, type FieldError, type FieldErrorKind, SchemaError } from "./schema/types.ts";
-export {
-  CronError,
-  cronProblem,
-  isTimeZone,
-  type MaintenanceWindow,
-  type WindowState,
-  windowState,
-} from "./windows.ts";
+export { DEFAULT_SYSTEM_NAMESPACE } from "./system-namespace.ts";
+export { kindsOf, readWorkload, STATEFULSET_WORKLOAD, type Workload, workloadText } from "./workloads.ts";

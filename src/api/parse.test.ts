@@ -6,7 +6,7 @@ import { objectSchema } from "./kinds/definition.ts";
 import { parseCrossClusterStatefulset, parseExploreReview, parseRolloutApproval } from "./parse.ts";
 import { compileSchema } from "./schema/compile.ts";
 
-/** The manifest of the proposal, as it stands there. */
+/** The proposal's manifest, unchanged. */
 const SEED_MANIFEST = `
 apiVersion: apps.karmada.io/v1alpha1
 kind: CrossClusterStatefulset
@@ -65,6 +65,7 @@ describe("the proposal's manifest", () => {
           memberConcurrency: "Serial",
           minReadySeconds: 0,
           revisionHistoryLimit: 10,
+          revisionSettleSeconds: 2,
           completion: { protocol: "Auto" },
           updateStrategy: {
             type: "RollingUpdate",
@@ -102,6 +103,7 @@ const EVERYTHING: JsonObject = {
   memberConcurrency: "Parallel",
   minReadySeconds: 5,
   revisionHistoryLimit: 3,
+  revisionSettleSeconds: 5,
   completion: { protocol: "HeldSpec", assumeAfterSeconds: 60 },
   updateStrategy: {
     type: "RollingUpdate",
@@ -146,7 +148,7 @@ const EVERYTHING: JsonObject = {
 };
 
 describe("a good object", () => {
-  it("comes through as it was written when everything is set", () => {
+  it("stays unchanged when every field is set", () => {
     const parsed = parseCrossClusterStatefulset(manifest(EVERYTHING));
     expect(parsed).toEqual({
       ok: true,
@@ -156,19 +158,19 @@ describe("a good object", () => {
     expect(parseCrossClusterStatefulset(parsed.value)).toEqual(parsed);
   });
 
-  it("is not touched: the result is a copy", () => {
+  it("is not modified: the result is a copy", () => {
     const object = manifest({});
     const before = JSON.stringify(object);
     parseCrossClusterStatefulset(object);
     expect(JSON.stringify(object)).toBe(before);
   });
 
-  it("selects in its own namespace unless it says so itself", () => {
+  it("selects in its own namespace if the selector names none", () => {
     const parsed = parseCrossClusterStatefulset(manifest({}));
     expect(parsed.ok && parsed.value.spec.resourceSelector.namespace).toBe("db");
   });
 
-  it("keeps a status that fits, and is valid without one that does not", () => {
+  it("keeps a valid status, and drops an invalid one", () => {
     const parsed = parseCrossClusterStatefulset({ ...manifest({}), status: { replicas: 3 } });
     expect(parsed.ok && parsed.value.status).toEqual({ replicas: 3 });
     const odd = parseCrossClusterStatefulset({ ...manifest({}), status: { replicas: "three" } });
@@ -176,12 +178,53 @@ describe("a good object", () => {
   });
 });
 
-describe("every bad value is named, with the remedy", () => {
+describe("every invalid value is named, with the remedy", () => {
   const selector = (fields: JsonObject): JsonObject => ({ resourceSelector: { ...SELECTOR, ...fields } });
   const window = (fields: JsonObject) =>
     rolling({ maintenanceWindows: [{ cron: "0 2 * * *", durationSeconds: 3600, ...fields }] });
+  const inline = (fields: Record<string, JsonObject | string | undefined>): JsonObject => ({
+    resourceSelector: null,
+    topology: { clusters: [{ name: "member1", replicas: 1 }] },
+    template: JSON.parse(JSON.stringify({ apiVersion: "apps/v1", kind: "StatefulSet", ...fields })),
+  });
   const cases: Array<[string, JsonObject, string[]]> = [
-    ["no selector", { resourceSelector: null }, ["spec.resourceSelector: Required value", SKIPPED]],
+    [
+      "neither a selector nor a template",
+      { resourceSelector: null },
+      [
+        "spec: Invalid value: spec needs exactly one of resourceSelector (an object on the hub) and template (the object itself, inline)",
+      ],
+    ],
+    [
+      "a template without topology",
+      { resourceSelector: null, template: { apiVersion: "apps/v1", kind: "StatefulSet" } },
+      [
+        "spec.template: Invalid value: template needs topology: without an object on the hub the engine's scheduler cannot place the instances",
+      ],
+    ],
+    ["a template without a kind", inline({ kind: undefined }), ["spec.template.kind: Required value"]],
+    [
+      "a template of a core kind",
+      inline({ apiVersion: "v1", kind: "Secret" }),
+      ["spec.template: Forbidden: Secret of v1 may not be a template: core kinds run no application"],
+    ],
+    [
+      "a template of another namespace",
+      inline({ metadata: { namespace: "vault" } }),
+      [
+        'spec.template.metadata.namespace: Invalid value: "vault": template.metadata.namespace must be the CrossClusterStatefulset\'s own namespace: leave it out, or create the CrossClusterStatefulset in that namespace',
+      ],
+    ],
+    [
+      "a template whose labels are no texts",
+      inline({ metadata: { labels: { app: 1 } } }),
+      ["spec.template.metadata.labels: Invalid value: must be a map of strings"],
+    ],
+    [
+      "a template that is too large",
+      inline({ spec: { text: "x".repeat(192 * 1024) } }),
+      ["spec.template: Too long: may not be more than 196608 bytes"],
+    ],
     [
       "neither name nor labels",
       { resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet" } },
@@ -222,14 +265,14 @@ describe("every bad value is named, with the remedy", () => {
       "replicas and weight in one cluster",
       clusters({ name: "a", replicas: 2, weight: 1 }),
       [
-        "spec.topology: Invalid value: topology.clusters: give every cluster replicas, or give every cluster a weight; not both, not neither",
+        "spec.topology: Invalid value: topology.clusters: set replicas for every cluster, or set weight for every cluster, but not both",
       ],
     ],
     [
       "replicas here and weight there",
       clusters({ name: "a", replicas: 2 }, { name: "b", weight: 1 }),
       [
-        "spec.topology: Invalid value: topology.clusters: give every cluster replicas, or give every cluster a weight; not both, not neither",
+        "spec.topology: Invalid value: topology.clusters: set replicas for every cluster, or set weight for every cluster, but not both",
       ],
     ],
     [
@@ -243,12 +286,12 @@ describe("every bad value is named, with the remedy", () => {
       ["spec.topology.clusters: Invalid value: 0: spec.topology.clusters in body should have at least 1 items"],
     ],
     [
-      "leader told in two ways",
+      "leader given in two ways",
       { leader: { fieldPath: "status.leader", podLabel: "role=leader" } },
       ["spec.leader: Invalid value: leader needs exactly one of fieldPath, luaScript and podLabel"],
     ],
     [
-      "leader not told",
+      "leader without a way to find it",
       { leader: {} },
       ["spec.leader: Invalid value: leader needs exactly one of fieldPath, luaScript and podLabel"],
     ],
@@ -281,7 +324,7 @@ describe("every bad value is named, with the remedy", () => {
       ],
     ]),
     [
-      "a batch of nothing",
+      "a batch of 0",
       rolling({ batches: [1, 0] }),
       [
         "spec.updateStrategy.rollingUpdate.batches[1]: Invalid value: 0: spec.updateStrategy.rollingUpdate.batches[1] in body should be greater than or equal to 1",
@@ -291,7 +334,7 @@ describe("every bad value is named, with the remedy", () => {
       "a cluster in two waves",
       rolling({ waves: [{ clusters: ["a", "b"] }, { clusters: ["b"] }] }),
       [
-        "spec.updateStrategy.rollingUpdate.waves: Invalid value: a cluster stands in more than one wave: name each cluster in one wave only",
+        "spec.updateStrategy.rollingUpdate.waves: Invalid value: a cluster is in more than one wave: name each cluster in one wave only",
       ],
     ],
     [
@@ -303,11 +346,11 @@ describe("every bad value is named, with the remedy", () => {
       "rollback without history",
       { ...rolling({ onFailure: "Rollback" }), revisionHistoryLimit: 0 },
       [
-        "spec.updateStrategy.rollingUpdate.onFailure: Invalid value: onFailure: Rollback needs a revision to go back to: set revisionHistoryLimit to at least 1, or use onFailure: Pause",
+        "spec.updateStrategy.rollingUpdate.onFailure: Invalid value: onFailure: Rollback needs an earlier revision: set revisionHistoryLimit to at least 1, or use onFailure: Pause",
       ],
     ],
     [
-      "deadline of nothing",
+      "deadline of 0",
       rolling({ progressDeadlineSeconds: 0 }),
       [
         "spec.updateStrategy.rollingUpdate.progressDeadlineSeconds: Invalid value: 0: spec.updateStrategy.rollingUpdate.progressDeadlineSeconds in body should be greater than or equal to 1",
@@ -377,21 +420,21 @@ describe("every bad value is named, with the remedy", () => {
       ],
     ],
     [
-      "assuming what is reported",
+      "assumeAfterSeconds with an operator that reports",
       { completion: { protocol: "Contract", assumeAfterSeconds: 5 } },
       [
-        "spec.completion.assumeAfterSeconds: Invalid value: completion.assumeAfterSeconds is for operators that report nothing: remove it, or set completion.protocol to HeldSpec",
+        "spec.completion.assumeAfterSeconds: Invalid value: completion.assumeAfterSeconds is for operators that do not report: remove it, or set completion.protocol to HeldSpec",
       ],
     ],
     [
       "export without a Service",
       { network: { headlessService: "Never", serviceExport: "Always" } },
       [
-        "spec.network.serviceExport: Invalid value: network.serviceExport: Always needs a Service: set network.serviceName, or let headlessService be Auto or Always",
+        "spec.network.serviceExport: Invalid value: network.serviceExport: Always needs a Service: set network.serviceName, or set headlessService to Auto or Always",
       ],
     ],
     [
-      "restart at no time",
+      "restart at an invalid time",
       { restartedAt: "yesterday" },
       [
         'spec.restartedAt: Invalid value: "yesterday": spec.restartedAt in body must be of type date-time: "yesterday"',
@@ -403,7 +446,7 @@ describe("every bad value is named, with the remedy", () => {
     expect(errorsOf(manifest(spec))).toEqual(expected);
   });
 
-  it("objects of another kind, or without a name or namespace", () => {
+  it("refuses objects of another kind, or without a name or namespace", () => {
     expect(errorsOf("x")).toEqual(["<nil>: Invalid value: must be an object"]);
     expect(errorsOf({})).toEqual([
       'apiVersion: Unsupported value: null: supported values: "apps.karmada.io/v1alpha1"',
@@ -414,7 +457,7 @@ describe("every bad value is named, with the remedy", () => {
   });
 });
 
-describe("what may not change", () => {
+describe("an immutable field of a CrossClusterStatefulset", () => {
   const schema = compileSchema(objectSchema(CROSS_CLUSTER_STATEFULSET));
   const change = (from: JsonObject, to: JsonObject): string[] => {
     const [old, value] = [manifest(from), manifest(to)];
@@ -431,15 +474,15 @@ describe("what may not change", () => {
     ["name", to({ name: "other" })],
     ["group", to({ apiVersion: "apps.my.io/v1" })],
     ["name for labels", { apiVersion: "apps/v1", kind: "StatefulSet", labelSelector: { matchLabels: { a: "b" } } }],
-  ])("the selected object's %s", (_name, resourceSelector) => {
+  ])("cannot be changed: the selected object's %s", (_name, resourceSelector) => {
     expect(change({}, { resourceSelector })).toEqual([IMMUTABLE]);
   });
 
-  it("the version of the selected object may, and its namespace may be spelled out", () => {
+  it("still lets the version of the selected object change, and its namespace be added", () => {
     expect(change({}, { resourceSelector: to({ apiVersion: "apps/v2", namespace: "db" }) })).toEqual([]);
   });
 
-  it("identity", () => {
+  it("cannot be changed or removed: identity; a cluster ID may be added", () => {
     expect(change({ identity: { mode: "Dense" } }, { identity: { mode: "Blocks" } })).toEqual([
       'spec.identity.mode: Invalid value: "Blocks": identity.mode is immutable: it would rename running instances',
     ]);
@@ -458,15 +501,16 @@ describe("what may not change", () => {
   });
 });
 
-describe("the other kinds", () => {
-  it("RolloutApproval", () => {
+describe("parsing another kind", () => {
+  it("accepts a RolloutApproval with name, revision and a wave from 1 on, and names what is missing", () => {
     const approval = (spec: JsonObject) => ({
       apiVersion: "apps.karmada.io/v1alpha1",
       kind: "RolloutApproval",
       metadata: { name: "a", namespace: "db" },
       spec,
     });
-    expect(parseRolloutApproval(approval({ name: "etcd", revision: "r1", wave: 0 })).ok).toBe(true);
+    expect(parseRolloutApproval(approval({ name: "etcd", revision: "r1", wave: 1 })).ok).toBe(true);
+    expect(parseRolloutApproval(approval({ name: "etcd", revision: "r1", wave: 0 })).ok).toBe(false);
     expect(parseRolloutApproval(approval({ name: "etcd" }))).toEqual({
       ok: false,
       errors: [
@@ -477,7 +521,7 @@ describe("the other kinds", () => {
     });
   });
 
-  it("ExploreReview: what webhooks answer", () => {
+  it("accepts the ExploreReview that a webhook returns, and drops unknown fields", () => {
     const review = (response: JsonObject) =>
       parseExploreReview({ apiVersion: "config.karmada.io/v1alpha1", kind: "ExploreReview", response });
     expect(review({ uid: "u", healthy: true, extra: 1 })).toEqual({

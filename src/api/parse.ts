@@ -1,4 +1,6 @@
+import { cronProblem, isTimeZone } from "../rollout/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { inlineTemplateErrors, selectedWorkload } from "./inline-template.ts";
 import { toOpenAPI } from "./kinds/build.ts";
 import { CROSS_CLUSTER_STATEFULSET, type CrossClusterStatefulset } from "./kinds/cross-cluster-statefulset.ts";
 import { type KindDefinition, objectSchema } from "./kinds/definition.ts";
@@ -8,46 +10,64 @@ import {
   type ResourceExploringWebhookConfiguration,
 } from "./kinds/exploring-webhook.ts";
 import { CROSS_CLUSTER_LEDGER, type CrossClusterLedger } from "./kinds/ledger.ts";
-import { FOREIGN_NAMESPACE_REMEDY } from "./kinds/policies.ts";
 import { ROLLOUT_APPROVAL, type RolloutApproval } from "./kinds/rollout-approval.ts";
+import { FOREIGN_NAMESPACE_REMEDY } from "./policies/selector.ts";
 import { compileSchema } from "./schema/compile.ts";
 import type { CompiledSchema, FieldError } from "./schema/types.ts";
 import { wording } from "./schema/wording.ts";
-import { cronProblem, isTimeZone } from "./windows.ts";
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 
-/** With every default in place, and in the namespace that is now certain. */
+/**
+ * With every default set, and the namespace always present. `resourceSelector` always says what runs: with an inline
+ * `template` it names that, and no object on the hub.
+ */
 export type ParsedCrossClusterStatefulset = CrossClusterStatefulset & {
   metadata: { namespace: string };
   spec: { resourceSelector: { namespace: string } };
 };
 
 /**
- * The controller's own check. An API server with our CRDs and policy has refused most of this already; but objects may
- * be older than the rules, policies may be missing, and what neither sees (cron, time zones) is checked here alone.
+ * The controller's own check. An API server with our CRDs and policies has already refused most invalid objects. But
+ * objects may be older than the rules, policies may be missing, and only this check covers cron expressions and time
+ * zones.
  */
 export function parseCrossClusterStatefulset(object: unknown): Parsed<ParsedCrossClusterStatefulset> {
   const parsed = parseCcs(object);
   if (!parsed.ok) return parsed;
   const { metadata, spec } = parsed.value;
-  const namespace = metadata.namespace;
-  const selected = spec.resourceSelector.namespace;
+  const { namespace } = metadata;
   const errors: FieldError[] = [];
   if (namespace === undefined) errors.push(wording.required("metadata.namespace"));
-  else if (selected !== undefined && selected !== namespace) {
-    errors.push(wording.invalid("spec.resourceSelector.namespace", selected, FOREIGN_NAMESPACE_REMEDY));
-  }
+  else errors.push(...checkTemplate(spec, namespace));
   errors.push(...checkWindows(spec));
-  if (errors.length > 0 || namespace === undefined) return { ok: false, errors };
+  const selector = selectorOf(parsed.value);
+  if (errors.length > 0 || namespace === undefined || !selector) return { ok: false, errors };
   return {
     ok: true,
     value: {
       ...parsed.value,
       metadata: { ...metadata, namespace },
-      spec: { ...spec, resourceSelector: { ...spec.resourceSelector, namespace } },
+      spec: { ...spec, resourceSelector: { ...selector, namespace } },
     },
   };
+}
+
+function selectorOf({ metadata, spec }: CrossClusterStatefulset): CrossClusterStatefulset["spec"]["resourceSelector"] {
+  if (spec.template === undefined) return spec.resourceSelector;
+  const { template } = spec;
+  const selected = selectedWorkload({ metadata, spec: { template } });
+  return selected && { apiVersion: selected.apiVersion, kind: selected.kind, name: selected.name ?? metadata.name };
+}
+
+function checkTemplate(
+  { resourceSelector, template }: CrossClusterStatefulset["spec"],
+  namespace: string,
+): FieldError[] {
+  if (template !== undefined) return inlineTemplateErrors(template, namespace);
+  const selected = resourceSelector?.namespace;
+  if (selected === undefined || selected === namespace) return [];
+  return [wording.invalid("spec.resourceSelector.namespace", selected, FOREIGN_NAMESPACE_REMEDY)];
 }
 
 function checkWindows(spec: CrossClusterStatefulset["spec"]): FieldError[] {
@@ -76,7 +96,7 @@ export const parseResourceExploringWebhookConfiguration = objectParser<ResourceE
   RESOURCE_EXPLORING_WEBHOOK_CONFIGURATION,
 );
 
-/** `T` is the type of the definition's own schema, so that what passes it is a T. */
+/** `T` is the type of the definition's own schema, so a value that passes is a T. */
 function objectParser<T>(definition: KindDefinition): (object: unknown) => Parsed<T> {
   const schema = once(() => compileSchema(objectSchema(definition)));
   const apiVersion = `${definition.group}/${definition.version}`;
@@ -95,7 +115,7 @@ function objectParser<T>(definition: KindDefinition): (object: unknown) => Parse
   };
 }
 
-/** A copy with unknown fields removed and defaults in place, if it is valid. */
+/** A copy without unknown fields and with defaults, if it is valid. */
 function settle<T>(schema: CompiledSchema, object: JsonObject): Parsed<T> {
   const { status, ...declared } = object;
   const value = structuredClone(declared);
@@ -103,7 +123,7 @@ function settle<T>(schema: CompiledSchema, object: JsonObject): Parsed<T> {
   schema.applyDefaults(value);
   const errors = schema.validate(value);
   if (errors.length > 0) return { ok: false, errors };
-  // Status is a view that an older or newer version may have written; one that does not fit is as good as none.
+  // Status is a view that an older or newer version may have written; an invalid one is treated as absent.
   const withStatus: JsonObject = { ...value, status: structuredClone(status) };
   schema.prune(withStatus);
   const isStatusValid = status !== undefined && schema.validate(withStatus).length === 0;
@@ -112,13 +132,13 @@ function settle<T>(schema: CompiledSchema, object: JsonObject): Parsed<T> {
 
 const exploreReviewSchema = once(() => compileSchema(toOpenAPI(exploreReview)));
 
-/** Reads what came over the wire; unknown fields are ignored. */
+/** Reads a message from the wire; unknown fields are ignored. */
 export function parseExploreReview(message: unknown): Parsed<ExploreReview> {
   if (!isJsonObject(message)) return { ok: false, errors: [wording.invalidWhole("", "must be an object")] };
   return settle<ExploreReview>(exploreReviewSchema(), message);
 }
 
-/** Compiling costs milliseconds, and most commands need no kind or one. */
+/** Compiling takes milliseconds, and most commands need one kind or none. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {

@@ -12,7 +12,7 @@ describe("hostile input gets a Status and changes nothing", () => {
 
   it.each([
     ["malformed JSON", "POST", CONFIG_MAPS, "{", {}, 400],
-    ["no JSON at all", "POST", CONFIG_MAPS, "", {}, 400],
+    ["a body that is not JSON", "POST", CONFIG_MAPS, "", {}, 400],
     ["a list", "POST", CONFIG_MAPS, "[]", {}, 400],
     ["a number", "POST", CONFIG_MAPS, "7", {}, 400],
     ["null", "POST", CONFIG_MAPS, "null", {}, 400],
@@ -75,7 +75,7 @@ describe("hostile input gets a Status and changes nothing", () => {
       413,
     ],
     ["a YAML bomb", "PATCH", `${CONFIG_MAPS}/a?fieldManager=m`, bomb, APPLY_PATCH, 400],
-    ["YAML that is no object", "PATCH", `${CONFIG_MAPS}/a?fieldManager=m`, "- 1", APPLY_PATCH, 400],
+    ["YAML that is not an object", "PATCH", `${CONFIG_MAPS}/a?fieldManager=m`, "- 1", APPLY_PATCH, 400],
     ["protobuf", "POST", CONFIG_MAPS, "k8s\0", { "content-type": "application/vnd.kubernetes.protobuf" }, 415],
     ["an unknown patch", "PATCH", `${CONFIG_MAPS}/a`, "{}", { "content-type": "application/yaml" }, 415],
     ["metadata of a wrong type", "POST", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","metadata":[]}', {}, 400],
@@ -107,7 +107,7 @@ describe("hostile input gets a Status and changes nothing", () => {
     ["an unknown field selector", "GET", `${CONFIG_MAPS}?fieldSelector=spec.x=1`, undefined, {}, 400],
     ["constructor as a field selector", "GET", `${CONFIG_MAPS}?fieldSelector=constructor=1`, undefined, {}, 400],
     ["an unknown subresource", "GET", `${CONFIG_MAPS}/a/exec`, undefined, {}, 404],
-    ["a method a collection has not", "PUT", CONFIG_MAPS, "{}", {}, 405],
+    ["a method that a collection does not have", "PUT", CONFIG_MAPS, "{}", {}, 405],
   ] as const)("%s", async (_name, method, path, body, headers, status) => {
     const server = new TestServer();
     await server.create(CONFIG_MAPS, configMap("a", { n: "1" }));
@@ -141,7 +141,7 @@ describe("hostile input gets a Status and changes nothing", () => {
     expect(answer.text).not.toContain("secret detail");
   });
 
-  it("objects of custom kinds are guarded alike", async () => {
+  it("objects of custom kinds have the same protection", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     await server.create(WIDGETS, widget("w", { labels: { constructor: "x" } }));

@@ -1,10 +1,10 @@
 /**
  * A Kubernetes API server without sockets, for development, tests, the embedded fleet and the simulator. It is not a
- * production server: one process, state in memory, and only those features of Kubernetes that Lockstep's
- * controllers, its README and everyday kubectl need. Same requests, clock and random give the same bytes.
+ * production server: one process, state in memory, and only those features of Kubernetes that Lockstep's controllers,
+ * its README and everyday kubectl need. The same requests, clock and random give the same bytes.
  *
- * `handle` answers one request, `stream` a watch, `transport` gives in-process clients both; `front/` puts it on HTTP.
- * Imports src/runtime and src/api (the schema engine).
+ * `handle` answers one request, `stream` a watch, `transport` gives both to in-process clients; `front/` serves it over
+ * HTTP. Imports src/runtime and src/api (the schema engine).
  */
 
 export { statefulSetDefaults } from "./builtin/defaults.ts";
@@ -29,10 +29,10 @@ export {
   startSecureFront,
   writeKubeconfig,
 } from "./front/index.ts";
-export { apiVersionOf, qualifiedKind, qualifiedResource } from "./registry.ts";
-export { SchemaCache } from "./schema-cache.ts";
+export { apiVersionOf, qualifiedKind, qualifiedResource } from "./kinds/registry.ts";
+export { SchemaCache } from "./kinds/schema-cache.ts";
 export { ApiServer } from "./server.ts";
-export { SnapshotFormatError } from "./snapshot.ts";
+export { SnapshotFormatError } from "./store/snapshot.ts";
 export type {
   ApiServerOptions,
   Authorizer,

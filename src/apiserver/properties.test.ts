@@ -67,7 +67,7 @@ async function take(step: Step, server: TestServer, model: Map<string, Modelled>
 const stateOf = (items: KubeObject[]) =>
   items.map(({ metadata, data }) => [metadata.name, (data as JsonObject).v, metadata.labels?.l ?? null]);
 
-/** What a client has after it followed a watch. */
+/** What a client has after following a watch. */
 function replay(texts: readonly string[], until: number): KubeObject[] {
   const known = new Map<string, KubeObject>();
   for (const line of texts.join("").split("\n").filter(Boolean)) {
@@ -94,7 +94,7 @@ async function follow(server: TestServer, query: string): Promise<{ texts: strin
   };
 }
 
-describe("whatever clients do", () => {
+describe("for any sequence of client requests", () => {
   it("the objects are those of a simple model", () =>
     fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
@@ -137,7 +137,7 @@ describe("whatever clients do", () => {
       { numRuns: 60 },
     ));
 
-  it("pages of any size make up the same list", () =>
+  it("pages of any size give the same list", () =>
     fc.assert(
       fc.asyncProperty(steps, steps, fc.integer({ min: 1, max: 4 }), async (before, between, limit) => {
         const server = new TestServer();
@@ -158,7 +158,7 @@ describe("whatever clients do", () => {
       { numRuns: 60 },
     ));
 
-  it("a restored snapshot answers as the original", () =>
+  it("a restored snapshot gives the same answers as the original", () =>
     fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const server = new TestServer();
@@ -171,7 +171,7 @@ describe("whatever clients do", () => {
     ));
 });
 
-describe("whatever appliers say", () => {
+describe("for any applied configurations", () => {
   const part = fc.record({ name: names, weight: fc.integer({ min: 0, max: 2 }) }, { requiredKeys: ["name"] });
   const spec = fc.record(
     {
@@ -204,7 +204,7 @@ describe("whatever appliers say", () => {
       { numRuns: 60 },
     ));
 
-  it("what is applied is there, and nothing stays that nobody says any more", () =>
+  it("applied fields are present, and fields without an owner are removed", () =>
     fc.assert(
       fc.asyncProperty(said, async (sequence) => {
         const server = new TestServer({ trackUpdates: false });
@@ -221,7 +221,7 @@ describe("whatever appliers say", () => {
     ));
 });
 
-/** Lists merge with others' items, so that only their own items can be looked for. */
+/** Lists also contain other managers' items, so only a manager's own items can be checked. */
 function subset(spec: JsonObject): JsonObject {
   const { parts, tags, ...rest } = spec;
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../runtime/index.ts";
+import { type JsonObject, seededRandom } from "../runtime/index.ts";
 import { ApiServer } from "./server.ts";
 import { ManualClock, TestServer } from "./testing/client.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "./testing/objects.ts";
 
 describe("creating objects", () => {
-  it("gives identity, version, time and generation", async () => {
+  it("sets identity, version, time and generation", async () => {
     const server = new TestServer();
     const created = await server.create(SETS, statefulSet("db"));
     expect(created.metadata).toMatchObject({
@@ -45,7 +45,7 @@ describe("creating objects", () => {
     expect(created.metadata.name).toMatch(/^part-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  it.each([
+  const refused: [JsonObject, string][] = [
     [{ name: "" }, "name or generateName is required"],
     [{ name: "Upper" }, "a lowercase RFC 1123 subdomain must consist of"],
     [{ name: "a".repeat(254) }, "must be no more than 253 bytes"],
@@ -53,15 +53,19 @@ describe("creating objects", () => {
     [{ name: "x", labels: { key: "bad value!" } }, "a valid label must be an empty string or consist of"],
     [{ name: "x", annotations: { big: "x".repeat(262_144) } }, "metadata.annotations: Too long"],
     [{ name: "x", ownerReferences: [{ kind: "Pod" }] }, "metadata.ownerReferences[0].uid: Invalid value"],
-  ])("refuses metadata %j", async (metadata, words) => {
-    const server = new TestServer();
-    const answer = await server.ask("POST", CONFIG_MAPS, { ...configMap("x"), metadata });
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain(words);
-    expect(await server.names(CONFIG_MAPS)).toEqual([]);
-  });
+  ];
+  it.each(refused.map(([metadata, words]) => [words, metadata] as const))(
+    "refuses metadata, because: %s",
+    async (words, metadata) => {
+      const server = new TestServer();
+      const answer = await server.ask("POST", CONFIG_MAPS, { ...configMap("x"), metadata });
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toContain(words);
+      expect(await server.names(CONFIG_MAPS)).toEqual([]);
+    },
+  );
 
-  it("words the errors as kubectl users know them", async () => {
+  it("uses the error wording that kubectl users know", async () => {
     const server = new TestServer();
     await server.create(SETS, statefulSet("db"));
     const messages = async (...asked: Parameters<TestServer["ask"]>) => {
@@ -104,7 +108,7 @@ describe("creating objects", () => {
 });
 
 describe("replacing objects", () => {
-  it("refuses a stale version with Kubernetes' words", async () => {
+  it("refuses a stale version with Kubernetes' wording", async () => {
     const server = new TestServer();
     const first = await server.create(CONFIG_MAPS, configMap("a", { n: "1" }));
     await server.put(`${CONFIG_MAPS}/a`, { ...first, data: { n: "2" } });
@@ -116,7 +120,7 @@ describe("replacing objects", () => {
     expect((await server.read(`${CONFIG_MAPS}/a`)).data).toEqual({ n: "2" });
   });
 
-  it("replaces without a version where the kind allows it, and demands one of custom resources and leases", async () => {
+  it("replaces without a version if the kind allows it, and requires one for custom resources and leases", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     await server.create(WIDGETS, widget("w"));
@@ -128,7 +132,7 @@ describe("replacing objects", () => {
     );
   });
 
-  it("creates through PUT only where the kind allows it", async () => {
+  it("creates with PUT only if the kind allows it", async () => {
     const server = new TestServer();
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: {} };
     const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
@@ -136,7 +140,7 @@ describe("replacing objects", () => {
     expect((await server.ask("PUT", `${CONFIG_MAPS}/a`, configMap("a"))).status).toBe(404);
   });
 
-  it("stores nothing, and tells nobody, when nothing changed", async () => {
+  it("stores nothing, and notifies no listener, when nothing changed", async () => {
     const server = new TestServer();
     const created = await server.create(CONFIG_MAPS, configMap("a", { n: "1" }));
     const version = server.server.resourceVersion;
@@ -145,7 +149,7 @@ describe("replacing objects", () => {
     expect(server.server.resourceVersion).toBe(version);
   });
 
-  it("refuses another uid", async () => {
+  it("refuses an object with another uid", async () => {
     const server = new TestServer();
     const created = await server.create(CONFIG_MAPS, configMap("a"));
     const metadata = { ...created.metadata, uid: "00000000-0000-4000-8000-000000000000" };
@@ -154,7 +158,7 @@ describe("replacing objects", () => {
     expect(answer.body.message).toContain("UID in precondition: 00000000-0000-4000-8000-000000000000");
   });
 
-  it("changes nothing in a dry run, and answers with what would be", async () => {
+  it("changes nothing in a dry run, and answers with the result", async () => {
     const server = new TestServer();
     const created = await server.create(CONFIG_MAPS, configMap("a", { n: "1" }));
     const before = server.server.resourceVersion;
@@ -169,7 +173,7 @@ describe("replacing objects", () => {
 });
 
 describe("generation", () => {
-  it("moves with the spec, not with metadata or status", async () => {
+  it("changes with the spec, not with metadata or status", async () => {
     const server = new TestServer();
     await server.create(SETS, statefulSet("db"));
     const generation = async () => (await server.read(`${SETS}/db`)).metadata.generation;
@@ -180,7 +184,7 @@ describe("generation", () => {
     expect(await generation()).toBe(2);
   });
 
-  it("of a custom resource without the status subresource moves with every change but metadata's", async () => {
+  it("of a custom resource without the status subresource changes with everything except metadata", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd({ status: false }));
     await server.create(WIDGETS, widget("w"));
@@ -192,7 +196,7 @@ describe("generation", () => {
 });
 
 describe("subresources", () => {
-  it("status writes change the status alone, other writes leave it alone", async () => {
+  it("status writes change only the status, and other writes do not change it", async () => {
     const server = new TestServer();
     await server.create(SETS, statefulSet("db"));
     const live = await server.read(`${SETS}/db`);
@@ -229,7 +233,7 @@ describe("subresources", () => {
 describe("unknown fields", () => {
   const sent = { ...statefulSet("db"), spec: { ...(statefulSet("db").spec as object), replicaz: 3 } };
 
-  it("are refused when the client is strict, warned of otherwise, and never stored", async () => {
+  it("are refused if the client is strict, otherwise reported as warnings, and never stored", async () => {
     const server = new TestServer();
     const strict = await server.ask("POST", `${SETS}?fieldValidation=Strict`, sent);
     expect([strict.status, strict.body.message]).toEqual([
@@ -243,7 +247,7 @@ describe("unknown fields", () => {
     expect([ignored.status, ignored.headers.warning]).toEqual([200, undefined]);
   });
 
-  it("of custom resources are treated alike", async () => {
+  it("of custom resources are treated the same way", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     const strict = await server.ask("POST", `${WIDGETS}?fieldValidation=Strict`, widget("w", { sise: 1 }));
@@ -286,7 +290,7 @@ describe("the server as a whole", () => {
     expect(await run()).toEqual(await run());
   });
 
-  it("comes back from a snapshot with everything, custom kinds included", async () => {
+  it("is restored from a snapshot completely, including custom kinds", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     await server.create(WIDGETS, widget("w"));
@@ -298,7 +302,7 @@ describe("the server as a whole", () => {
     expect(Number(next.metadata.resourceVersion)).toBe(storage.resourceVersion + 1);
   });
 
-  it("tells in-process listeners of every change, in order, before the answer", async () => {
+  it("notifies in-process listeners of every change, in order, before the answer", async () => {
     const server = new TestServer();
     const seen: string[] = [];
     const stop = server.server.onCommit(({ type, key }) => seen.push(`${type} ${key.name}`));
@@ -310,7 +314,7 @@ describe("the server as a whole", () => {
     expect(seen).toEqual(["ADDED a", "MODIFIED a", "DELETED a"]);
   });
 
-  it("tells all listeners in the same order, also when one writes or fails", async () => {
+  it("notifies all listeners in the same order, even if one writes or fails", async () => {
     const server = new TestServer();
     const seen: string[] = [];
     server.server.onCommit(({ key }) => {

@@ -1,21 +1,21 @@
 import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
-import { Admission } from "./admission.ts";
-import { authorize } from "./authorize.ts";
-import { Collector } from "./collector.ts";
+import { Admission } from "./admission/admission.ts";
 import type { Core, WriteContext } from "./core.ts";
-import { CustomResources } from "./crd.ts";
-import { type DeleteOptions, deleteObject } from "./deletion.ts";
-import { answerDiscovery } from "./discovery.ts";
-import { expireEvents } from "./event-expiry.ts";
-import { openAPIDocuments } from "./openapi.ts";
-import { type PatchRequest, patchObject } from "./patches.ts";
-import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from "./path.ts";
-import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./reads.ts";
-import { apiVersionOf, Registry } from "./registry.ts";
-import { type RequestOptions, readDeleteOptions, readOptions } from "./request.ts";
-import { patchScale, putScale, readScale, scaleOf } from "./scale.ts";
-import { SchemaCache } from "./schema-cache.ts";
-import { loadSnapshot, takeSnapshot } from "./snapshot.ts";
+import { CustomResources } from "./kinds/crd.ts";
+import { apiVersionOf, Registry } from "./kinds/registry.ts";
+import { SchemaCache } from "./kinds/schema-cache.ts";
+import { openAPIDocuments } from "./openapi/index.ts";
+import { answerForm, isWrongForm } from "./request/answer-form.ts";
+import { authorize } from "./request/authorize.ts";
+import { answerDiscovery } from "./request/discovery.ts";
+import { type LogReader, logResponse } from "./request/logs.ts";
+import { type PatchRequest, patchObject } from "./request/patches.ts";
+import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from "./request/path.ts";
+import { rbacAuthorizer } from "./request/rbac.ts";
+import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./request/reads.ts";
+import { type RequestOptions, readDeleteOptions, readOptions } from "./request/request.ts";
+import { SELF_SUBJECT_REVIEWS, selfSubjectReview } from "./request/reviews.ts";
+import { patchScale, putScale, readScale, scaleOf } from "./request/scale.ts";
 import {
   badRequest,
   errorResponse,
@@ -26,14 +26,20 @@ import {
   notFound,
   StatusError,
   successStatus,
-} from "./status.ts";
-import { Store, type StoredObject, type StoreEvent } from "./store.ts";
-import { wantsTable } from "./table.ts";
+} from "./request/status.ts";
+import { createObject, keyOf, putObject } from "./request/writes.ts";
+import { Collector } from "./store/collector.ts";
+import { type DeleteOptions, deleteObject } from "./store/deletion.ts";
+import { expireEvents } from "./store/event-expiry.ts";
+import { loadSnapshot, takeSnapshot } from "./store/snapshot.ts";
+import { Store, type StoredObject, type StoreEvent } from "./store/store.ts";
+import { WatchHub } from "./store/watch.ts";
 import type {
   ApiServerOptions,
   Authorizer,
   Commit,
   DocumentHandler,
+  KubeObject,
   RegistryView,
   ResourceDefinition,
   Route,
@@ -42,17 +48,15 @@ import type {
   ServerSnapshot,
   User,
 } from "./types.ts";
-import { WatchHub } from "./watch.ts";
-import { createObject, keyOf, putObject } from "./writes.ts";
 
 const DEFAULT_LIMITS: ServerLimits = {
   bodyBytes: LIMITS.requestBodyBytes,
   jsonDepth: LIMITS.jsonDepth,
   // Selectors of a few hundred names fit; more is an attack.
   urlCharacters: 64 * 1024,
-  // Enough for a client to come back after a minute of heavy writing; each entry holds one old version of an object.
+  // Enough for a client that returns after a minute of heavy writing; each entry holds one old version of an object.
   historyEvents: 8_000,
-  // A reader this far behind reads the whole list again faster.
+  // A reader that is this far behind is faster with a new list.
   watchQueueEvents: 20_000,
   bookmarkEveryEvents: 500,
 };
@@ -60,10 +64,13 @@ const DEFAULT_LIMITS: ServerLimits = {
 /** In-process callers without a user are the fleet itself. */
 const SUPERUSER: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 
-/** Made at the start, and never deleted: clients take them for granted. */
+/** /apis/GROUP/VERSION/PLURAL/NAME/SUBRESOURCE of a cluster-scoped kind. */
+const CONNECT_SEGMENTS = 6;
+
+/** Created at the start, and never deleted: clients rely on them. */
 const FIRST_NAMESPACES = ["default", "kube-system"];
 
-/** One request, as far as it has been understood. */
+/** One parsed request. */
 interface Call {
   readonly request: ServerRequest;
   readonly target: RequestTarget;
@@ -81,8 +88,9 @@ export class ApiServer {
   readonly #authorizer: Authorizer | undefined;
   readonly #documents: DocumentHandler[] = [answerDiscovery, openAPIDocuments()];
   #routes: Route[] = [];
+  #logs: LogReader | undefined;
   #commitListeners: ((commit: Commit) => void)[] = [];
-  /** Commits that not all listeners know of; the first is being told. */
+  /** Commits that not all listeners know yet; the first is being delivered. */
   readonly #commits: Commit[] = [];
 
   constructor(options: ApiServerOptions) {
@@ -94,7 +102,12 @@ export class ApiServer {
     const registry = new Registry([...schemas.builtIn(), custom.definition()]);
     // Version 0 means "any" to clients, so an empty server is at 1.
     const store = new Store({ version: options.storage?.resourceVersion ?? 1, historyEvents: limits.historyEvents });
-    const admission = new Admission(store);
+    const { authorizer = undefined } = options;
+    this.#authorizer =
+      authorizer === "RBAC"
+        ? rbacAuthorizer((resource, namespace) => storedIn(store, resource, namespace))
+        : authorizer;
+    const admission = new Admission(store, this.#authorizer);
     this.#core = {
       store,
       registry,
@@ -107,7 +120,6 @@ export class ApiServer {
       admit: (write, object, old) => admission.admit(write, object, old),
     };
     this.registry = registry;
-    this.#authorizer = options.authorizer;
     if (options.storage) loadSnapshot(store, options.storage);
     this.#collector = new Collector(this.#core);
     custom.attach(this.#core, this.#hub, this.#collector);
@@ -129,7 +141,7 @@ export class ApiServer {
     return this.#hub.size;
   }
 
-  /** Answers one request. Never rejects: what goes wrong is a Status. */
+  /** Answers one request. Never rejects: an error is a Status. */
   async handle(request: ServerRequest): Promise<HttpResponse> {
     try {
       const target = parseTarget(request, this.#core.limits.urlCharacters);
@@ -185,12 +197,17 @@ export class ApiServer {
     return takeSnapshot(this.#core.store);
   }
 
-  /** Calls back after every stored change, in order, before the request that made it is answered. Returns how to stop. */
+  /** Called after every stored change, in order, before the request is answered. Returns how to stop. */
   onCommit(listener: (commit: Commit) => void): () => void {
     this.#commitListeners = [...this.#commitListeners, listener];
     return () => {
       this.#commitListeners = this.#commitListeners.filter((each) => each !== listener);
     };
+  }
+
+  /** Lets `read` answer for pods' logs; undefined: there is none. Without it, the server has no such subresource. */
+  serveLogs(read: LogReader): void {
+    this.#logs = read;
   }
 
   /** Lets `route` answer for its prefix. Returns how to remove it. */
@@ -201,12 +218,12 @@ export class ApiServer {
     };
   }
 
-  /** Ends every watch, as a server that stops does. */
+  /** Ends every watch, as when a server stops. */
   closeWatches(): void {
     this.#hub.closeAll();
   }
 
-  /** A listener may write too: what it causes is told after what it was told, to everybody in the same order. */
+  /** A listener may write too: its changes are delivered after the current one, to all listeners in the same order. */
   #tellListeners({ type, key, old, current, version }: StoreEvent): void {
     if (this.#commitListeners.length === 0) return;
     this.#commits.push({ type, key, object: current.object, old: old?.object, resourceVersion: version });
@@ -260,7 +277,7 @@ export class ApiServer {
         ? !subresources.status
         : path.subresource === "scale"
           ? !subresources.scale
-          : path.subresource !== ""
+          : path.subresource !== "" && !this.#isLog(definition, path)
     ) {
       throw noSuchResource();
     }
@@ -280,12 +297,17 @@ export class ApiServer {
   #perform(call: Call): HttpResponse {
     const { request, path, definition } = call;
     const isCollection = path.name === "";
+    if (definition.resource === SELF_SUBJECT_REVIEWS) {
+      if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
+      return jsonResponse(201, JSON.stringify(selfSubjectReview(request.user ?? SUPERUSER, this.#core.clock.now())));
+    }
     const needsNamespace = definition.namespaced && path.namespace === "";
     if (needsNamespace && (request.method !== "GET" || !isCollection)) {
       throw isCollection && request.method === "POST"
         ? badRequest("an empty namespace may not be set during creation")
         : noSuchResource();
     }
+    if (path.subresource === "log") return this.#log(call);
     switch (request.method) {
       case "GET":
         return isCollection ? jsonResponse(200, listCollection(this.#core, this.#readOf(call))) : this.#get(call);
@@ -315,6 +337,16 @@ export class ApiServer {
     return jsonResponse(200, objectText(this.#core, this.#readOf(call), stored));
   }
 
+  #isLog(definition: ResourceDefinition, { subresource, name }: ResourcePath): boolean {
+    return this.#logs !== undefined && definition.resource === "/pods" && subresource === "log" && name !== "";
+  }
+
+  #log(call: Call): HttpResponse {
+    if (call.request.method !== "GET") throw methodNotAllowed();
+    const { namespace, name } = this.#find(call).key;
+    return logResponse(this.#logs?.({ namespace, name }) ?? "", call.target.query);
+  }
+
   #find({ path, definition }: Call): StoredObject {
     const key = { resource: definition.resource, namespace: path.namespace, name: path.name };
     const stored = this.#core.store.get(key);
@@ -341,7 +373,10 @@ export class ApiServer {
     if (definition.resource === "/namespaces" && FIRST_NAMESPACES.includes(path.name)) {
       throw forbidden(definition, path.name, "this namespace may not be deleted");
     }
-    const key = keyOf(this.#writeOf(call), path.name);
+    const write = this.#writeOf(call);
+    const key = keyOf(write, path.name);
+    const found = this.#core.store.get(key);
+    if (found) this.#core.admit(write, undefined, found.objectFor(definition));
     const { removed, stored } = deleteObject(this.#core, definition, key, options);
     if (!removed) return jsonResponse(200, stored.textFor(definition));
     return jsonResponse(200, JSON.stringify(successStatus(definition, path.name, stored.object.metadata.uid)));
@@ -356,8 +391,14 @@ export class ApiServer {
     const chosen = [...store.objects(definition.resource, path.namespace)].filter(
       ({ key, object }) => (name === undefined || key.name === name) && (!matches || matches(object)),
     );
-    // Objects of one collection can own each other; what a cascade took is not missed.
-    for (const { key } of chosen) if (store.get(key)) deleteObject(this.#core, definition, key, options);
+    const write = this.#writeOf(call);
+    for (const { key } of chosen) {
+      const found = store.get(key);
+      // Objects of one collection can own each other; what a cascade has already deleted is not an error.
+      if (!found) continue;
+      this.#core.admit({ ...write, namespace: key.namespace }, undefined, found.objectFor(definition));
+      deleteObject(this.#core, definition, key, options);
+    }
     const head = JSON.stringify({
       kind: definition.listKind,
       apiVersion: apiVersionOf(definition),
@@ -368,12 +409,17 @@ export class ApiServer {
   }
 
   #readOf({ definition, path, target, request }: Call): CollectionRead {
+    const isList = path.name === "" && !["1", "true"].includes(target.query.get("watch") ?? "");
+    if (isWrongForm(request.headers.accept, isList)) {
+      const what = isList ? "list" : "single object or a watch";
+      throw new StatusError(406, "NotAcceptable", `the requested object is a ${what}; request it in that format`, {});
+    }
     return {
       definition,
       namespace: path.namespace,
       name: path.name,
       query: target.query,
-      asTable: wantsTable(request.headers.accept),
+      form: answerForm(request.headers.accept),
     };
   }
 
@@ -394,14 +440,18 @@ export class ApiServer {
 
   #authorizePath(request: ServerRequest, target: RequestTarget): void {
     const nothing = { group: "", version: "", plural: "", subresource: "", namespace: "", name: "" };
-    this.#authorize(request, target, nothing);
+    // The path after a subresource such as clusters/NAME/proxy is for the server behind it.
+    const connected = resourcePath(target.segments.slice(0, CONNECT_SEGMENTS));
+    this.#authorize(request, target, connected?.subresource ? connected : nothing);
   }
 
   #authorize(request: ServerRequest, target: RequestTarget, path: ResourcePath): void {
     if (this.#authorizer) authorize(this.#authorizer, request.user ?? SUPERUSER, request.method, target, path);
   }
 
-  /** What is not a StatusError is a fault of this server: it is logged whole and answered without details. */
+  /**
+   * Any other error than a StatusError is a bug of this server: it is logged completely and answered without details.
+   */
   #statusOf(error: unknown): StatusError {
     if (error instanceof StatusError) return error;
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -427,6 +477,10 @@ export class ApiServer {
       createObject(this.#core, write, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
   }
+}
+
+function* storedIn(store: Store, resource: string, namespace: string): Generator<KubeObject> {
+  for (const { object } of store.objects(resource, namespace)) yield object;
 }
 
 function warningHeader(warnings: readonly string[]): string {

@@ -1,27 +1,27 @@
-/** What every command has in common: help, errors, colours, and what a process of each kind loads. */
+/** What every command has in common: help, errors, colours, and what each kind of process loads. */
 import { build } from "esbuild";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ApiServer } from "../apiserver/index.ts";
 import { seededRandom } from "../runtime/index.ts";
 import { createProgram, runCli } from "./program.ts";
 import { InstantClock, runAlone as run, testIo } from "./testing/harness.ts";
 
 describe("help", () => {
-  test("goes to standard output, names every command, and ends with 0", async () => {
+  it("goes to standard output, names every command, and ends with 0", async () => {
     const { code, out, err } = await run(["--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     for (const { name } of commands()) expect(out).toContain(`  ${name}`);
     expect((await run([])).out).toBe(out);
   });
 
-  test.each(commands())("of $name shows examples and the global options", async ({ name }) => {
+  it.each(commands())("of $name shows examples and the global options", async ({ name }) => {
     const { code, out } = await run([name, "--help"]);
     expect(code).toBe(0);
     expect(out).toContain("--kubeconfig <file>");
     if (!["interpret", "simulate"].includes(name)) expect(out).toContain(`Examples:`);
   });
 
-  test("speaks as kubectl's plugin when called as one", async () => {
+  it("shows kubectl's form when called as a kubectl plugin", async () => {
     const { out } = await run(["status", "--help"], { program: "kubectl lockstep" });
     expect(out).toContain("Usage: kubectl lockstep status");
     expect(out).toContain("  kubectl lockstep status xline -w");
@@ -29,7 +29,7 @@ describe("help", () => {
 });
 
 describe("mistakes", () => {
-  test.each([
+  it.each([
     [["stats"], "unknown command 'stats'\n(Did you mean status?)"],
     [["status", "--wach"], "unknown option '--wach'\n(Did you mean --watch?)"],
     [["why"], "missing required argument 'name'"],
@@ -41,21 +41,22 @@ describe("mistakes", () => {
     [["controller", "--engine", "ocm"], "--engine 'ocm' is not known; use karmada"],
     [["controller", "--log-level", "loud"], "--log-level 'loud' is not known"],
     [["controller", "--concurrency", "0"], "--concurrency '0' must be a whole number from 1 to 256"],
-    [["why", "--outptu"], "Run 'lockstep why --help' to see what can be said."],
-    [["demo", "updat"], "Run 'lockstep demo --help' to see what can be said."],
+    [["controller", "--max-streams", "63"], "--max-streams '63' must be a whole number from 64 to 4096"],
+    [["why", "--outptu"], "Run 'lockstep why --help' for usage."],
+    [["demo", "updat"], "Run 'lockstep demo --help' for usage."],
     [["status", "-o", "jsn"], "--output 'jsn' is not known here; did you mean 'json'?"],
     [["history", "web", "-o", "table"], "--output 'table' is not known here; use json, yaml, wide, name"],
     [["simulate", "-f", "nope.yaml"], "nope.yaml cannot be read (ENOENT)"],
     [["completion", "bsh"], "'bsh' is not known; did you mean 'bash'?"],
     [["install", "--workload", "xline"], "--workload 'xline': give PLURAL.GROUP"],
-  ])("%j is answered with the remedy, on standard error, with 1", async (args, said) => {
+  ])("%j fails with the remedy on standard error, and exit code 1", async (args, said) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toContain(said);
     expect(err).not.toMatch(/^\s+at /m);
   });
 
-  test("a hub that cannot be reached is named with its remedy, and a stack only with --debug", async () => {
+  it("the error for an unreachable hub names it and the remedy, with a stack only with --debug", async () => {
     const plain = await run(["status"]);
     expect(plain.code).toBe(1);
     expect(plain.err).toMatch(/^error: the API server could not be reached: .*connection refused.*Check --kubeconfig/);
@@ -63,7 +64,7 @@ describe("mistakes", () => {
     expect((await run(["status", "--debug"])).err).toMatch(/^\s+at /m);
   });
 
-  test("a server without Lockstep's kinds, or without Karmada's, is told what it lacks", async () => {
+  it("the error for a server without Lockstep's or Karmada's kinds names what it lacks", async () => {
     const clock = new InstantClock();
     const server = new ApiServer({ clock, random: seededRandom(1) });
     const ask = async (...args: string[]) => {
@@ -80,7 +81,7 @@ describe("mistakes", () => {
     expect(await ask("doctor")).toMatchObject({ code: 1 });
   });
 
-  test("in a file they name the file, the line and the field", async () => {
+  it("in a file they name the file, the line and the field", async () => {
     const files = {
       "text.yaml": "just: text\n",
       "bad.yaml": `apiVersion: apps.karmada.io/v1alpha1
@@ -100,7 +101,7 @@ spec:
 });
 
 describe("the manifests of install", () => {
-  test("are valid YAML with every CRD, and give the controller no wildcard", async () => {
+  it("are valid YAML with every CRD, and grant the controller no wildcard", async () => {
     const { parseAllDocuments } = await import("yaml");
     const { code, out } = await run(["install", "--workload", "xlineclusters.apps.my.io"]);
     expect(code).toBe(0);
@@ -120,8 +121,8 @@ describe("the manifests of install", () => {
   });
 });
 
-describe("completion scripts", () => {
-  test.each(["bash", "zsh", "fish"])("of %s call back", async (shell) => {
+describe("a completion script", () => {
+  it.each(["bash", "zsh", "fish"])("for %s asks lockstep itself for the candidates", async (shell) => {
     expect((await run(["completion", shell])).out).toContain("lockstep __complete -- ");
   });
 });
@@ -140,13 +141,13 @@ describe("what a process loads", () => {
     return Object.keys(metafile.inputs);
   };
 
-  test("the controller's holds neither the embedded fleet, nor the API server, nor the simulator", async () => {
-    const inputs = await inputsOf("src/cli/controller-run.ts");
+  it("the controller's process loads neither the embedded fleet, nor the API server, nor the simulator", async () => {
+    const inputs = await inputsOf("src/cli/commands/controller/run.ts");
     expect(inputs).toContain("src/controllers/manager.ts");
     expect(inputs.filter((path) => /^src\/(embedded|apiserver|sim|dashboard)\//.test(path))).toEqual([]);
   });
 
-  test("--help needs commander and the commands' own words, and nothing of the other rooms", async () => {
+  it("--help loads only commander and the commands' declarations, and nothing of the other rooms", async () => {
     const { metafile } = await build({
       entryPoints: ["src/cli/main.ts"],
       bundle: true,
@@ -171,7 +172,7 @@ describe("what a process loads", () => {
       (path) => !path.startsWith("src/cli/") && !path.includes("node_modules/commander/") && path !== "package.json",
     );
     expect(foreign).toEqual([]);
-    expect(loaded.filter((path) => path.endsWith("-run.ts"))).toEqual([]);
+    expect(loaded.filter((path) => path.endsWith("/run.ts"))).toEqual([]);
   });
 });
 

@@ -1,11 +1,13 @@
-/** The documentation says what is true: commands and flags exist, reasons are complete, links lead somewhere. */
+/** The documentation is correct: commands and flags exist, reasons are complete, links are valid. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { describe, expect, test } from "vitest";
-import { REASONS } from "../plan/index.ts";
+import { describe, expect, it } from "vitest";
+import { APPLICATION_PHASES, CLUSTER_PHASES } from "../api/index.ts";
+import { CONTROLLER_REASONS } from "../controllers/index.ts";
+import { REASONS } from "../rollout/index.ts";
+import { GUIDES } from "./commands/why/reasons.ts";
 import { createProgram } from "./program.ts";
-import { CONTROLLER_REASONS, GUIDES } from "./reasons.ts";
 import { InstantClock, testIo } from "./testing/harness.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -48,7 +50,7 @@ function wordsOf(line: string): string[] | undefined {
   return own.trim().split(/\s+/).filter(Boolean);
 }
 
-/** What is wrong with the line; undefined when it would be understood. */
+/** The error in the line; undefined if it is valid. */
 function problemOf({ words, whole }: Line): string | undefined {
   let command: Command = program;
   const positionals: string[] = [];
@@ -74,7 +76,7 @@ function problemOf({ words, whole }: Line): string | undefined {
     : command.registeredArguments.length;
   if (whole && command !== program && positionals.length < required)
     return `${command.name()} needs ${required} arguments`;
-  // Values after an option that takes several are counted as arguments here; that is no mistake of the page.
+  // Values after an option that takes several count as arguments here; that is not a mistake of the page.
   const takesSeveral = command.options.some(({ variadic }) => variadic);
   return positionals.length > most && !takesSeveral ? `${command.name()} takes ${most} arguments` : undefined;
 }
@@ -82,14 +84,14 @@ function problemOf({ words, whole }: Line): string | undefined {
 describe("commands in the documentation", () => {
   const lines = PAGES.flatMap(commandLines);
 
-  test("are found at all", () => {
+  it("are found at all", () => {
     expect(lines.length).toBeGreaterThan(30);
     expect(problemOf({ page: "", words: ["stats"], whole: true })).toBe("there is no command stats");
     expect(problemOf({ page: "", words: ["status", "--wach"], whole: true })).toBe("status has no flag --wach");
     expect(problemOf({ page: "", words: ["why"], whole: true })).toBe("why needs 1 arguments");
   });
 
-  test.each(PAGES)("of %s exist with their flags", (page) => {
+  it.each(PAGES)("of %s exist with their flags", (page) => {
     const wrong = commandLines(page).flatMap((line) => {
       const problem = problemOf(line);
       return problem === undefined ? [] : [`lockstep ${line.words.join(" ")}: ${problem}`];
@@ -97,18 +99,19 @@ describe("commands in the documentation", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("the remedies that are pasted from a terminal exist too", () => {
+  it("the remedies that are pasted from a terminal exist too", () => {
     const facts = {
       program: "lockstep",
       name: "web",
       namespace: "default",
       cluster: "member1",
+      isGivenUp: false,
       kind: "StatefulSet",
       template: "web",
       selector: "",
     };
-    for (const guide of Object.values(GUIDES)) {
-      for (const command of guide.paste(facts)) {
+    for (const paste of Object.values(GUIDES)) {
+      for (const command of paste(facts)) {
         const words = wordsOf(command);
         if (words) expect(problemOf({ page: "", words, whole: true }), command).toBeUndefined();
       }
@@ -125,20 +128,66 @@ describe("the runbook", () => {
       .map((section) => [section.slice(0, section.indexOf("\n")), section]),
   );
 
-  test("has every reason, and no other", () => {
+  it("has every reason, and no other", () => {
     const known = [...Object.keys(REASONS), ...Object.keys(CONTROLLER_REASONS)].sort();
     expect([...sections.keys()].sort()).toEqual(known);
   });
 
-  test.each([...sections])("%s has symptom, condition, cause and recovery", (_, section) => {
+  it.each([...sections])("%s has symptom, condition, cause and recovery", (_, section) => {
     for (const part of ["Symptom", "Condition", "Cause", "Recovery"]) {
       expect(section).toMatch(new RegExp(`^- \\*\\*${part}\\*\\*: .+`, "m"));
     }
   });
 });
 
+describe("the phases", () => {
+  const source = readdirSync(join(ROOT, "src/controllers"), { recursive: true })
+    .map((name) => `src/controllers/${name}`)
+    .filter((path) => path.endsWith(".ts") && !path.includes(".test."))
+    .map(read)
+    .join("\n");
+
+  it.each([
+    ["status.phase", APPLICATION_PHASES],
+    ["status.clusters[].phase", CLUSTER_PHASES],
+  ])("of %s in the reference are those that the controller reports", (field, phases) => {
+    const row = read("docs/reference.md")
+      .split("\n")
+      .find((line) => line.startsWith(`| \`${field}\` |`));
+    expect(row?.match(/\b[A-Z][A-Za-z]+\b(?=,| or |\.)/g)).toEqual([...phases]);
+    expect(phases.filter((phase) => !source.includes(`"${phase}"`))).toEqual([]);
+  });
+
+  it("of the runbook exist", () => {
+    const named = [...read("docs/runbook.md").matchAll(/`phase: (\w+)`/g)].map(([, phase]) => phase);
+    expect(named.filter((phase) => !APPLICATION_PHASES.some((known) => known === phase))).toEqual([]);
+    expect(named).not.toEqual([]);
+  });
+});
+
+describe("hidden blocks", () => {
+  const pages = [
+    ...PAGES,
+    ...readdirSync(join(ROOT, "examples"), { recursive: true })
+      .map((name) => `examples/${name}`)
+      .filter((path) => path.endsWith("README.md")),
+  ];
+  const hidden = pages.flatMap((page) =>
+    [...read(page).matchAll(/<!-- run: hidden[^\n]*\n([\s\S]*?)-->/g)].map(([, code = ""]) => ({ page, code })),
+  );
+
+  it("create no file or object that a later command needs", () => {
+    const making = hidden.filter(({ code }) => /[^-=]>|\b(?:cp|mv|tee|mkdir|sed|cat|kubectl)\b/.test(code));
+    expect(making).toEqual([]);
+  });
+
+  it("contain only a start that the page has shown before, and a free port", () => {
+    expect(hidden.map(({ page }) => page)).toEqual(["README.md", "examples/interpreter-webhook/README.md"]);
+  });
+});
+
 describe("links", () => {
-  test.each(PAGES)("of %s lead somewhere", (page) => {
+  it.each(PAGES)("of %s are valid", (page) => {
     const targets = [
       ...read(page)
         .replaceAll(/```[\s\S]*?```/g, "")

@@ -1,4 +1,4 @@
-/** Thrown for what a person can put right: the message names the object, the field and the remedy. */
+/** Thrown for errors that a user can correct: the message names the object, the field and the remedy. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;
@@ -11,7 +11,14 @@ export class CommandError extends Error {
 
 const CONNECTION_NAMES = new Set(["UnreachableError", "RequestTimeoutError"]);
 
-/** One line for a person. By name rather than by class: the classes would have to be loaded for every `--help`. */
+const SERVER_TROUBLE_NAMES = new Set(["ServerError", "TooManyRequestsError"]);
+
+/** The server does not answer, or cannot at the moment: a retry may help. By name, as below. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof Error && (CONNECTION_NAMES.has(error.name) || SERVER_TROUBLE_NAMES.has(error.name));
+}
+
+/** One line for a user. By name rather than by class: the classes would have to be loaded for every `--help`. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (CONNECTION_NAMES.has(error.name)) {
@@ -19,7 +26,7 @@ export function explain(error: unknown): string {
   }
   switch (error.name) {
     case "ForbiddenError":
-      return `${error.message}. Ask for that right, or use another --context`;
+      return `${error.message}. Request that right, or use another --context`;
     case "UnauthorizedError":
       return `${error.message}. The credentials of this context are not accepted; renew them, or use another --context`;
     case "UnknownKindError":
@@ -29,7 +36,7 @@ export function explain(error: unknown): string {
   }
 }
 
-/** What happened first; the errors around it say again what was being done. */
+/** The root cause; the errors around it repeat what was being done. */
 function rootOf(error: Error): Error {
   return error.cause instanceof Error && error.cause.message !== "" ? rootOf(error.cause) : error;
 }

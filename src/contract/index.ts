@@ -1,9 +1,18 @@
 /**
- * What members see and report: the annotation keys on a member's copy of the object, the topology they carry, and the
- * report an operator writes back. Imports nothing, so that an operator can ship it as it is.
+ * What members see and report: the annotation keys on a member's copy of the object, the topology in them, and the
+ * report that an operator writes. Imports nothing, so that an operator can ship it unchanged.
  */
+
 export { ANNOTATIONS, CONTRACT_PREFIX, SEED_ANNOTATIONS } from "./annotations.ts";
 export type { MemberReport, ReportPhase } from "./report.ts";
 export { parseMemberReport } from "./report.ts";
 export type { InstanceState, SeedReplicas, TopologyCluster } from "./topology.ts";
 export { seedReplicas } from "./topology.ts";
+export type { TopologyDocument, TopologyRef } from "./topology-ref.ts";
+export {
+  parseTopologyRef,
+  TOPOLOGY_ELSEWHERE,
+  TOPOLOGY_INLINE_MAX_BYTES,
+  TOPOLOGY_PART_KEY,
+  TOPOLOGY_PART_MAX_BYTES,
+} from "./topology-ref.ts";

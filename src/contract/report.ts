@@ -1,36 +1,39 @@
-/** `Working`: not done with this epoch yet. `Done`: everything this epoch asks for is in place. `Failed`: it cannot be. */
+/**
+ * `Working`: this epoch is not complete yet. `Done`: everything that this epoch asks for is in place. `Failed`: it
+ * cannot be done.
+ */
 export type ReportPhase = "Working" | "Done" | "Failed";
 
 /**
- * What an operator on the contract writes, in one status write, as `status.crossCluster`. Every figure is about the
- * epoch and revision it names, read at the start of the reconcile that wrote it.
+ * What an operator on the contract writes, in one status write, as `status.crossCluster`. Every number refers to the
+ * epoch and revision in the report, which the operator read at the start of the reconcile.
  */
 export interface MemberReport {
-  epoch: number;
-  revision: string;
-  phase: ReportPhase;
+  readonly epoch: number;
+  readonly revision: string;
+  readonly phase: ReportPhase;
   /** Instances this cluster should run. */
-  desired: number;
+  readonly desired: number;
   /** Instances that run `revision`. */
-  updated: number;
-  ready: number;
-  /** The leading instance's name if it is in this cluster; "" if it is known not to be; absent if nobody knows. */
-  leader?: string;
+  readonly updated: number;
+  readonly ready: number;
+  /** The leading instance's name if it is in this cluster; "" if it is known to be elsewhere; absent if unknown. */
+  readonly leader?: string;
   /**
-   * The application's own list of members, by instance name, as its leader confirmed it at `membersAt` (RFC 3339). Lockstep
-   * believes that lost instances were removed from the application only on such a list from after the loss.
+   * The application's own list of members, by instance name, as its leader confirmed it at `membersAt` (RFC 3339). Only
+   * such a list from after the loss proves to Lockstep that lost instances were removed from the application.
    */
-  members?: string[];
-  membersAt?: string;
-  message?: string;
+  readonly members?: string[];
+  readonly membersAt?: string;
+  readonly message?: string;
 }
 
-/** More members than any application that keeps a quorum has; a longer list is not read. */
-const MAX_MEMBERS = 1_000;
+/** The maximum number of instances of an application; a longer list is not read. */
+const MAX_MEMBERS = 10_000;
 
 const PHASES: readonly string[] = ["Working", "Done", "Failed"] satisfies ReportPhase[];
 
-/** Reads `status.crossCluster` as far as it keeps to the contract; anything else is undefined, which is never "done". */
+/** Reads `status.crossCluster` if it follows the contract; otherwise undefined, which never counts as done. */
 export function parseMemberReport(value: unknown): MemberReport | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { epoch, revision, phase, desired, updated, ready, leader, message, members, membersAt } = value as Record<
@@ -45,7 +48,7 @@ export function parseMemberReport(value: unknown): MemberReport | undefined {
   return { epoch, revision, phase: phase as ReportPhase, desired, updated, ready, leader, message, ...list };
 }
 
-/** A list that is not what the contract says is no list; the rest of the report still counts. */
+/** An invalid list counts as absent; the rest of the report is still used. */
 function isMemberList(value: unknown): value is string[] {
   return Array.isArray(value) && value.length <= MAX_MEMBERS && value.every((name) => typeof name === "string");
 }

@@ -1,14 +1,17 @@
-/** `joining`: granted, not yet seen ready as a member. `leaving`: to be removed by its cluster, still counted as a voter. */
+/**
+ * `joining`: granted, not yet observed as a ready member. `leaving`: its cluster must remove it; it still counts as a
+ * voter.
+ */
 export type InstanceState = "member" | "joining" | "leaving";
 
-/** One cluster's part of the topology annotation; the four lists run in parallel, by ascending ordinal. */
+/** One cluster's part of the topology annotation; the four lists are parallel, by ascending ordinal. */
 export interface TopologyCluster {
-  cluster: string;
+  readonly cluster: string;
   replicas: number;
-  ordinals: number[];
-  instances: string[];
-  addresses: string[];
-  states: InstanceState[];
+  readonly ordinals: number[];
+  readonly instances: string[];
+  readonly addresses: string[];
+  readonly states: InstanceState[];
 }
 
 /** The proposal's `replicas` annotation: one entry per cluster, its key the cluster's name, the count as a string. */

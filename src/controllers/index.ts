@@ -1,10 +1,26 @@
 /**
  * The controllers: one folder per kind, each observing, acting and reporting around the planner. Imports everything
- * above it in ARCHITECTURE.md's table. What previews need to say the same as the controller is exported too.
+ * above it in ARCHITECTURE.md's table. What previews gather and render with, as the controller does, is exported too.
  */
+
+export type { HubRef } from "./common/hub/hub-objects.ts";
+export type { HubReader } from "./common/hub/hub-reader.ts";
+export type { Found, Outline } from "./common/hub/hub-readings.ts";
+export { discovered } from "./common/interpretation.ts";
+export { type Owner, ownerOf } from "./common/owner.ts";
+export { type PodTrouble, podTrouble, troubleWord } from "./common/pod-trouble.ts";
+export { CONTROLLER_REASONS, type ControllerReason } from "./common/reasons.ts";
+export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./common/resources.ts";
+export { packRevision } from "./common/revisions/revision-content.ts";
+export type { StoredRevision } from "./common/revisions/revision-store.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
-export { type IntentFacts, intentOf, leaderSourceOf } from "./statefulset/intent.ts";
-export { networkOf } from "./statefulset/network.ts";
-export { observe } from "./statefulset/observe.ts";
-export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./statefulset/resources.ts";
-export { ordinalsStart } from "./statefulset/template.ts";
+export { renderGrant } from "./statefulset/act/render-grant.ts";
+export { readLedgerCopy } from "./statefulset/ledger/ledger-copy.ts";
+export { ledgerName } from "./statefulset/ledger/ledger-store.ts";
+export { claimantOf, claimedMessage, ownershipOf, selectedBy, targetKey } from "./statefulset/observe/claims.ts";
+export { type Gathered, Gatherer } from "./statefulset/observe/gather.ts";
+export { intentOf } from "./statefulset/observe/intent.ts";
+export { isFresh, type Moment } from "./statefulset/observe/moment.ts";
+export { networkOf } from "./statefulset/observe/network.ts";
+export { findTemplate, unknownKindText } from "./statefulset/observe/template.ts";
+export { Reviser, type RevisionBook } from "./statefulset/revise/revise.ts";

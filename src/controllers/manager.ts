@@ -1,9 +1,10 @@
-import { type Engine, SupersededError } from "../engine/index.ts";
+import type { AllowedClustersRule, Workload } from "../api/index.ts";
+import type { Engine } from "../engine/index.ts";
 import { Interpreter, type WebhookTransports } from "../interpret/index.ts";
 import { Election, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
 import type { Clock, Log, Random } from "../runtime/index.ts";
-import { Interpretation } from "./interpretation.ts";
-import type { Announcer } from "./statefulset/announce.ts";
+import type { Announcer } from "./common/announcer.ts";
+import { discovered, Interpretation } from "./common/interpretation.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
 
 export interface ManagerOptions {
@@ -14,12 +15,18 @@ export interface ManagerOptions {
   /** A fresh adapter for each leadership. */
   readonly engine: () => Engine;
   readonly webhookTransports: WebhookTransports;
-  /** Where the lease is. */
-  readonly leaseNamespace: string;
+  /** Lockstep's own namespace on the hub: lease, ledgers and revisions. Tenants have no rights there. */
+  readonly systemNamespace: string;
   /** For people, such as the pod's name. */
   readonly identity: string;
+  /** Kinds that may be templates, beside StatefulSets; absent: any. */
+  readonly workloads?: readonly Workload[];
+  /** Which clusters a namespace may name in spec.topology; absent: all. */
+  readonly allowedClusters?: AllowedClustersRule;
   /** Objects worked on at a time. */
   readonly concurrency?: number;
+  /** The most that the topology may have as an annotation; absent: as the contract says. */
+  readonly topologyInlineBytes?: number;
   readonly onLeading?: () => void;
 }
 
@@ -28,24 +35,16 @@ const LEASE_NAME = "lockstep-controller";
 /** Everything that runs in a controller process: one leader at a time, the others wait. Resolves when aborted. */
 export async function runManager(options: ManagerOptions, signal: AbortSignal): Promise<void> {
   const { hub, clock, random, log, identity } = options;
-  while (!signal.aborted) {
-    const election = new Election({
-      client: hub,
-      clock,
-      random,
-      log,
-      namespace: options.leaseNamespace,
-      name: LEASE_NAME,
-      identity,
-    });
-    try {
-      await election.run(signal, (leadership) => lead(options, leadership));
-    } catch (error) {
-      if (!(error instanceof SupersededError)) throw error;
-      // Somebody with a later term has acted. Whatever we know is old: begin anew, as a candidate like any other.
-      log.warn("another leader has taken over", { reason: error.message });
-    }
-  }
+  const election = new Election({
+    client: hub,
+    clock,
+    random,
+    log,
+    namespace: options.systemNamespace,
+    name: LEASE_NAME,
+    identity,
+  });
+  await election.run(signal, (leadership) => lead(options, leadership));
 }
 
 async function lead(options: ManagerOptions, leadership: Leadership): Promise<void> {
@@ -64,11 +63,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     random,
     log,
     transports: options.webhookTransports,
-    // Templates are watched on the hub, so their kinds have been discovered before anything of them is interpreted.
-    resources: ({ group, version, kind }) => {
-      const known = hub.discovery.known(group === "" ? version : `${group}/${version}`, kind);
-      return known && { resource: known.plural, namespaced: known.namespaced };
-    },
+    resources: discovered(hub),
   });
   const announcer: Announcer = {
     event: (object, type, reason, message) => events.record(object, { type, reason, message }),
@@ -82,7 +77,12 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     log,
     announcer,
     mayAct: () => leadership.isCurrent(),
+    systemNamespace: options.systemNamespace,
+    ...(options.workloads && { workloads: options.workloads }),
+    ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
+    confirmLeadership: () => leadership.confirm(),
     ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+    ...(options.topologyInlineBytes !== undefined && { topologyInlineBytes: options.topologyInlineBytes }),
   });
   const interpretation = new Interpretation({
     hub,

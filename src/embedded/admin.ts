@@ -1,20 +1,20 @@
 import type { Route, ServerRequest } from "../apiserver/index.ts";
 import { type HttpResponse, isJsonObject, type JsonObject } from "../runtime/index.ts";
 import type { EmbeddedFleet } from "./fleet.ts";
-import { type GateFaults, status } from "./gate.ts";
+import { type LinkFaults, status } from "./link.ts";
 import { numberAt } from "./values.ts";
 
-/** Below this path of the hub: GET shows the members, POST `NAME/cut` and the like breaks and mends them. */
+/** Below this path of the hub: GET shows the members, POST `NAME/cut` and similar actions break and repair them. */
 export const ADMIN_PREFIX = "/lockstep/v1/fleet/";
 
-/** Whoever may do everything in a cluster may also break it. In-process callers have no user. */
+/** A user who may do everything in a cluster may also break it. In-process callers have no user. */
 const MASTERS = "system:masters";
 
-/** A slower answer than this is no answer to anybody. */
+/** A slower answer than this counts as no answer. */
 const MAX_SLOW_MS = 600_000;
 const MAX_FAIL_NEXT = 1_000_000;
 
-/** Faults over HTTP: for `lockstep demo` in another terminal, and for tests of other processes. */
+/** Faults over HTTP: for `lockstep demo` in another terminal, and for tests in other processes. */
 export function adminRoute(fleet: EmbeddedFleet): Route {
   return {
     prefix: ADMIN_PREFIX,
@@ -36,12 +36,12 @@ function answer(fleet: EmbeddedFleet, request: ServerRequest): HttpResponse {
     return status(404, "NotFound", `no member "${name}"; there are ${fleet.memberNames.join(", ")}`);
   }
   if (request.method === "GET" && verb === "") return json(describe(fleet, name));
-  if (request.method !== "POST") return status(405, "MethodNotAllowed", "use GET to look and POST to act");
+  if (request.method !== "POST") return status(405, "MethodNotAllowed", "use GET to read and POST to act");
   const problem = act(fleet, name, verb, request.body);
   return problem === undefined ? json(describe(fleet, name)) : status(400, "BadRequest", problem);
 }
 
-/** What is wrong with the request, if anything. */
+/** The error in the request, if any. */
 function act(fleet: EmbeddedFleet, name: string, verb: string, body: string | undefined): string | undefined {
   switch (verb) {
     case "cut":
@@ -66,11 +66,11 @@ function act(fleet: EmbeddedFleet, name: string, verb: string, body: string | un
       return undefined;
     }
     default:
-      return `"${verb}" is none of cut, mend, kill, restart, drop-watches, disturb`;
+      return `"${verb}" is not one of cut, mend, kill, restart, drop-watches, disturb`;
   }
 }
 
-function readFaults(body: string | undefined): Partial<Omit<GateFaults, "closed">> | string {
+function readFaults(body: string | undefined): Partial<Omit<LinkFaults, "closed">> | string {
   const wanted = `a JSON object with slowMs (0 to ${MAX_SLOW_MS}), failRate (0 to 1) or failNext (0 to ${MAX_FAIL_NEXT})`;
   let parsed: unknown;
   try {

@@ -1,5 +1,5 @@
 import { KarmadaEngine } from "../engine/index.ts";
-import { engineContract } from "../engine/testing/contract.ts";
+import { engineContract } from "../engine/testing/contract/index.ts";
 import { seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { EmbeddedFleet } from "./index.ts";
@@ -13,7 +13,7 @@ engineContract("embedded", async () => {
   const random = seededRandom(1);
   const fleet = new EmbeddedFleet({ clock, random, timings: { podStartMs: 100, podStopMs: 50 } });
   await fleet.start();
-  // What a test awaits without saying until when (a write that is retried) must find time moving, too.
+  // Time must also advance while a test awaits something without a deadline (a write that is retried).
   let running = true;
   const ticking = (async () => {
     while (running) if (!(await clock.step())) await clock.settle();

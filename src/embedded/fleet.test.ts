@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
-import { propagation, statefulSet, WORKS } from "../engine/testing/contract.ts";
+import { propagation, statefulSet, WORKS } from "../engine/testing/contract/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { seededRandom } from "../runtime/index.ts";
 import { CROSS_CLUSTER_STATEFULSETS, PodRecorder, World } from "./testing/world.ts";
@@ -51,7 +51,7 @@ describe("a StatefulSet over three embedded clusters", () => {
     expect(pods.worst).toBe(1);
   });
 
-  it("goes on where it was when the controller is stopped in mid-update and started anew", async () => {
+  it("continues where it was when the controller is stopped during an update and started again", async () => {
     pods.expect(5);
     await world.apply(statefulSet("web", 5, "web:3"));
     await world.until("the update has begun", () => Object.values(pods.images()).includes("web:3"));
@@ -62,7 +62,7 @@ describe("a StatefulSet over three embedded clusters", () => {
     expect(pods.worst).toBe(1);
   });
 
-  it("grows where the schedule says, and renumbers nobody", async () => {
+  it("grows as the schedule requires, and renumbers no instance", async () => {
     const before = pods.images();
     await world.apply(statefulSet("web", 7, "web:3"));
     await world.until("seven instances are ready", () => world.isSettled("web", 7));
@@ -76,7 +76,7 @@ describe("a StatefulSet over three embedded clusters", () => {
     expect(Object.keys(pods.images())).toEqual(PLACES);
   });
 
-  it("leaves a cluster that the schedule no longer names, and leaves nothing behind on the hub", async () => {
+  it("leaves a cluster that the schedule no longer names, with nothing left on the hub", async () => {
     await world.apply(statefulSet("web", 3, "web:3"));
     await world.until("three are left", () => world.isSettled("web", 3) && Object.keys(pods.images()).length === 3);
     await world.clock.advance(10_000);
@@ -111,7 +111,7 @@ describe("the same seed", () => {
 });
 
 describe("a member that is cut off", () => {
-  it("is NotReady after a while, is left alone, and goes on when it is back", async () => {
+  it("becomes NotReady, is not touched, and continues when it is back", async () => {
     const world = new World(3, { schemas });
     const pods = new PodRecorder(world.fleet);
     const readiness = () => JSON.stringify(world.fleet.hubObject("cluster.karmada.io/clusters", "", "member2")?.status);
@@ -144,8 +144,8 @@ describe("a member that is cut off", () => {
   });
 });
 
-describe("whatever breaks on the way", () => {
-  it.each([11, 12, 13, 14])("an update ends, and never took a second instance down (seed %i)", async (seed) => {
+describe("with faults on the way", () => {
+  it.each([11, 12, 13, 14])("an update completes, and never takes a second instance down (seed %i)", async (seed) => {
     const dice = seededRandom(seed);
     const pick = (below: number) => Math.floor(dice.next() * below);
     const world = new World(seed, { schemas });

@@ -1,60 +1,89 @@
-import { customResourceDefinitions } from "../api/index.ts";
-import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "../apiserver/index.ts";
+import { customResourceDefinitions, DEFAULT_SYSTEM_NAMESPACE } from "../api/index.ts";
+import {
+  ApiServer,
+  type Commit,
+  type KubeObject,
+  SchemaCache,
+  type ServerSnapshot,
+  type User,
+} from "../apiserver/index.ts";
 import { Interpreter } from "../interpret/index.ts";
 import { KubeClient } from "../kube/index.ts";
-import { type Clock, isJsonObject, type JsonObject, type Log, type Random, silentLog } from "../runtime/index.ts";
+import {
+  type Clock,
+  includesJson,
+  isJsonObject,
+  type JsonObject,
+  type Log,
+  type Random,
+  silentLog,
+} from "../runtime/index.ts";
 import { adminRoute } from "./admin.ts";
-import { Gate, type GateFaults } from "./gate.ts";
 import { Agent } from "./hub/agent.ts";
 import { BindingController } from "./hub/binding.ts";
 import { Detector } from "./hub/detector.ts";
 import { clusterProxy, DeletionProtection } from "./hub/front-door.ts";
 import { ClusterHealth, type SyncMode } from "./hub/health.ts";
-import { executionNamespace, karmadaDefinitions, RESOURCES, SYSTEM_NAMESPACE } from "./hub/kinds.ts";
+import { executionNamespace, KARMADA_NAMESPACE, karmadaDefinitions, RESOURCES } from "./hub/kinds.ts";
+import { Link, type LinkFaults } from "./link.ts";
 import { LocalApi } from "./local-api.ts";
 import { MemberCluster } from "./member/member.ts";
 import type { PodRuntime } from "./member/runtime.ts";
-import { covers } from "./values.ts";
 
 export interface EmbeddedFleetOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
-  /** member1, member2 and member3 unless told otherwise. */
+  /** By default member1, member2 and member3. */
   readonly members?: readonly string[];
   /** Members whose agent runs inside them: the hub's proxy cannot reach those. */
   readonly pull?: readonly string[];
-  /** How many pods a member has room for. */
+  /** How many pods fit into a member. */
   readonly capacityPods?: Readonly<Record<string, number>>;
   readonly timings?: Partial<FleetTimings>;
-  /** What runs a member's pods; absent: nothing does, they only become ready and go. */
+  /** What runs a member's pods; absent: they are simulated, and only become ready and disappear. */
   readonly runtime?: (member: string) => PodRuntime;
-  /** Share one between fleets of a process: compiling the schemas is most of what a fleet's start costs. */
+  /** Share one between the fleets of a process: compiling the schemas is most of a fleet's start. */
   readonly schemas?: SchemaCache;
-  /** Customizations that the agents know from the start; Lockstep's own unless told otherwise, which take time to compile. */
+  /** Customizations that the agents know from the start; by default Lockstep's own, which take time to compile. */
   readonly bundled?: readonly JsonObject[];
-  /** State to begin with, from snapshot(). */
+  /** The initial state, from snapshot(). */
   readonly storage?: FleetSnapshot | undefined;
   /** False: plain writes leave no managedFields, which is cheaper. */
   readonly trackUpdates?: boolean;
+  /** Absent: every user may do everything. "RBAC": Roles and bindings apply, on the hub and in each member. */
+  readonly authorizer?: "RBAC";
+  /** Created on the hub at the start unless they exist, in this order, such as admission policies. */
+  readonly installed?: readonly JsonObject[];
 }
 
 export interface FleetTimings {
   readonly podStartMs: number;
   readonly podStopMs: number;
-  /** From a change to a controller's looking at it, on hub and members. */
+  /** From a change to a controller's reconcile, on hub and members. */
   readonly reactionMs: number;
   /** From a Work to the member and from the member to the Work. */
   readonly deliveryMs: number;
-  /** How long a cluster is unreachable, or back, before its Ready condition says so. */
+  /** How long a cluster must be unreachable, or reachable again, before its Ready condition changes. */
   readonly healthThresholdMs: number;
 }
 
 /** The whole fleet's state, as JSON. */
 export interface FleetSnapshot extends JsonObject {
-  format: "lockstep-fleet/1";
-  hub: ServerSnapshot;
-  members: { [name: string]: ServerSnapshot };
+  readonly format: "lockstep-fleet/1";
+  readonly hub: ServerSnapshot;
+  readonly members: { [name: string]: ServerSnapshot };
+}
+
+/** One stored change of one API server. */
+export interface FleetChange {
+  /** The member's name; empty: the hub. */
+  readonly server: string;
+  readonly resource: string;
+  readonly isDeleted: boolean;
+  /** The current state; for a deleted object, the last state. */
+  readonly object: KubeObject;
+  readonly resourceVersion: number;
 }
 
 const DEFAULT_MEMBERS = ["member1", "member2", "member3"];
@@ -64,21 +93,21 @@ const DEFAULT_TIMINGS: FleetTimings = {
   podStopMs: 500,
   reactionMs: 5,
   deliveryMs: 20,
-  // Karmada's own is 30 s; here nobody wants to wait so long, and the network is a function call.
+  // Karmada's own is 30 s; here users would not wait that long, and the network is a function call.
   healthThresholdMs: 3_000,
 };
 
 interface FleetMember {
   readonly cluster: MemberCluster;
   readonly mode: SyncMode;
-  /** The way between the hub and the member. */
-  readonly link: Gate;
+  /** The connection between the hub and the member. */
+  readonly link: Link;
   readonly agent: Agent;
 }
 
 /**
- * A hub with Karmada's interfaces and its member clusters, in one process: everything Lockstep's Karmada adapter reads
- * and writes is there, and behaves as on the real ones.
+ * A hub with Karmada's interfaces and its member clusters, in one process: everything that Lockstep's Karmada adapter
+ * reads and writes exists, and behaves as on the real ones.
  */
 export class EmbeddedFleet {
   readonly #options: EmbeddedFleetOptions;
@@ -89,8 +118,8 @@ export class EmbeddedFleet {
   readonly #detector: Detector;
   readonly #bindings: BindingController;
   readonly #health: ClusterHealth;
-  /** The hub as everybody reaches it. */
-  readonly hub: Gate;
+  /** The hub as every client reaches it. */
+  readonly hub: Link;
 
   constructor(options: EmbeddedFleetOptions) {
     const { clock, random, storage, trackUpdates = true } = options;
@@ -106,16 +135,17 @@ export class EmbeddedFleet {
       log,
       schemas,
       trackUpdates,
+      authorizer: options.authorizer,
       ...(storage && { storage: storage.hub }),
     });
     this.#hubApi = new LocalApi(this.#hubServer);
-    this.hub = new Gate(new DeletionProtection(this.#hubServer, this.#hubApi), clock, random);
+    this.hub = new Link(new DeletionProtection(this.#hubServer, this.#hubApi), clock, random);
     this.#interpreter = new Interpreter({
       clock,
       random,
       log,
       transports: () => {
-        throw new Error("the embedded fleet asks no webhooks");
+        throw new Error("the embedded fleet calls no webhooks");
       },
       ...(options.bundled && { bundled: options.bundled }),
     });
@@ -141,6 +171,7 @@ export class EmbeddedFleet {
         trackUpdates,
         storage: storage?.members[name],
         runtime: options.runtime?.(name),
+        authorizer: options.authorizer,
         ...timings,
       });
       this.#members.set(name, this.#connect(cluster, log, timings.deliveryMs));
@@ -150,13 +181,20 @@ export class EmbeddedFleet {
 
   async start(): Promise<void> {
     const api = this.#hubApi;
-    const namespaces = [SYSTEM_NAMESPACE, ...[...this.#members.keys()].map(executionNamespace)];
+    const namespaces = [
+      KARMADA_NAMESPACE,
+      DEFAULT_SYSTEM_NAMESPACE,
+      ...[...this.#members.keys()].map(executionNamespace),
+    ];
     for (const crd of [...karmadaDefinitions(), ...customResourceDefinitions()]) {
       if (isKubeObject(crd)) await this.#install(crd);
     }
     for (const name of namespaces) {
       if (api.get(RESOURCES.namespaces, "", name)) continue;
       await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    }
+    for (const object of this.#options.installed ?? []) {
+      if (isKubeObject(object) && !this.#isThere(object)) await api.create(object);
     }
     for (const [name, { cluster, mode }] of this.#members) {
       await cluster.start();
@@ -192,31 +230,36 @@ export class EmbeddedFleet {
     return this.#member(name).cluster;
   }
 
-  /** An object of the hub as it is now, past every client; `resource` is `group/plural`. */
+  /** The current object of the hub, without a client; `resource` is `group/plural`. */
   hubObject(resource: string, namespace: string, name: string): KubeObject | undefined {
     return this.#hubApi.get(resource, namespace, name);
   }
 
-  /** A client of the hub, or of a member directly. */
-  client(member?: string): KubeClient {
-    const gate = member === undefined ? this.hub : this.#member(member).cluster.gate;
-    const { clock, random } = this.#options;
-    return new KubeClient({ transport: gate.transport(), clock, random });
+  /** Called for every change, at the moment when the hub stores it. */
+  onHubCommit(told: (commit: Commit) => void): void {
+    this.#hubServer.onCommit(told);
   }
 
-  /** What goes wrong between the hub and a member; for the hub itself, set `hub`. */
-  disturb(member: string, faults: Partial<Omit<GateFaults, "closed">>): void {
+  /** A client of the hub, or of a member directly; without a user, an administrator's. */
+  client(member?: string, user?: User): KubeClient {
+    const way = member === undefined ? this.hub : this.#member(member).cluster.entrance;
+    const { clock, random } = this.#options;
+    return new KubeClient({ transport: way.transport(user), clock, random });
+  }
+
+  /** The faults between the hub and a member; for the hub itself, set `hub`. */
+  disturb(member: string, faults: Partial<Omit<LinkFaults, "closed">>): void {
     this.#member(member).link.set(faults);
   }
 
-  /** Neither the proxy nor the agent gets through any more; inside, the member lives on. */
+  /** Neither the proxy nor the agent can connect any more; inside, the member keeps running. */
   cut(member: string): void {
     const { link, mode } = this.#member(member);
     link.set({ closed: `dial tcp: connect to ${member}: i/o timeout` });
     this.#health.changed(member, mode, false);
   }
 
-  /** Ends every fault on the way to a member. */
+  /** Ends every fault of the connection to a member. */
   mend(member: string): void {
     const { link, mode, agent } = this.#member(member);
     link.mend();
@@ -225,18 +268,18 @@ export class EmbeddedFleet {
     agent.syncAll();
   }
 
-  /** Whether the hub gets through to it, whether its API server runs, and what disturbs the way. */
-  state(member: string): { readonly reachable: boolean; readonly up: boolean } & Omit<GateFaults, "closed"> {
+  /** Whether the hub can reach it, whether its API server runs, and the faults of the connection. */
+  state(member: string): { readonly reachable: boolean; readonly up: boolean } & Omit<LinkFaults, "closed"> {
     const { link, cluster } = this.#member(member);
     const { slowMs, failRate, failNext } = link.faults;
-    return { reachable: link.isOpen, up: cluster.gate.isOpen, slowMs, failRate, failNext };
+    return { reachable: link.isOpen, up: cluster.entrance.isOpen, slowMs, failRate, failNext };
   }
 
   dropWatches(member: string): void {
     this.#member(member).link.dropWatches();
   }
 
-  /** The member's API server goes down, state kept. */
+  /** The member's API server stops; its state is kept. */
   kill(member: string): void {
     const { cluster, mode } = this.#member(member);
     cluster.kill();
@@ -256,17 +299,27 @@ export class EmbeddedFleet {
     return { format: "lockstep-fleet/1", hub: this.#hubServer.snapshot(), members: Object.fromEntries(members) };
   }
 
-  /** Also over an older one that a snapshot brought along. */
+  /** Called after every stored change of every API server, before the request is answered. */
+  onChange(listener: (change: FleetChange) => void): void {
+    const servers = [...this.#members].map(([name, { cluster }]) => [name, cluster.server] as const);
+    for (const [server, api] of [["", this.#hubServer] as const, ...servers]) {
+      api.onCommit(({ type, key, object, resourceVersion }) =>
+        listener({ server, resource: key.resource, isDeleted: type === "DELETED", object, resourceVersion }),
+      );
+    }
+  }
+
+  /** Also replaces an older one from a snapshot. */
   async #install(crd: KubeObject): Promise<void> {
     const found = this.#hubApi.get(RESOURCES.definitions, "", crd.metadata.name);
     if (!found) await this.#hubApi.create(crd);
-    else if (!covers(found.spec, crd.spec)) await this.#hubApi.update({ ...found, spec: crd.spec ?? {} });
+    else if (!includesJson(found.spec, crd.spec)) await this.#hubApi.update({ ...found, spec: crd.spec ?? {} });
   }
 
   #connect(cluster: MemberCluster, log: Log, deliveryMs: number): FleetMember {
     const { clock, random, pull = [] } = this.#options;
     const mode: SyncMode = pull.includes(cluster.name) ? "Pull" : "Push";
-    const link = new Gate(cluster.gate, clock, random);
+    const link = new Link(cluster.entrance, clock, random);
     const agent = new Agent({
       cluster: cluster.name,
       hub: this.#hubApi,
@@ -280,6 +333,10 @@ export class EmbeddedFleet {
     });
     this.#hubServer.addRoute(clusterProxy(cluster.name, link, () => mode === "Push"));
     return { cluster, mode, link, agent };
+  }
+
+  #isThere({ apiVersion, kind, metadata }: KubeObject): boolean {
+    return this.#hubApi.find(apiVersion, kind, metadata.namespace ?? "", metadata.name) !== undefined;
   }
 
   #member(name: string): FleetMember {

@@ -1,8 +1,8 @@
 /**
- * The fleet on one machine: a hub with Karmada's interfaces and its member clusters on `apiserver`, with the controllers
- * that make them live (scheduling, rendering, delivery, StatefulSets, simulated nodes), and faults. In one process and
- * on a Clock, so that it serves `lockstep up`, tests and the simulator alike. Imports everything above it; never loaded
- * by the production controller.
+ * The fleet on one machine: a hub with Karmada's interfaces and its member clusters on `apiserver`, with the
+ * controllers that drive them (scheduling, rendering, delivery, StatefulSets, simulated nodes), and faults. It runs in
+ * one process on a Clock, so it serves `lockstep up`, tests and the simulator. Imports everything above it; the
+ * production controller never loads it.
  */
 export { ADMIN_PREFIX } from "./admin.ts";
 export {
@@ -13,6 +13,12 @@ export {
   startDatabase,
   startXline,
 } from "./database/index.ts";
-export { EmbeddedFleet, type EmbeddedFleetOptions, type FleetSnapshot, type FleetTimings } from "./fleet.ts";
-export type { GateFaults } from "./gate.ts";
+export {
+  EmbeddedFleet,
+  type EmbeddedFleetOptions,
+  type FleetChange,
+  type FleetSnapshot,
+  type FleetTimings,
+} from "./fleet.ts";
+export type { LinkFaults } from "./link.ts";
 export { POD_TIMES, type PodRuntime, type PodState } from "./member/runtime.ts";

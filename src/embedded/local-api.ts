@@ -19,7 +19,7 @@ export type Send = (request: ServerRequest) => Promise<HttpResponse>;
 
 /**
  * What a controller inside the fleet works with: every object of one API server, always as current as the server itself
- * (fed by its commits, without copies), and writes that go through the server's front door like anybody's.
+ * (fed by its commits, without copies), and writes that go through the server's front door like any client's.
  */
 export class LocalApi {
   readonly #server: ApiServer;
@@ -43,7 +43,7 @@ export class LocalApi {
     return namespace === "" ? all : all.filter((object) => object.metadata.namespace === namespace);
   }
 
-  /** The object of this kind and name, whatever the kind; undefined also when the kind is not served. */
+  /** The object of this kind and name, for any kind; undefined also if the kind is not served. */
   find(apiVersion: string, kind: string, namespace: string, name: string): KubeObject | undefined {
     const definition = this.#server.registry.findKind(apiVersion, kind);
     return definition && this.get(definition.resource, definition.namespaced ? namespace : "", name);
@@ -63,7 +63,7 @@ export class LocalApi {
     this.#anyListeners.push(listener);
   }
 
-  /** Writes answer with nothing: what was stored is in `get` by then. */
+  /** Writes return nothing: the stored object is then in `get`. */
   create(object: KubeObject, send?: Send): Promise<void> {
     return this.#write("POST", object, "", object, send);
   }
@@ -77,7 +77,7 @@ export class LocalApi {
     return this.#write("PUT", object, `/${object.metadata.name}/status`, object, send);
   }
 
-  /** Of this very object: another one of the same name is left alone. Gone already is fine. */
+  /** Exactly this object: another one of the same name is not deleted. It is not an error if it is already gone. */
   async delete(object: KubeObject, options: JsonObject = {}, send?: Send): Promise<void> {
     const { uid } = object.metadata;
     const body = { kind: "DeleteOptions", apiVersion: "v1", ...(uid && { preconditions: { uid } }), ...options };

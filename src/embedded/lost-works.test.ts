@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
-import { statefulSet, WORKS } from "../engine/testing/contract.ts";
+import { statefulSet, WORKS } from "../engine/testing/contract/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { PodRecorder, World } from "./testing/world.ts";
 
@@ -25,7 +25,7 @@ const crossCluster: KubeObject = {
 const world = new World(41, { schemas: new SchemaCache(), members: ["member1", "member2"] });
 afterEach(() => world.stop());
 
-it("makes a Work again that somebody deleted: its object is taken over as it is, and goes on being updated", async () => {
+it("the controller recreates a deleted Work: its object is taken over unchanged, and updates continue", async () => {
   await world.start();
   const pods = new PodRecorder(world.fleet);
   await world.apply(crossCluster);
@@ -37,7 +37,7 @@ it("makes a Work again that somebody deleted: its object is taken over as it is,
   const works = async () => (await world.ask(world.hub.listAll(WORKS, { namespace: NAMESPACE }))).items;
   const deleteAndWait = async (deleted: readonly KubeObject[]) => {
     for (const { metadata } of deleted) {
-      // Whoever insists takes Karmada's protection off first.
+      // A user who insists removes Karmada's protection first.
       const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
       await world.ask(world.hub.patch(WORKS, metadata, { type: "merge", body: { metadata: { labels } } }));
       await world.ask(world.hub.delete(WORKS, metadata));
@@ -46,7 +46,7 @@ it("makes a Work again that somebody deleted: its object is taken over as it is,
       const now = world.fleet.hubObject("work.karmada.io/works", NAMESPACE, metadata.name);
       return now !== undefined && now.metadata.uid !== metadata.uid;
     };
-    await world.until("other Works stand there", () => deleted.every(isAnother));
+    await world.until("other Works are there", () => deleted.every(isAnother));
   };
   const isWorkload = ({ metadata }: KubeObject) => metadata.name.startsWith("web-statefulset-");
   const supporting = (await works()).filter((work) => !isWorkload(work));

@@ -51,14 +51,14 @@ function rowOf(cluster: string): JsonObject {
   return rows.find(({ name }) => name === cluster) ?? {};
 }
 
-it("a cluster that does not serve the workload's kind is named with what it answered", async () => {
+it("a cluster that does not serve the workload's kind is named with its answer", async () => {
   await world.ask(world.fleet.client("member3").delete(DEFINITIONS, DEFINITION));
   await apply("xline:1");
   await world.until("member3 says why", () => rowOf("member3").reason === "ClusterUnreachable");
   expect(rowOf("member3").message).toMatch(/can be read there: .*xlineclusters.*lockstep doctor/s);
 });
 
-it("what a cluster's own API server refuses is told where its grant is waited for", async () => {
+it("a refusal of a cluster's own API server appears in the reason of its waiting grant", async () => {
   await apply("xline:1");
   await world.until("it is settled", () => world.isSettled("xline", 2));
   const client = world.fleet.client("member3");

@@ -4,9 +4,11 @@ import { SEED_ANNOTATIONS } from "../contract/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../runtime/index.ts";
 import { type Database, type SimulatedApplication, startXline } from "./database/index.ts";
-import { PodRecorder, World } from "./testing/world.ts";
+import { CROSS_CLUSTER_STATEFULSETS, PodRecorder, World } from "./testing/world.ts";
 
-/** What the proposal's author wanted to do, from the hub to the pods: its manifest, its kind, an operator per cluster. */
+/**
+ * The use cases of the proposal's author, from the hub to the pods: its manifest, its kind, an operator per cluster.
+ */
 const schemas = new SchemaCache();
 const MEMBERS = ["member1", "member2", "member3", "member4"];
 const CONTRACT = { completion: { protocol: "Contract" } };
@@ -125,7 +127,7 @@ describe("the proposal's stories, with an operator on the contract in every clus
     expect(application.quorumLosses).toBe(0);
   });
 
-  it("leaves a cluster: it is drained before it is let go, and the rest keeps its quorum", async () => {
+  it("leaves a cluster: it is drained before it is released, and the rest keeps its quorum", async () => {
     const { world, pods, application } = await begin();
     await story.deploy("xline:1", topology({ member1: 2, member2: 2, member3: 1 }), 5);
     await world.apply(crossCluster({ ...CONTRACT, ...topology({ member1: 2, member3: 1 }) }));
@@ -158,13 +160,13 @@ describe("the proposal's stories, with an operator on the contract in every clus
       "member1",
     ]);
     expect(pods.worst).toBe(1);
-    // One hand-over, to an instance that had been updated: nobody was without a leader, and none stepped down twice.
+    // One hand-over, to an updated instance: there always was a leader, and none stepped down twice.
     expect(application.leaders).toHaveLength(1);
     expect(application.leaders[0]).toMatch(/^xline-[234]$/);
     expect(application.quorumLosses).toBe(0);
   });
 
-  it("updates a part only: the first instances of the global order stay where the partition says", async () => {
+  it("updates only a part: the first instances of the global order stay on the old revision, as the partition requires", async () => {
     const { world, pods } = await begin();
     const updated = (partition: number) =>
       crossCluster({
@@ -194,12 +196,58 @@ describe("the proposal's stories, with an operator on the contract in every clus
     world.fleet.kill("member3");
     application.running("xline-4", false);
     await world.clock.advance(1_200_000);
-    // Lost for long, but nobody has said that its instance is no member any more.
+    // Lost for long, but nothing proves yet that its instance is no longer a member.
     expect(Object.keys(pods.images())).toHaveLength(5);
     await application.leave("xline-4");
     await world.until("another instance joined", () => application.members.length === 5);
     await world.until("six pods, one of them lost", () => pods.order.length === 6);
     expect(pods.order[5]).toMatch(/^member[12]\/xline-5$/);
     expect(application.quorumLosses).toBe(0);
+  });
+});
+
+describe("a teardown that keeps the volumes, and then the same manifest again", () => {
+  const claims = () =>
+    story.world.fleet.memberNames.flatMap((member) =>
+      story.world.fleet
+        .member(member)
+        .api.list("/persistentvolumeclaims")
+        .map(({ metadata }) => `${member}/${metadata.name}`),
+    );
+  const sizes = topology({ member1: 2, member2: 2, member3: 1 });
+
+  async function tornDown(spec: JsonObject): Promise<void> {
+    const { world } = await begin();
+    await story.deploy("xline:1", { ...sizes, deletionPolicy: "Teardown", ...spec }, 5);
+    await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "xline" }));
+    await world.until("it is torn down", () => world.statefulset("xline") === undefined);
+    expect(Object.keys(story.pods.images())).toEqual([]);
+    expect(claims()).toHaveLength(5);
+    story.pods.order.length = 0;
+  }
+
+  it("deploys all instances under new ordinals, and does not touch the old volumes", async () => {
+    await tornDown({});
+    const { world } = story;
+    await world.apply(crossCluster({ ...CONTRACT, ...sizes }));
+    await story.settled(5);
+    expect(story.pods.order).toEqual([
+      "member1/xline-5",
+      "member1/xline-6",
+      "member2/xline-7",
+      "member2/xline-8",
+      "member3/xline-9",
+    ]);
+    expect(claims()).toHaveLength(10);
+    expect([...story.application.members].sort()).toEqual([5, 6, 7, 8, 9].map((ordinal) => `xline-${ordinal}`));
+  });
+
+  it("deploys them on their old volumes if the spec allows reuse", async () => {
+    await tornDown({});
+    const { world } = story;
+    await world.apply(crossCluster({ ...CONTRACT, ...sizes, identity: { reuseVolumes: true } }));
+    await story.settled(5);
+    expect(story.pods.order[0]).toBe("member1/xline-0");
+    expect(claims()).toHaveLength(5);
   });
 });

@@ -60,7 +60,7 @@ function claims(): string[] {
   );
 }
 
-/** Another workload's, whose name ends like a claim of web's. */
+/** A claim of another workload, whose name ends like a claim of web. */
 async function addClaimOfMyWeb(): Promise<void> {
   const metadata = { name: "data-my-web-1", namespace: "default" };
   const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata };
@@ -73,7 +73,7 @@ function waitsForVolume(): boolean {
 }
 
 describe("an ordinal whose volume may survive", () => {
-  it("is given again once the volume is seen to be gone, and not before", async () => {
+  it("is reused only after the volume is seen to be gone", async () => {
     await deploy(IDENTITY);
     await addClaimOfMyWeb();
     await world.apply(crossCluster({ member1: 1, member2: 1 }, IDENTITY));
@@ -98,12 +98,44 @@ describe("an ordinal whose volume may survive", () => {
 });
 
 describe("a teardown that deletes volumes", () => {
-  it("deletes its own, and nobody else's", async () => {
+  it("deletes only its own", async () => {
     const spec = { deletionPolicy: "Teardown", retentionPolicy: { whenDeleted: "Delete" } };
     await deploy(spec);
     await addClaimOfMyWeb();
     await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "web" }));
     await world.until("it is gone", () => world.statefulset("web") === undefined);
     expect(claims()).toEqual(["member1/data-my-web-1"]);
+  });
+});
+
+describe("a StatefulSet that is torn down, and then the same manifest again", () => {
+  const TEARDOWN = { deletionPolicy: "Teardown" };
+
+  async function again(spec: JsonObject): Promise<void> {
+    await deploy({ ...TEARDOWN, ...spec });
+    await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "web" }));
+    await world.until("it is gone", () => world.statefulset("web") === undefined);
+    expect(claims()).toEqual(["member1/data-web-0", "member1/data-web-1", "member2/data-web-100"]);
+    await world.apply(crossCluster({ member1: 2, member2: 1 }, { ...TEARDOWN, ...spec }));
+  }
+
+  it("returns on its volumes, as in Kubernetes", async () => {
+    await again({});
+    await world.until("three instances are settled", () => world.isSettled("web", 3));
+    expect(claims()).toHaveLength(3);
+  });
+
+  it("waits for a user if volumes may not be reused, and names the volume and the remedy", async () => {
+    await again(IDENTITY);
+    await world.until("it waits", waitsForVolume);
+    expect(world.status("web")).toMatchObject({
+      reason: "VolumeSurvives",
+      message: expect.stringContaining("is left of an earlier deployment"),
+    });
+    for (const member of world.fleet.memberNames) {
+      const { api } = world.fleet.member(member);
+      for (const claim of api.list(CLAIMS)) await world.ask(api.delete(claim));
+    }
+    await world.until("three instances are settled", () => world.isSettled("web", 3));
   });
 });

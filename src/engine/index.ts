@@ -1,8 +1,12 @@
 /**
- * The port to the hub's engine: which clusters there are, what the engine's scheduler decided, what each cluster has been
- * dispatched, and what each cluster's live object says. It hands out raw snapshots and knows no interpreter and no rule.
- * Imports runtime, contract, api and kube. An adapter lives in a folder of its own and passes the contract suite.
+ * The port to the hub's engine: the clusters, the engine's schedule, what was dispatched to each cluster, and each
+ * cluster's live object. It returns raw snapshots and knows neither interpreters nor rules. Imports runtime, contract,
+ * api and kube. Each adapter has its own folder and passes the contract suite.
  */
-export { DispatchConflictError, SupersededError } from "./errors.ts";
+export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
+export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
+export { type AccessPoint, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
+export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
 export type * from "./port.ts";
+export { nextTerm, readTerm } from "./terms.ts";

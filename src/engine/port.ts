@@ -1,7 +1,7 @@
 import type { KubeObject } from "../kube/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
 
-/** An object by its kind and name, on the hub or in a member: the two carry the same. */
+/** An object by its kind and name, on the hub or in a member: both use the same. */
 export interface ObjectRef {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,17 +14,24 @@ export interface EngineApp {
   readonly namespace: string;
   readonly name: string;
   readonly template: ObjectRef;
+  /** The template is no object on the hub: unless there happens to be one of its name, nothing needs to be held. */
+  readonly isInline?: boolean;
+  /** The object of the application's namespace that selects its clusters, on engines where one has to be named. */
+  readonly placement?: string;
 }
 
-/** What has changed: something of this application's own, or something that concerns all of them, such as a cluster. */
-export type News = "own" | "everybody's";
+/** What has changed: something of this application, or something that affects all of them, such as a cluster. */
+export type News = "own" | "shared";
 
 export interface Engine {
   /** Watches until aborted. Resolves when everything has stopped. */
   run(signal: AbortSignal): Promise<void>;
-  /** Whether the hub's side (clusters, schedule results, dispatch objects, policies) has been read once. */
+  /** Whether the hub's side (clusters, schedules, dispatch objects, policies) has been read once. */
   synced(): boolean;
-  /** Begins to watch the application's object in every cluster; `changed` is called whenever a view of it may have changed. */
+  /**
+   * Starts to watch the application's object in every cluster; `changed` is called whenever a view of it may have
+   * changed.
+   */
   track(app: EngineApp, changed: (news: News) => void): void;
   untrack(app: EngineApp): void;
 
@@ -34,37 +41,41 @@ export interface Engine {
   overridePolicies(): readonly KubeObject[];
 
   /**
-   * Keeps the engine from rendering the template by itself. Resolves to what the hold is worth right now. `beforeWriting`
-   * is awaited whenever the hold has to be written, and may throw to prevent it.
+   * Prevents the engine from rendering the template by itself. Resolves to the current state of the hold.
+   * `beforeWriting` is awaited before the hold is written, and may throw to prevent it.
    */
   hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState>;
   /**
-   * Ends the hold, when the application has been released or torn down. `kept`: the template is still there, and without
-   * the hold the engine would render it at once; the hold is left behind, free for anybody to delete.
+   * Ends the hold, after the application was released or torn down. `kept`: the template still exists, and without the
+   * hold the engine would render it at once. Then the hold is left behind, free to be deleted by a user or by the next
+   * application that holds the template.
    */
-  unhold(app: EngineApp): Promise<"gone" | "kept">;
+  unhold(app: EngineApp): Promise<Unheld>;
 
-  /** What has been dispatched for this application, as far as this process has seen, its own writes included. */
+  /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
   dispatched(app: EngineApp): readonly Dispatched[];
-  /** Reads the dispatch objects from the server, past every cache; those of the workload in every cluster. */
+  /** Reads the dispatch objects of the workload in every cluster from the server, without caches. */
   readDispatched(app: EngineApp): Promise<readonly Dispatched[]>;
   /**
-   * Stamps the leader's term on every dispatch object and reads them again; afterwards a leader of an earlier term cannot
-   * change any of them. Throws SupersededError when one carries a later term. `clusters` are those that may have been
-   * granted anything; absent: all.
+   * Stamps the leader's term on every dispatch object and reads them again; afterwards a leader of an earlier term
+   * cannot change any of them. Throws SupersededError if one has a later term, TermOutOfRangeError if one has a term
+   * that no leader wrote. `clusters` are those that may have been granted anything; absent: all.
    */
   stamp(app: EngineApp, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
   /**
-   * Makes dispatch objects that say nothing yet, and returns those that did not exist. Whoever then makes sure that it still
-   * leads, and only afterwards dispatches, can create nothing for a leader that has taken over and done away with it: a
-   * later leader has either stamped them or is seen by then. That something is taken over is kept with them, whoever goes on.
+   * Creates empty dispatch objects, and returns those that did not exist. The caller must then confirm that it still
+   * leads before it dispatches. Then it cannot recreate what a later leader has deleted: a later leader has either
+   * stamped these objects, or is noticed by the confirmation. They also record that an object is taken over, for any
+   * leader that continues.
    */
   reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]>;
-  /** Writes one manifest for one cluster, if its dispatch object is still the version `expected` (null: there is none). */
+  /**
+   * Writes one manifest for one cluster, if its dispatch object is still the version `expected` (null: there is none).
+   */
   dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched>;
   /**
-   * Ends a dispatch. `keep`: the member's object stays as it is. `remove`: it is deleted there. Repeat until the dispatch
-   * object is gone; false while it is still going.
+   * Ends a dispatch. `keep`: the member's object stays. `remove`: it is deleted there. Repeat until the dispatch object
+   * is gone; returns false until then.
    */
   withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean>;
   /** Takes a running application over from the engine's own dispatch objects without moving anything. */
@@ -78,9 +89,9 @@ export interface Engine {
 export interface EngineCluster {
   readonly name: string;
   readonly state: "Ready" | "NotReady" | "Unknown";
-  /** Since when it has been in this state, as far as the engine says. */
+  /** Since when it has been in this state, as far as the engine knows. */
   readonly sinceMs?: number;
-  /** The taint that keeps new instances away. */
+  /** The taint that repels new instances, as `KEY:EFFECT`; a user's drain (drain.ts) before any other. */
   readonly cordoned?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly provider?: string;
@@ -92,6 +103,8 @@ export type EngineSchedule =
   | {
       readonly kind: "known";
       readonly clusters: ReadonlyArray<{ readonly cluster: string; readonly replicas: number }>;
+      /** The engine selects clusters and divides nothing: each has one share, of whatever number is divided. */
+      readonly isSelection?: boolean;
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string };
@@ -99,12 +112,15 @@ export type EngineSchedule =
 export type HoldState =
   /** The engine renders nothing for this template. */
   | { readonly kind: "held" }
-  /** Held now, but these clusters had been rendered by the engine before: an adoption. */
+  /** Held now, but the engine had rendered these clusters before: an adoption. */
   | { readonly kind: "adopting"; readonly clusters: readonly string[] }
-  /** A setting of the user's defeats the hold (such as propagateDeps); nothing may be granted. */
+  /** A user's setting defeats the hold (such as propagateDeps); nothing may be granted. */
   | { readonly kind: "unsafe"; readonly message: string; readonly remedy: string };
 
-/** Who dispatches to which cluster. */
+/** `hold`: the kind, namespace and name of what was left behind. */
+export type Unheld = { readonly kind: "gone" } | { readonly kind: "kept"; readonly hold: string };
+
+/** Which process dispatches to which cluster. */
 export interface Claim {
   readonly cluster: string;
   readonly term: number;
@@ -114,7 +130,7 @@ export interface Claim {
 
 export interface DispatchOrder extends Claim {
   readonly manifest: KubeObject;
-  /** What else belongs to this dispatch and must survive with it, such as the grant; never sent to the member. */
+  /** Data that belongs to this dispatch and must be stored with it, such as the grant; never sent to the member. */
   readonly notes: Readonly<Record<string, string>>;
   readonly expected: Dispatched | null;
 }
@@ -122,28 +138,43 @@ export interface DispatchOrder extends Claim {
 export interface Dispatched {
   readonly cluster: string;
   readonly ref: ObjectRef;
-  /** Its name and its short annotations; nobody needs to read the rest of what was dispatched. Empty while it is only reserved. */
+  /**
+   * Its name and its short annotations; no reader needs the rest of what was dispatched. Empty while it is only
+   * reserved.
+   */
   readonly manifest: JsonObject;
   readonly notes: Readonly<Record<string, string>>;
   readonly term: number;
-  /** For compare-and-swap; opaque. Changes when one of us writes the object, not when the engine reports on it. */
+  /** For compare-and-swap; opaque. Changes when a leader writes the object, not when the engine reports on it. */
   readonly version: string;
   readonly uid: string;
   readonly deleting: boolean;
-  /** Ending it leaves the member's object as it is. */
+  /** Ending it keeps the member's object. */
   readonly keeps: boolean;
-  /** What the engine says about delivering it. Never evidence of completion. */
+  /** The engine's message about delivering it. Never evidence of completion. */
   readonly delivery: { readonly state: "unknown" | "delivered" | "failed"; readonly message: string };
 }
 
 export type Snapshot =
-  | { readonly kind: "unreachable"; readonly message: string; readonly sinceMs?: number }
+  | {
+      readonly kind: "unreachable";
+      readonly message: string;
+      readonly sinceMs?: number;
+      /** Lockstep has no free stream to read with: nothing is known about the cluster. */
+      readonly isBlind?: boolean;
+      /** This engine looks only where something is dispatched or reserved, and nothing is: `reserve` makes it look. */
+      readonly isUnasked?: boolean;
+    }
   | { readonly kind: "absent"; readonly atMs: number }
   | {
       readonly kind: "present";
       readonly object: KubeObject;
-      /** `live`: the member's own object. `reflected`: the engine's copy of its status, which may lack fields. */
-      readonly source: "live" | "reflected";
+      /**
+       * `live`: the member's own object. `values`: fields of one version of it, its generation, annotations and counts
+       * among them, fresh within the adapter's limit; what was not asked for is not there. `reflected`: the engine's copy
+       * of its status, of whatever version, which may lack fields.
+       */
+      readonly source: "live" | "values" | "reflected";
       readonly atMs: number;
       /** The pods that belong to it, where they can be seen. */
       readonly pods?: readonly KubeObject[];
@@ -151,33 +182,52 @@ export type Snapshot =
 
 export interface PodSeen {
   readonly name: string;
-  readonly uid?: string;
+  readonly uid: string;
   /** Its resourceVersion. */
-  readonly version?: string;
+  readonly version: string;
 }
 
-/** How the claims of a workload's instances are called: `<claim template>-<workload>-<ordinal>`. */
+/** How the claims of a workload's instances are named: `<claim template>-<workload>-<ordinal>`. */
 export interface ClaimNames {
   readonly workload: string;
-  /** The claim templates. Absent: nobody knows them, and any single word counts, which no other workload's name can hide in. */
+  /**
+   * The claim templates. Absent: not known; then any single word counts, which cannot be part of another workload's
+   * name.
+   */
   readonly templates?: readonly string[];
 }
 
-/** What may be done in a member directly; everything else goes through dispatch objects. */
+/** What Lockstep does in a member directly; everything else goes through dispatch objects. */
 export interface MemberAccess {
-  /** Whether the member's API server would take this object; changes nothing. */
+  /** Whether the member's API server would accept this object; changes nothing. */
   dryRun(manifest: KubeObject): Promise<DryRun>;
-  /** The ordinals of which a claim of this workload exists; undefined when that cannot be read. */
+  /**
+   * Whether the member has this ConfigMap, with this content, right now: read from its own API server, without caches
+   * and regardless of the engine's delivery report.
+   */
+  holds(configMap: KubeObject): Promise<Holding>;
+  /** The ordinals for which a claim of this workload exists; undefined if that cannot be read. */
   volumes(namespace: string, claims: ClaimNames): Promise<readonly number[] | undefined>;
-  /** Only in the version that is named: a pod that has changed since it was seen is left alone. */
+  /** Only in the named version: a pod that has changed since it was seen is not deleted. */
   deletePod(namespace: string, pod: PodSeen): Promise<void>;
-  deleteVolumes(namespace: string, claims: ClaimNames): Promise<void>;
+  /**
+   * Each only in the version in which it was listed. `confirm` throws if the caller no longer leads. It is awaited
+   * before the claims are listed, and again before changed claims are listed again.
+   */
+  deleteVolumes(namespace: string, claims: ClaimNames, confirm: () => Promise<void>): Promise<void>;
 }
 
 export type DryRun =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly message: string }
-  /** The member could not be asked now: not reachable, or no right to. */
+  /** The member could not be asked: it is unreachable, or the right is missing. */
   | { readonly kind: "unknown"; readonly message: string }
-  /** This engine cannot ask about this kind at all: asking again is of no use. */
+  /** This engine cannot ask about this kind: retrying is useless. */
   | { readonly kind: "unsupported" };
+
+export type Holding =
+  | { readonly kind: "held" }
+  /** It does not exist, or has another content. */
+  | { readonly kind: "missing"; readonly message: string }
+  /** The member could not be asked: it is unreachable, or the right is missing. Never treated as held. */
+  | { readonly kind: "unknown"; readonly message: string };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../runtime/index.ts";
 import { bench, customization, foo, known } from "./testing/interpreter.ts";
 
@@ -16,17 +16,20 @@ const dependencies = (...names: string[]) => ({
 });
 
 describe("several customizations of one kind", () => {
-  test("the first by name that has the operation wins, whatever the order they come in", () => {
+  it("the first by name that has the operation wins, regardless of the order in the list", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([customization("b", FOO, health("false")), customization("a", FOO, health("true"))]);
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({ value: true, source: "a" });
     expect(interpreter.reports()).toMatchObject([
       { name: "a", problems: [] },
-      { name: "b", problems: [{ severity: "warning", reason: expect.stringContaining("customization a has it too") }] },
+      {
+        name: "b",
+        problems: [{ severity: "warning", reason: expect.stringContaining("customization a also has it") }],
+      },
     ]);
   });
 
-  test("operations come from whoever has them", () => {
+  it("each operation comes from the customization that has it", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("a", FOO, { ...health(""), replicaResource: "" }),
@@ -35,7 +38,7 @@ describe("several customizations of one kind", () => {
     expect(interpreter.interpret("InterpretReplica", { object: foo() })).toMatchObject({ value: { replicas: 2 } });
   });
 
-  test("dependencies are those of all, each once, in one order", () => {
+  it("dependencies are collected from all, each once, in a fixed order", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("b", FOO, dependencies("z", "m")),
@@ -48,7 +51,7 @@ describe("several customizations of one kind", () => {
 });
 
 describe("a customization that does not compile", () => {
-  test("is reported with field, line and reason, and its operation fails instead of being guessed", () => {
+  it("is reported with field, line and reason, and its operation fails instead of being guessed", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([customization("a", FOO, broken)]);
     const [report] = interpreter.reports();
@@ -68,7 +71,7 @@ describe("a customization that does not compile", () => {
     });
   });
 
-  test("leaves its last good version in force until a good one comes", () => {
+  it("leaves its last valid version in force until a valid one arrives", () => {
     const { interpreter } = bench();
     const ask = () => known(interpreter.interpret("InterpretHealth", { object: foo() }));
     interpreter.setCustomizations([customization("a", FOO, health("true"), { resourceVersion: "1" })]);
@@ -87,7 +90,7 @@ describe("a customization that does not compile", () => {
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({ code: "NoInterpreter" });
   });
 
-  test("does not come back to force after it was deleted", () => {
+  it("is not in force again after it was deleted", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([customization("a", FOO, health("true"))]);
     interpreter.setCustomizations([]);
@@ -95,7 +98,7 @@ describe("a customization that does not compile", () => {
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({ code: "BadCustomization" });
   });
 
-  test("after another that did not either is the one that is reported", () => {
+  it("is the one that is reported if the version before it did not compile either", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([customization("a", FOO, broken)]);
     interpreter.setCustomizations([customization("a", FOO, { healthInterpretation: "return" })]);
@@ -106,7 +109,7 @@ describe("a customization that does not compile", () => {
     });
   });
 
-  test("stops neither another kind, nor another operation of its own", () => {
+  it("affects neither another kind, nor another operation of its own", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("a", FOO, { ...broken, replicaResource: "function GetReplicas(o) return 2 end" }),
@@ -128,7 +131,7 @@ describe("a customization that does not compile", () => {
     ]);
   });
 
-  test("a script without its function says how to write it", () => {
+  it("the error for a script without its function shows how to write it", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([customization("a", FOO, { retention: "function Keep(a, b) return a end" })]);
     expect(interpreter.reports()[0]?.problems).toEqual([
@@ -136,7 +139,7 @@ describe("a customization that does not compile", () => {
     ]);
   });
 
-  test("a script that fails as it is loaded says where; one that asks for the time is fine", () => {
+  it("the error for a script that fails while loading names the line; a script may read the time", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("a", FOO, {
@@ -150,7 +153,7 @@ describe("a customization that does not compile", () => {
     expect(known(interpreter.interpret("InterpretHealth", { object: foo("1", { status: { at: 1 } }) }))).toBe(true);
   });
 
-  test("a key that is not known is pointed out, and the rest is used", () => {
+  it("an unknown key is reported, and the rest is used", () => {
     const { interpreter } = bench();
     const typo = customization("a", FOO, { ...health("true"), healthInterpretaton: "x" }, { resourceVersion: "1" });
     interpreter.setCustomizations([typo]);
@@ -171,7 +174,7 @@ describe("answers of scripts", () => {
     return interpreter;
   };
 
-  test("must be of the operation's type", () => {
+  it("must be of the operation's type", () => {
     expect(answer(health("1")).interpret("InterpretHealth", { object: foo() })).toMatchObject({
       code: "BadAnswer",
       reason: "customization a: the result of InterpretHealth must be true or false, found the number 1",
@@ -193,7 +196,7 @@ describe("answers of scripts", () => {
     });
   });
 
-  test("may change an object, but not into another one", () => {
+  it("may change an object, but not its identity", () => {
     const retain = (body: string) =>
       answer({ retention: `function Retain(d, o) ${body} return d end` }).interpret("Retain", {
         object: foo(),
@@ -207,12 +210,12 @@ describe("answers of scripts", () => {
     expect(retain('d.kind = "Secret"')).toMatchObject({ code: "BadAnswer" });
   });
 
-  test("that never come are ended by the script's limits", () => {
+  it("that never come are stopped by the script's limits", () => {
     const interpreter = answer({ healthInterpretation: "function InterpretHealth(o) while true do end end" });
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({ code: "ScriptLimit" });
   });
 
-  test("about progress follow from the counts unless the script says more", () => {
+  it("about progress follow from the counts unless the script sets more fields", () => {
     const progress = (table: string) =>
       known(
         answer({ progressInterpretation: `function GetProgress(o) return ${table} end` }).interpret(

@@ -1,4 +1,4 @@
-/** All customizations together: which script reads which kind, and what is wrong with each object. */
+/** All customizations together: which script reads which kind, and the errors of each object. */
 import type { JsonObject } from "../runtime/index.ts";
 import {
   CUSTOMIZATION_KIND,
@@ -6,17 +6,17 @@ import {
   type CustomizationScript,
   parseCustomization,
 } from "./customization.ts";
-import { kindKey, valueAt } from "./fields.ts";
+import { kindKey, presentAt } from "./fields.ts";
 import type { Operation } from "./operations.ts";
 import { hasErrors, type ObjectReport, type Problem } from "./problem.ts";
 
 interface Held {
   /** resourceVersion of the object that was parsed, to parse each version once. */
-  read: string | undefined;
+  readonly read: string | undefined;
   /** The version in force. */
-  customization: Customization | undefined;
-  /** What is wrong with the newest version by itself. */
-  report: ObjectReport;
+  readonly customization: Customization | undefined;
+  /** The errors of the newest version alone. */
+  readonly report: ObjectReport;
 }
 
 export class Customizations {
@@ -24,11 +24,11 @@ export class Customizations {
   #reports: ObjectReport[] = [];
   #byTarget = new Map<string, Map<Operation, CustomizationScript[]>>();
 
-  /** Takes the whole list as it is now. Customizations that are gone are out of force. */
+  /** Sets the current list. Customizations that are not in it are no longer in force. */
   set(objects: readonly JsonObject[]): void {
     const held = new Map<string, Held>();
     for (const object of objects) {
-      const name = String(valueAt(object, "metadata", "name") ?? "");
+      const name = String(presentAt(object, "metadata", "name") ?? "");
       held.set(name, readNewest(name, object, this.#held.get(name)));
     }
     this.#held = held;
@@ -36,8 +36,8 @@ export class Customizations {
   }
 
   /**
-   * Karmada's rule for several customizations of one kind: by ascending name, the first that has a script for an
-   * operation wins; dependencies are those of all.
+   * Karmada's rule for several customizations of one kind: by ascending name, the first one with a script for an
+   * operation is used; dependencies are collected from all.
    */
   #merge(): void {
     this.#byTarget = new Map();
@@ -49,7 +49,7 @@ export class Customizations {
     }
   }
 
-  /** Returns what of it is not used because another has it already. */
+  /** Returns the parts that are not used because another customization has them. */
   #add({ target, scripts }: Customization): Problem[] {
     const inForce = this.#byTarget.get(target) ?? new Map<Operation, CustomizationScript[]>();
     this.#byTarget.set(target, inForce);
@@ -75,8 +75,8 @@ export class Customizations {
 }
 
 /**
- * Customizations that come with the program, each compiled when an object of its kind is first asked about: a hub has few
- * of these kinds, often none.
+ * Bundled customizations, each compiled when an object of its kind is first read: a hub has few of these kinds, often
+ * none.
  */
 export class BundledCustomizations {
   readonly #objects = new Map<string, JsonObject[]>();
@@ -84,8 +84,8 @@ export class BundledCustomizations {
 
   constructor(objects: readonly JsonObject[]) {
     for (const object of objects) {
-      const apiVersion = valueAt(object, "spec", "target", "apiVersion");
-      const target = kindKey(String(apiVersion), String(valueAt(object, "spec", "target", "kind")));
+      const apiVersion = presentAt(object, "spec", "target", "apiVersion");
+      const target = kindKey(String(apiVersion), String(presentAt(object, "spec", "target", "kind")));
       this.#objects.set(target, [...(this.#objects.get(target) ?? []), object]);
     }
   }
@@ -102,13 +102,16 @@ export class BundledCustomizations {
   }
 }
 
-/** The newest version if it has no errors, else the last one that had none, else what can be used of the newest. */
+/**
+ * The newest version if it has no errors, otherwise the last one without errors, otherwise the usable parts of the
+ * newest.
+ */
 function readNewest(name: string, object: JsonObject, before: Held | undefined): Held {
-  const version = valueAt(object, "metadata", "resourceVersion");
+  const version = presentAt(object, "metadata", "resourceVersion");
   const read = typeof version === "string" ? version : undefined;
   if (before !== undefined && read !== undefined && before.read === read) return before;
   const { customization, problems } = parseCustomization(object);
-  const generation = valueAt(object, "metadata", "generation");
+  const generation = presentAt(object, "metadata", "generation");
   const report = { kind: CUSTOMIZATION_KIND, name, ...(typeof generation === "number" && { generation }), problems };
   if (!hasErrors(problems)) return { read, customization, report: { ...report, inForce: "this" } };
   if (before?.customization !== undefined && before.report.inForce !== "part") {
@@ -121,6 +124,6 @@ function shadowed(operation: Operation, by: string, target: string): Problem {
   return {
     severity: "warning",
     field: "spec.customizations",
-    reason: `${operation} of ${target} is not used: customization ${by} has it too and its name sorts first; remove one`,
+    reason: `${operation} of ${target} is not used: customization ${by} also has it, and its name sorts first; remove one`,
   };
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../runtime/index.ts";
 
-/** Thrown when a field of an object from outside is not of the type its kind gives it. */
+/** Thrown when a field of an object from outside does not have the type of its kind. */
 export class BadObject extends Error {
   override readonly name = "BadObject";
 }
@@ -19,9 +19,9 @@ export function describe(value: unknown): string {
 }
 
 export interface GroupVersionKind {
-  group: string;
-  version: string;
-  kind: string;
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
 }
 
 /** apiVersion without a slash is the core group. */
@@ -47,37 +47,32 @@ export function describeObject(object: JsonObject): string {
   return `${typeof object.kind === "string" ? object.kind : "object"} ${namespace}${name}`;
 }
 
-/** What is at the path, or undefined. Null counts as absent, as it does for Kubernetes. */
-export function valueAt(object: JsonObject, ...path: string[]): Json | undefined {
-  let current: Json | undefined = object;
-  for (const key of path) {
-    if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;
-    current = current[key];
-  }
-  return current ?? undefined;
+/** The value at the path, or undefined. Null counts as absent, as in Kubernetes. */
+export function presentAt(object: JsonObject, ...path: string[]): Json | undefined {
+  return valueAt(object, ...path) ?? undefined;
 }
 
 export function textAt(object: JsonObject, ...path: string[]): string | undefined {
-  const value = valueAt(object, ...path);
+  const value = presentAt(object, ...path);
   if (value === undefined || typeof value === "string") return value;
   throw wrongType(path.join("."), "a text", value);
 }
 
 export function integerAt(object: JsonObject, ...path: string[]): number | undefined {
-  const value = valueAt(object, ...path);
+  const value = presentAt(object, ...path);
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   throw wrongType(path.join("."), "a whole number", value);
 }
 
 export function booleanAt(object: JsonObject, ...path: string[]): boolean | undefined {
-  const value = valueAt(object, ...path);
+  const value = presentAt(object, ...path);
   if (value === undefined || typeof value === "boolean") return value;
   throw wrongType(path.join("."), "true or false", value);
 }
 
 export function objectAt(object: JsonObject, ...path: string[]): JsonObject | undefined {
-  const value = valueAt(object, ...path);
+  const value = presentAt(object, ...path);
   if (value === undefined || isJsonObject(value)) return value;
   throw wrongType(path.join("."), "an object", value);
 }
@@ -93,9 +88,9 @@ export function textMapAt(object: JsonObject, ...path: string[]): Record<string,
   return texts;
 }
 
-/** The objects of a list; a list of anything else is an error, an absent one is empty. */
+/** The objects of a list; any other list is an error, an absent one is empty. */
 export function objectsAt(object: JsonObject, ...path: string[]): JsonObject[] {
-  const value = valueAt(object, ...path);
+  const value = presentAt(object, ...path);
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw wrongType(path.join("."), "a list", value);
   return value.map((item, index) => {
@@ -104,7 +99,7 @@ export function objectsAt(object: JsonObject, ...path: string[]): JsonObject[] {
   });
 }
 
-/** A copy with the value at the path; only what lies on the path is copied. Missing objects on the way are made. */
+/** A copy with the value at the path; only objects on the path are copied. Missing objects on the path are created. */
 export function withValue(object: JsonObject, path: readonly string[], value: Json): JsonObject {
   const [key, ...rest] = path;
   if (key === undefined) return object;
@@ -117,7 +112,7 @@ export function withValue(object: JsonObject, path: readonly string[], value: Js
   return copy;
 }
 
-/** A copy without the value at the path; the same object when it was not there. */
+/** A copy without the value at the path; the same object if it was absent. */
 export function withoutValue(object: JsonObject, path: readonly string[]): JsonObject {
   const [key, ...rest] = path;
   if (key === undefined || !Object.hasOwn(object, key)) return object;
@@ -131,7 +126,7 @@ export function withoutValue(object: JsonObject, path: readonly string[]): JsonO
   return changed === child ? object : withValue(object, [key], changed);
 }
 
-/** Sets an own property whatever its name is: plain assignment to `__proto__` would not. */
+/** Sets an own property with any name: plain assignment to `__proto__` would not. */
 function define<T>(target: { [key: string]: T }, key: string, value: T): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }

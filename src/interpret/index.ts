@@ -1,7 +1,7 @@
 /**
- * Reading any workload object: how many replicas it wants, whether it is healthy and done, what its status says, who
- * leads, what it depends on, how to revise its replicas and what to retain. Answers come from the user's Lua
- * customizations, webhooks of two protocols, bundled Lua, native code, in this order. Imports runtime, contract.
+ * Reads any workload object: its replicas, whether it is healthy and done, its status, its leader, its dependencies,
+ * how to change its replicas and what to retain. Answers come from the user's Lua customizations, webhooks of two
+ * protocols, bundled Lua, and native code, in this order. Imports runtime, contract.
  */
 export { BUNDLED } from "./bundled/generated.ts";
 export { parseStatusItems } from "./cases/case.ts";

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../runtime/index.ts";
 import {
   answering,
@@ -25,7 +25,7 @@ describe("the layers", () => {
   const bundled = [customization("own", "apps/v1/Deployment", { healthInterpretation: healthScript("false") })];
   const hook = exploring("hook", {}, { apiGroups: ["apps"], resources: ["deployments"] });
 
-  test("answer in order: customization, webhook, bundled, native", async () => {
+  it("answer in order: customization, webhook, bundled, native", async () => {
     const { interpreter } = bench({ bundled, webhook: answering({ healthy: true }) });
     const ask = () => interpreter.interpretNow("InterpretHealth", { object: deployment });
     expect(await ask()).toEqual({ state: "known", value: false, layer: "bundled", source: "own" });
@@ -42,7 +42,7 @@ describe("the layers", () => {
     });
   });
 
-  test("are chosen for each operation on its own", async () => {
+  it("are chosen for each operation separately", async () => {
     const { interpreter } = bench({ bundled, webhook: answering({ healthy: true }) });
     interpreter.setCustomizations([
       customization("mine", "apps/v1/Deployment", { replicaResource: "function GetReplicas(o) return 7, nil end" }),
@@ -55,14 +55,14 @@ describe("the layers", () => {
     expect(interpreter.interpret("InterpretStatus", { object: deployment })).toMatchObject({ layer: "native" });
   });
 
-  test("of which none can read say what to do", () => {
+  it("that cannot read a kind return an error with a remedy", () => {
     const outcome = bench().interpreter.interpret("InterpretHealth", { object: foo() });
     expect(outcome).toMatchObject({ state: "failed", code: "NoInterpreter" });
     expect(outcome.state === "failed" && outcome.reason).toContain("Foo default/foo");
     expect(outcome.state === "failed" && outcome.reason).toContain("ResourceInterpreterCustomization");
   });
 
-  test("a customization that fails is not passed over for a lower layer", () => {
+  it("a failed customization is not replaced by a lower layer", () => {
     const { interpreter } = bench({ bundled });
     interpreter.setCustomizations([
       customization("mine", "apps/v1/Deployment", {
@@ -84,20 +84,26 @@ describe("the layers", () => {
 });
 
 describe("a webhook", () => {
-  test("never blocks: pending first, the listeners are called, then it is known", async () => {
+  it("never blocks: the answer is pending, then the listeners are called, then it is known", async () => {
     const { interpreter, clock, asked } = bench({ webhook: answering({ healthy: true }) });
     interpreter.setWebhooks([exploring("hook")]);
     const completed: unknown[] = [];
     interpreter.onComplete(({ operation, object }) => completed.push([operation, object.metadata]));
-    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
-    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({
+      state: "pending",
+      source: "hook/foo.example.com",
+    });
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({
+      state: "pending",
+      source: "hook/foo.example.com",
+    });
     await clock.advance(0);
     expect(completed).toEqual([["InterpretHealth", foo().metadata]]);
     expect(known(interpreter.interpret("InterpretHealth", { object: foo() }))).toBe(true);
     expect(asked).toHaveLength(1);
   });
 
-  test("is asked again for a new version of the object or of its configuration, and for nothing else", async () => {
+  it("is called again only for a new version of the object or of its configuration", async () => {
     const { interpreter, clock, asked } = bench({ webhook: answering({ healthy: true }) });
     const ask = async (version: string) => {
       interpreter.interpret("InterpretHealth", { object: foo(version) });
@@ -115,7 +121,20 @@ describe("a webhook", () => {
     expect(await ask("2")).toBe(3);
   });
 
-  test("gets exactly the request of its protocol", async () => {
+  it("is not called again about an object's spec if only its status and version have changed", async () => {
+    const { interpreter, clock, asked } = bench({ webhook: answering({ dependencies: [] }) });
+    interpreter.setWebhooks([exploring("hook")]);
+    const ask = async (object: JsonObject) => {
+      interpreter.interpret("InterpretDependency", { object });
+      await clock.advance(0);
+      return asked.length;
+    };
+    expect(await ask(foo("1", { spec: { size: 1 } }))).toBe(1);
+    expect(await ask(foo("2", { spec: { size: 1 }, status: { phase: "Running" } }))).toBe(1);
+    expect(await ask(foo("3", { spec: { size: 2 } }))).toBe(2);
+  });
+
+  it("gets exactly the request of its protocol", async () => {
     const { interpreter, asked } = bench({ webhook: answering({}) });
     const observed = foo("9", { status: { phase: "Running" } });
     const items = [{ clusterName: "east", status: { ready: 1 }, applied: true }];
@@ -151,12 +170,15 @@ describe("a webhook", () => {
     expect(new Set(asked.map(({ request }) => (request as JsonObject).uid)).size).toBe(4);
   });
 
-  test("that is late fails by its timeout, not later, and its failure says so", async () => {
+  it("that is late fails at its timeout, with that reason", async () => {
     const { interpreter, clock } = bench({ webhook: () => new Promise(() => {}) });
     interpreter.setWebhooks([exploring("hook", { timeoutSeconds: 3 })]);
     interpreter.interpret("InterpretHealth", { object: foo() });
     await clock.advance(2_999);
-    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({ state: "pending" });
+    expect(interpreter.interpret("InterpretHealth", { object: foo() })).toEqual({
+      state: "pending",
+      source: "hook/foo.example.com",
+    });
     await clock.advance(1);
     expect(interpreter.interpret("InterpretHealth", { object: foo() })).toMatchObject({
       state: "failed",
@@ -166,7 +188,7 @@ describe("a webhook", () => {
     interpreter.stop();
   });
 
-  test("waits 10 s without timeoutSeconds", async () => {
+  it("waits 10 s without timeoutSeconds", async () => {
     const { interpreter, clock } = bench({ webhook: () => new Promise(() => {}) });
     interpreter.setWebhooks([interpreting("hook")]);
     interpreter.interpret("InterpretHealth", { object: foo() });
@@ -177,7 +199,7 @@ describe("a webhook", () => {
     interpreter.stop();
   });
 
-  test("that failed is asked again, ever more slowly, while somebody reads; then it recovers", async () => {
+  it("that failed is retried with backoff while the answer is read; then it recovers", async () => {
     let down = true;
     const answer = answering({ healthy: true });
     const { interpreter, clock, asked } = bench({
@@ -200,7 +222,7 @@ describe("a webhook", () => {
     expect(asked.length).toBe(afterRecovery);
   });
 
-  test("that failed is asked again once, however often its answer is read meanwhile", async () => {
+  it("that failed is retried once, however often its answer is read meanwhile", async () => {
     const { interpreter, clock, asked } = bench({ webhook: () => ({ status: 503, body: "" }) });
     interpreter.setWebhooks([exploring("hook")]);
     interpreter.interpret("InterpretHealth", { object: foo() });
@@ -210,7 +232,7 @@ describe("a webhook", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("that failed is left alone when nobody reads its answer any more", async () => {
+  it("that failed is not retried when its answer is no longer read", async () => {
     const { interpreter, clock, asked } = bench({ webhook: () => ({ status: 503, body: "" }) });
     interpreter.setWebhooks([exploring("hook")]);
     interpreter.interpret("InterpretHealth", { object: foo() });
@@ -219,7 +241,7 @@ describe("a webhook", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  test("with failurePolicy Ignore leaves the answer to the layers below, and is tried again", async () => {
+  it("with failurePolicy Ignore leaves the answer to the layers below, and is retried", async () => {
     let down = true;
     const good = answering({ status: { from: "webhook" } });
     const { interpreter, clock, warnings } = bench({
@@ -231,6 +253,7 @@ describe("a webhook", () => {
       state: "known",
       value: { from: "object" },
       layer: "native",
+      passedOver: expect.stringContaining("webhook hook/foo.example.com: "),
     });
     expect(warnings).toEqual([expect.stringContaining("not JSON")]);
     expect(await interpreter.interpretNow("InterpretHealth", { object })).toMatchObject({ code: "NoInterpreter" });
@@ -241,7 +264,7 @@ describe("a webhook", () => {
     interpreter.stop();
   });
 
-  test("that changed or is gone is let go of, and one that cannot be opened is opened anew", async () => {
+  it("that changed or is gone loses its connections, and one that cannot be opened is retried", async () => {
     const opened: string[] = [];
     let retired = 0;
     const { interpreter } = bench({
@@ -267,7 +290,7 @@ describe("a webhook", () => {
     expect(retired).toBe(2);
   });
 
-  test("is asked once by all who wait for the same answer, and never by more at once than allowed", async () => {
+  it("is called once for all readers of the same answer, and never more often at once than allowed", async () => {
     let atOnce = 0;
     let most = 0;
     const answer = answering({ healthy: true });
@@ -291,7 +314,7 @@ describe("a webhook", () => {
     expect(most).toBe(2);
   });
 
-  test("with too many waiting fails at once instead of remembering more", async () => {
+  it("with too many waiting calls fails at once instead of queueing more", async () => {
     const { interpreter, clock } = bench({
       webhookLimits: { callsAtOnce: 1, callsWaiting: 1 },
       webhook: () => new Promise(() => {}),
@@ -306,7 +329,7 @@ describe("a webhook", () => {
   });
 });
 
-test("an object that nests deeper than any API server allows is refused by every layer", async () => {
+it("an object that nests deeper than any API server allows is refused by every layer", async () => {
   let deep: JsonObject = {};
   for (let level = 0; level < 100_000; level++) deep = { deep };
   const object = {
@@ -326,7 +349,7 @@ test("an object that nests deeper than any API server allows is refused by every
 });
 
 describe("the cache", () => {
-  test("is bounded: what was used longest ago is computed again", async () => {
+  it("is bounded: the least recently used answer is computed again", async () => {
     const { interpreter, clock, asked } = bench({ entriesPerOperation: 2, webhook: answering({ healthy: true }) });
     interpreter.setWebhooks([exploring("hook")]);
     for (const version of ["1", "2", "1", "3", "1", "2"]) {
@@ -336,7 +359,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(4);
   });
 
-  test("of operations that change an object goes by content: the object may not be stored yet", () => {
+  it("of operations that change an object is keyed by content, because the object may not be stored yet", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("mine", FOO, {
@@ -355,7 +378,7 @@ describe("the leader", () => {
   const leader = (status: JsonObject, fieldPath: string) =>
     known(bench().interpreter.interpret("InterpretLeader", { object: object(status), rule: { fieldPath } }));
 
-  test("is read at the user's field path, as a name or as whether it is here", () => {
+  it("is read at the user's field path, as a name or a boolean", () => {
     expect(leader({ leader: "xline-1" }, "status.leader")).toEqual({ claim: "named", name: "xline-1" });
     expect(leader({ members: [{ name: "a" }, { name: "b" }] }, "status.members[1].name")).toEqual({
       claim: "named",
@@ -367,7 +390,7 @@ describe("the leader", () => {
     expect(leader({ leader: "" }, "status.leader")).toEqual({ claim: "unknown" });
   });
 
-  test("at a path that is none, or with a value that is none, is a failure", () => {
+  it("at an invalid path, or with an invalid value, is a failure", () => {
     const { interpreter } = bench();
     const ask = (fieldPath: string) =>
       interpreter.interpret("InterpretLeader", { object: object({ leader: { x: 1 } }), rule: { fieldPath } });
@@ -375,7 +398,7 @@ describe("the leader", () => {
     expect(ask("status.leader")).toMatchObject({ state: "failed", code: "BadAnswer" });
   });
 
-  test("is found by the user's own script before any other layer", () => {
+  it("is found by the user's own script before any other layer", () => {
     const { interpreter } = bench();
     interpreter.setCustomizations([
       customization("mine", FOO, { leaderInterpretation: "function GetLeader(o) return 'x' end" }),
@@ -390,7 +413,7 @@ describe("the leader", () => {
     expect(ask("function GetLeader(")).toMatchObject({ state: "failed", code: "BadCustomization", line: 1 });
   });
 
-  test("shows in the report of an operator on the contract", () => {
+  it("is read from the report of an operator on the contract", () => {
     const report = { epoch: 4, revision: "r1", phase: "Done", desired: 2, updated: 2, ready: 2 };
     const ask = (crossCluster: JsonObject) =>
       known(bench().interpreter.interpret("InterpretLeader", { object: object({ crossCluster }) }));

@@ -1,60 +1,67 @@
-/** The interpreter: one question about one object, answered without waiting; webhooks are asked in the background. */
+/** The interpreter: answers one question about one object without waiting; webhooks are called in the background. */
 import { createHash } from "node:crypto";
-import { type Clock, type JsonObject, type Log, type Random, retryDelayMs } from "../runtime/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Log,
+  LruMap,
+  type Random,
+  retryDelayMs,
+} from "../runtime/index.ts";
 import { BUNDLED } from "./bundled/generated.ts";
-import { LruMap } from "./cache.ts";
-import { describeObject, valueAt } from "./fields.ts";
+import { describeObject, presentAt } from "./fields.ts";
 import { Layers, type Source } from "./layers.ts";
 import type { Inputs, Operation } from "./operations.ts";
-import { type Failed, failureOf, noInterpreter, type Outcome, type Settled } from "./outcome.ts";
+import { type Failed, failureOf, noInterpreter, type Outcome, type Pending, type Settled } from "./outcome.ts";
 import type { ObjectReport } from "./problem.ts";
 import { WebhookCaller, type WebhookLimits, type WebhookTransports } from "./webhook/caller.ts";
 import { type ServiceResolver, serviceByDnsName, type Webhook } from "./webhook/configuration.ts";
 import type { ResourceMapper } from "./webhook/matching.ts";
 
-/** One answer per object and operation: more objects than a large hub manages, and bounded memory. */
+/** One answer per object and operation: more objects than a large hub manages, with bounded memory. */
 const DEFAULT_ENTRIES_PER_OPERATION = 10_000;
-/** A failed webhook is asked again after this long, doubling up to the maximum, while somebody reads the answer. */
+/** A failed webhook is retried after this time, doubling up to the maximum, while the answer is read. */
 const RETRY_BASE_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
 export interface InterpreterOptions {
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** The way to webhooks: production's is httpWebhookTransports. */
-  transports: WebhookTransports;
-  webhookLimits?: Partial<WebhookLimits>;
-  /** From discovery; what it does not know is guessed from the kind's name. */
-  resources?: ResourceMapper;
-  /** From the hub's Services; by DNS name without it. */
-  resolveService?: ServiceResolver;
-  entriesPerOperation?: number;
-  /** Customizations below webhooks and above native code: Lockstep's own, unless told otherwise. */
-  bundled?: readonly JsonObject[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The transports to webhooks: production uses httpWebhookTransports. */
+  readonly transports: WebhookTransports;
+  readonly webhookLimits?: Partial<WebhookLimits>;
+  /** From discovery; for unknown kinds the plural is guessed from the kind's name. */
+  readonly resources?: ResourceMapper;
+  /** From the hub's Services; without it, by DNS name. */
+  readonly resolveService?: ServiceResolver;
+  readonly entriesPerOperation?: number;
+  /** Customizations below webhooks and above native code: by default Lockstep's own. */
+  readonly bundled?: readonly JsonObject[];
 }
 
-/** Called when an answer that was pending or had failed has been computed: read it again. */
+/** Called when a pending or failed answer has been computed: read it again. */
 export type CompletionListener = (event: { operation: Operation; object: JsonObject }) => void;
 
 interface Entry<O extends Operation> {
   outcome: Outcome<O>;
-  /** The call under way, shared by everybody who asks. */
+  /** The call in progress, shared by all readers. */
   inFlight?: Promise<Settled<O>>;
-  /** How often in a row the webhook failed, also when its failure policy let another layer answer. */
+  /** How often in a row the webhook failed, also if its failure policy let another layer answer. */
   failures: number;
   retryScheduled: boolean;
 }
 
 type NativeAnswers = { [O in Operation]?: Outcome<O> };
-type Caches = { readonly [O in Operation]: LruMap<Entry<O>> };
+type Caches = { readonly [O in Operation]: LruMap<string, Entry<O>> };
 
 export class Interpreter {
   readonly #options: InterpreterOptions;
   readonly #layers: Layers;
   readonly #caller: WebhookCaller;
   readonly #caches: Caches;
-  /** Native code's answers about an object that was read, for as long as somebody holds the object. */
+  /** Native code's answers about an object, for as long as the object is in use. */
   readonly #natively = new WeakMap<JsonObject, NativeAnswers>();
   readonly #listeners = new Set<CompletionListener>();
   readonly #stopped = new AbortController();
@@ -72,29 +79,29 @@ export class Interpreter {
     this.#caches = emptyCaches(options.entriesPerOperation ?? DEFAULT_ENTRIES_PER_OPERATION);
   }
 
-  /** The whole list of ResourceInterpreterCustomization objects as it is now. */
+  /** Sets the current list of ResourceInterpreterCustomization objects. */
   setCustomizations(objects: readonly JsonObject[]): void {
     this.#layers.customizations.set(objects);
   }
 
-  /** The whole list of webhook configurations, of both kinds, as it is now. */
+  /** Sets the current list of webhook configurations, of both kinds. */
   setWebhooks(objects: readonly JsonObject[]): void {
     this.#layers.webhooks.set(objects);
     this.#caller.keepOnly(this.#layers.webhooks.inForce);
   }
 
-  /** What is wrong with each configuration object, to be shown on it; objects without problems are listed too. */
+  /** The errors of each configuration object, to be shown on it; objects without errors are listed too. */
   reports(): ObjectReport[] {
     return this.#layers.reports();
   }
 
-  /** Returns what ends the listening. */
+  /** Returns a function that ends the subscription. */
   onComplete(listener: CompletionListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends waiting retries and notifications, and lets go of connections. */
+  /** Ends waiting retries and notifications, and closes connections. */
   stop(): void {
     this.#stopped.abort();
     this.#listeners.clear();
@@ -102,16 +109,16 @@ export class Interpreter {
   }
 
   /**
-   * What is known now. Scripts and native code answer at once; a webhook is asked in the background, and the answer is
-   * `pending` until the listeners are called. Objects are taken as they were read from an API server: the same uid and
-   * resourceVersion mean the same content.
+   * The current answer. Scripts and native code answer at once; a webhook is called in the background, and the answer
+   * is `pending` until the listeners are called. A script that took long is suspended first, and is pending too.
+   * Objects must be as read from an API server: the same uid and resourceVersion mean the same content.
    */
   interpret<O extends Operation>(operation: O, input: Inputs[O]): Outcome<O> {
     const sources = this.#layers.sources(operation, input);
     const [first] = sources;
     if (first === undefined) return noInterpreter(operation, input.object);
     if (first.layer === "native") return this.#nativeAnswer(operation, input, first);
-    const cache: LruMap<Entry<O>> = this.#caches[operation];
+    const cache: LruMap<string, Entry<O>> = this.#caches[operation];
     const key = keyOf(operation, input, sources);
     if (typeof key !== "string") return key;
     const known = cache.get(key);
@@ -119,11 +126,20 @@ export class Interpreter {
       if (known.failures > 0) this.#retryLater(operation, input, key, known);
       return known.outcome;
     }
-    const outcome: Outcome<O> = first.layer === "webhook" ? { state: "pending" } : first.answer(input);
+    const mustWait = first.layer === "webhook" || first.restMs() > 0;
+    const outcome: Outcome<O> = mustWait ? pending(first) : first.answer(input);
     const entry: Entry<O> = { outcome, failures: 0, retryScheduled: false };
     cache.set(key, entry);
-    if (first.layer === "webhook") void this.#ask(operation, input, sources, entry);
+    if (mustWait) void this.#ask(operation, input, sources, entry);
     return outcome;
+  }
+
+  /**
+   * Changes if and only if the answers about the same object may change: which source answers, and the version of its
+   * rules.
+   */
+  sourcesOf<O extends Operation>(operation: O, input: Inputs[O]): string {
+    return versionsOf(this.#layers.sources(operation, input));
   }
 
   #nativeAnswer<O extends Operation>(
@@ -143,19 +159,20 @@ export class Interpreter {
     return outcome;
   }
 
-  /** The answer, waited for: for commands and rendering, never inside a reconcile. A failed webhook is asked again. */
+  /** Waits for the answer: for commands and rendering, never inside a reconcile. A failed webhook is retried. */
   async interpretNow<O extends Operation>(operation: O, input: Inputs[O]): Promise<Settled<O>> {
     const sources = this.#layers.sources(operation, input);
-    if (sources[0]?.layer !== "webhook") {
+    const [first] = sources;
+    if (first?.layer !== "webhook") {
       const outcome = this.interpret(operation, input);
-      return outcome.state === "pending" ? noInterpreter(operation, input.object) : outcome;
+      return outcome.state === "pending" ? this.#inFlight(operation, input, sources) : outcome;
     }
-    const cache: LruMap<Entry<O>> = this.#caches[operation];
+    const cache: LruMap<string, Entry<O>> = this.#caches[operation];
     const key = keyOf(operation, input, sources);
     if (typeof key !== "string") return key;
     const known = cache.get(key);
     if (known?.outcome.state === "known" && known.failures === 0) return known.outcome;
-    const entry: Entry<O> = known ?? { outcome: { state: "pending" }, failures: 0, retryScheduled: false };
+    const entry: Entry<O> = known ?? { outcome: pending(first), failures: 0, retryScheduled: false };
     if (known === undefined) cache.set(key, entry);
     return entry.inFlight ?? this.#ask(operation, input, sources, entry);
   }
@@ -177,25 +194,48 @@ export class Interpreter {
     return call;
   }
 
-  /** The webhook in front and, where its failure policy says so, the layers below it. */
+  /** The webhook and, if its failure policy allows it, the layers below it. */
   async #answerInOrder<O extends Operation>(
     operation: O,
     input: Inputs[O],
     sources: readonly Source<O>[],
   ): Promise<{ outcome: Settled<O>; webhookFailed: boolean }> {
-    let webhookFailed = false;
+    let passedOver: string | undefined;
+    const instead = (outcome: Settled<O>) =>
+      passedOver === undefined
+        ? { outcome, webhookFailed: false }
+        : { outcome: { ...outcome, passedOver }, webhookFailed: true };
     for (const source of sources) {
-      if (source.layer !== "webhook") return { outcome: source.answer(input), webhookFailed };
+      if (source.layer !== "webhook") {
+        await this.#rested(source);
+        return instead(source.answer(input));
+      }
       const outcome = await this.#callWebhook(operation, input, source.webhook);
-      webhookFailed = outcome.state === "failed";
-      if (!webhookFailed || source.webhook.failurePolicy === "Fail") return { outcome, webhookFailed };
+      if (outcome.state === "known") return { outcome, webhookFailed: false };
+      if (source.webhook.failurePolicy === "Fail") return { outcome, webhookFailed: true };
+      passedOver = outcome.reason;
       this.#options.log.warn("a webhook failed and its failure policy is Ignore", {
         operation,
         object: describeObject(input.object),
-        reason: outcome.state === "failed" ? outcome.reason : "",
+        reason: outcome.reason,
       });
     }
-    return { outcome: noInterpreter(operation, input.object), webhookFailed };
+    return instead(noInterpreter(operation, input.object));
+  }
+
+  /** Waits until a script may run again. Another reader may be faster and suspend it once more. */
+  async #rested(source: { restMs: () => number }): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let ms = source.restMs(); ms > 0 && !signal.aborted; ms = source.restMs()) {
+      await this.#options.clock.sleep(ms, signal).catch(() => {});
+    }
+  }
+
+  #inFlight<O extends Operation>(operation: O, input: Inputs[O], sources: readonly Source<O>[]): Promise<Settled<O>> {
+    const key = keyOf(operation, input, sources);
+    const cache: LruMap<string, Entry<O>> = this.#caches[operation];
+    const entry = typeof key === "string" ? cache.peek(key) : undefined;
+    return entry?.inFlight ?? Promise.resolve(noInterpreter(operation, input.object));
   }
 
   async #callWebhook<O extends Operation>(operation: O, input: Inputs[O], webhook: Webhook): Promise<Settled<O>> {
@@ -207,13 +247,13 @@ export class Interpreter {
     }
   }
 
-  /** Only what is still read is asked again: each retry ends with the listeners, who read anew or do not. */
+  /** Only answers that are still read are retried: after each retry, the listeners read again or do not. */
   #retryLater<O extends Operation>(operation: O, input: Inputs[O], key: string, entry: Entry<O>): void {
     if (entry.retryScheduled || entry.inFlight !== undefined) return;
     entry.retryScheduled = true;
     const { clock, random } = this.#options;
     const delayMs = retryDelayMs(entry.failures - 1, RETRY_BASE_MS, RETRY_MAX_MS, random);
-    const cache: LruMap<Entry<O>> = this.#caches[operation];
+    const cache: LruMap<string, Entry<O>> = this.#caches[operation];
     clock.sleep(delayMs, this.#stopped.signal).then(
       () => {
         entry.retryScheduled = false;
@@ -226,7 +266,7 @@ export class Interpreter {
   }
 }
 
-/** What objects from an API server are known by. Those that change an object may be given one that is not stored yet. */
+/** The identity of objects from an API server. Operations that change an object may get one that is not stored yet. */
 const READING: ReadonlySet<Operation> = new Set<Operation>([
   "InterpretReplica",
   "InterpretStatus",
@@ -237,27 +277,61 @@ const READING: ReadonlySet<Operation> = new Set<Operation>([
   "InterpretLeader",
 ]);
 
-/** Or why there is none. */
+/**
+ * These answers depend only on the object's spec. A webhook is not called again because the hub wrote a status: until
+ * it answered, a known answer would become unknown.
+ */
+const OF_WHAT_IS_ASKED_FOR: ReadonlySet<Operation> = new Set<Operation>([
+  "InterpretDependency",
+  "Prune",
+  "ReviseReplica",
+]);
+
+/** Or the reason why there is none. */
 function keyOf<O extends Operation>(operation: O, input: Inputs[O], sources: readonly Source<O>[]): string | Failed {
   const { object, ...others } = input;
   try {
-    const content = isStored(operation, object) ? storedVersion(object) : digest(object);
+    const isAskedFor = OF_WHAT_IS_ASKED_FOR.has(operation) && sources[0]?.layer === "webhook";
+    const content = isAskedFor
+      ? digest(whatIsAskedFor(object))
+      : isStored(operation, object)
+        ? storedVersion(object)
+        : digest(object);
     const rest = Object.keys(others).length === 0 ? "" : digest(others);
-    return [content, rest, ...sources.map(({ layer, version }) => `${layer}:${version}`)].join("\n");
+    return [content, rest, versionsOf(sources)].join("\n");
   } catch (error) {
     return failureOf(error, sources[0]?.layer ?? "native", undefined);
   }
+}
+
+function versionsOf<O extends Operation>(sources: readonly Source<O>[]): string {
+  return sources.map(({ layer, version }) => `${layer}:${version}`).join("\n");
 }
 
 function isStored(operation: Operation, object: JsonObject): boolean {
   return READING.has(operation) && storedVersion(object) !== undefined;
 }
 
-/** What its content is known by; undefined for an object that does not come from an API server. */
+/** The identity of its content; undefined for an object that does not come from an API server. */
 function storedVersion(object: JsonObject): string | undefined {
-  const uid = valueAt(object, "metadata", "uid");
-  const resourceVersion = valueAt(object, "metadata", "resourceVersion");
+  const uid = presentAt(object, "metadata", "uid");
+  const resourceVersion = presentAt(object, "metadata", "resourceVersion");
   return typeof uid === "string" && typeof resourceVersion === "string" ? `${uid}\n${resourceVersion}` : undefined;
+}
+
+/** Without the API server's counters, and without status. */
+function whatIsAskedFor({ status: _status, metadata, ...rest }: JsonObject): JsonObject {
+  const {
+    resourceVersion: _version,
+    generation: _generation,
+    managedFields: _fields,
+    ...kept
+  } = isJsonObject(metadata) ? metadata : {};
+  return { ...rest, metadata: kept };
+}
+
+function pending<O extends Operation>(first: Source<O>): Pending {
+  return { state: "pending", source: first.layer === "webhook" ? first.webhook.id : "a suspended script" };
 }
 
 function digest(value: unknown): string {

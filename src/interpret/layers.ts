@@ -1,48 +1,62 @@
-/** Who answers: the user's leader rule, customizations, webhooks, bundled Lua, native code, in this order. */
-import type { Clock, JsonObject } from "../runtime/index.ts";
-import { LruMap } from "./cache.ts";
+/** The order of sources: the user's leader rule, customizations, webhooks, bundled Lua, native code. */
+import { type Clock, type JsonObject, LruMap } from "../runtime/index.ts";
 import { type CustomizationScript, compileScript } from "./customization.ts";
 import { BundledCustomizations, Customizations } from "./customizations.ts";
-import { gvkOf, kindKey, valueAt } from "./fields.ts";
+import { gvkOf, kindKey, presentAt } from "./fields.ts";
 import { luaOperation } from "./lua-operations.ts";
 import { leaderAt, nativeHandler, nativeHandlers } from "./native/index.ts";
 import type { Handler, Handlers, Inputs, LeaderRule, Operation, Results } from "./operations.ts";
 import { failureOf, type Layer, noInterpreter, type Settled } from "./outcome.ts";
 import type { ObjectReport } from "./problem.ts";
+import { ScriptRests } from "./rests.ts";
 import { sortedDependencies } from "./results.ts";
 import type { ServiceResolver, Webhook } from "./webhook/configuration.ts";
 import { guessResource, type ResourceMapper } from "./webhook/matching.ts";
 import { Webhooks } from "./webhook/webhooks.ts";
 
-/** Leader rules are written by hand, one for each application. */
+/** Users write leader rules, one for each application. */
 const COMPILED_RULES = 1_000;
+/**
+ * The limit for all of them together: the minimum weight of a compiled script, and the weight of each compilation step.
+ */
+const COMPILED_RULES_BYTES = 128 * 1024 * 1024;
+const SCRIPT_BYTES = 80 * 1024;
+const SCRIPT_STEP_BYTES = 300;
 
 export interface LayersOptions {
-  clock: Clock;
-  bundled: readonly JsonObject[];
-  resources: ResourceMapper | undefined;
-  resolveService: ServiceResolver;
+  readonly clock: Clock;
+  readonly bundled: readonly JsonObject[];
+  readonly resources: ResourceMapper | undefined;
+  readonly resolveService: ServiceResolver;
 }
 
-/** Everything but a webhook answers at once. `version` changes exactly when answers may. */
+/** Every source except a webhook answers at once. `version` changes if and only if answers may change. */
 export type Source<O extends Operation> =
-  | { layer: Exclude<Layer, "webhook">; version: string; answer: (input: Inputs[O]) => Settled<O> }
+  | {
+      layer: Exclude<Layer, "webhook">;
+      version: string;
+      answer: (input: Inputs[O]) => Settled<O>;
+      /** How long the source is suspended; 0 if it may answer now. */
+      restMs: () => number;
+    }
   | { layer: "webhook"; version: string; webhook: Webhook };
 
 type Combined = { readonly [O in Operation]?: (answers: Results[O][]) => Results[O] };
-/** Several customizations may name dependencies of one kind; for all else the first is the only one. */
+/** Several customizations may name dependencies of one kind; for every other operation, only the first is used. */
 const COMBINED: Combined = { InterpretDependency: (answers) => sortedDependencies(answers.flat()) };
 
 export class Layers {
   readonly #options: LayersOptions;
   readonly #native: ReadonlyMap<string, Handlers>;
-  readonly #rules = new LruMap<CustomizationScript>(COMPILED_RULES);
+  readonly #rules = new LruMap<string, CustomizationScript>(COMPILED_RULES, COMPILED_RULES_BYTES);
+  readonly #rests: ScriptRests;
   readonly #bundled: BundledCustomizations;
   readonly customizations = new Customizations();
   readonly webhooks: Webhooks;
 
   constructor(options: LayersOptions) {
     this.#options = options;
+    this.#rests = new ScriptRests(options.clock);
     this.#bundled = new BundledCustomizations(options.bundled);
     this.#native = nativeHandlers(() => options.clock.now());
     this.webhooks = new Webhooks(options.resolveService, () => options.clock.now());
@@ -52,7 +66,7 @@ export class Layers {
     return [...this.customizations.reports(), ...this.webhooks.reports()];
   }
 
-  /** Sources that answer, first first: one, or a webhook and what its failure policy falls back to. */
+  /** The sources that answer, in order: one, or a webhook and the fallback of its failure policy. */
   sources<O extends Operation>(operation: O, input: Inputs[O]): Source<O>[] {
     const custom =
       this.#ruleSource(operation, input) ?? this.#scriptSource(operation, input, this.customizations, "customization");
@@ -69,18 +83,27 @@ export class Layers {
     const { rule } = input;
     if ("luaScript" in rule) {
       const script = this.#compiledRule(rule.luaScript);
-      return { layer: "rule", version: script.version, answer: (each) => this.#run(operation, each, [script], "rule") };
+      return {
+        layer: "rule",
+        version: script.version,
+        answer: (each) => this.#run(operation, each, [script], "rule"),
+        restMs: () => ("script" in script ? this.#rests.restMs(script.script) : 0),
+      };
     }
     const handlers: Handlers = { InterpretLeader: ({ object }) => leaderAt(object, rule.fieldPath) };
     const handler: Handler<O> | undefined = handlers[operation];
-    return handler && { layer: "rule", version: rule.fieldPath, answer: answering(handler, "rule", ruleName(rule)) };
+    if (handler === undefined) return undefined;
+    const answer = answering(handler, "rule", ruleName(rule));
+    return { layer: "rule", version: rule.fieldPath, answer, restMs: () => 0 };
   }
 
   #compiledRule(text: string): CustomizationScript {
     const known = this.#rules.get(text);
     if (known !== undefined) return known;
     const script = compileScript(text, "InterpretLeader", "spec.leader.luaScript");
-    this.#rules.set(text, script);
+    const steps = "script" in script ? script.script.size : 0;
+    this.#rules.set(text, script, SCRIPT_BYTES + SCRIPT_STEP_BYTES * steps + 2 * text.length);
+    if ("script" in script) this.#rests.compiled(script.script);
     return script;
   }
 
@@ -94,7 +117,13 @@ export class Layers {
     const scripts = customizations.scripts(target, operation);
     if (scripts.length === 0) return undefined;
     const version = scripts.map((script) => script.version).join();
-    return { layer, version, answer: (each) => this.#run(operation, each, scripts, layer) };
+    return {
+      layer,
+      version,
+      answer: (each) => this.#run(operation, each, scripts, layer),
+      // Cluster administrators write these. Each call is limited, and revising a large object takes time.
+      restMs: () => 0,
+    };
   }
 
   #run<O extends Operation>(
@@ -123,6 +152,8 @@ export class Layers {
         answers.push(rule.run(script.script, input, this.#options.clock));
       } catch (error) {
         return failureOf(error, layer, script.source);
+      } finally {
+        if (layer === "rule") this.#rests.called(script.script);
       }
     }
     const combine: ((answers: Results[O][]) => Results[O]) | undefined = COMBINED[operation];
@@ -136,14 +167,16 @@ export class Layers {
     const gvk = gvkOf(object);
     const resource = this.#options.resources?.(gvk) ?? {
       resource: guessResource(gvk.kind),
-      namespaced: valueAt(object, "metadata", "namespace") !== undefined,
+      namespaced: presentAt(object, "metadata", "namespace") !== undefined,
     };
     return this.webhooks.find(operation, { ...gvk, ...resource });
   }
 
   #nativeSource<O extends Operation>(operation: O, input: Inputs[O]): Source<O> | undefined {
     const handler = nativeHandler(this.#native, gvkOf(input.object), operation);
-    return handler && { layer: "native", version: "", answer: answering(handler, "native", undefined) };
+    return (
+      handler && { layer: "native", version: "", answer: answering(handler, "native", undefined), restMs: () => 0 }
+    );
   }
 }
 

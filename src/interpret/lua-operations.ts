@@ -1,4 +1,4 @@
-/** Calling a customization's scripts: which key holds which function, what it is given, what it must return. */
+/** Calls a customization's scripts: which key holds which function, its arguments, and its results. */
 import type { Json } from "../runtime/index.ts";
 import { integerAt } from "./fields.ts";
 import type { LuaScript } from "./lua/index.ts";
@@ -15,15 +15,15 @@ import {
   parseSameObject,
 } from "./results.ts";
 
-/** Prune has no script: Karmada gives it none, and its webhooks have it. */
+/** Prune has no script: in Karmada only webhooks implement it. */
 export type LuaOperation = Exclude<Operation, "Prune">;
 
 interface LuaOperationRule<O extends Operation> {
   /** The key under spec.customizations. */
-  key: string;
-  functionName: string;
-  /** How the function is written, for people whose script lacks it. */
-  signature: string;
+  readonly key: string;
+  readonly functionName: string;
+  /** The function's form, shown to users whose script lacks it. */
+  readonly signature: string;
   run(script: LuaScript, input: Inputs[O], clock: { now(): number }): Results[O];
 }
 

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from "../runtime/index.ts";
 
 /**
- * Everything Lockstep asks of a workload object. The first eight are the proposal's, under the names Karmada gave them
- * later; InterpretComponent is Karmada's; the last two are Lockstep's own.
+ * The operations that Lockstep uses on a workload object. The first eight are the proposal's, under the names that
+ * Karmada gave them later; InterpretComponent is Karmada's; the last two are Lockstep's own.
  */
 export const OPERATIONS = [
   "InterpretReplica",
@@ -48,36 +48,37 @@ export function isExplored(operation: Operation): operation is ExploredOperation
   return operation in EXPLORE_NAMES;
 }
 
-/** One cluster's status of the object, as it goes into AggregateStatus. */
+/** One cluster's status of the object, as an input of AggregateStatus. */
 export interface StatusItem {
-  clusterName: string;
-  status?: Json;
-  applied?: boolean;
-  appliedMessage?: string;
-  health?: "Healthy" | "Unhealthy" | "Unknown";
+  readonly clusterName: string;
+  readonly status?: Json;
+  readonly applied?: boolean;
+  readonly appliedMessage?: string;
+  readonly health?: "Healthy" | "Unhealthy" | "Unknown";
 }
 
 /** Where an application shows its leader: a field of the member's object, or a Lua function GetLeader(obj). */
 export type LeaderRule = { fieldPath: string } | { luaScript: string };
 
 export interface Inputs {
-  InterpretReplica: { object: JsonObject };
-  ReviseReplica: { object: JsonObject; replicas: number };
-  InterpretStatus: { object: JsonObject };
-  Prune: { object: JsonObject };
+  readonly InterpretReplica: { object: JsonObject };
+  readonly ReviseReplica: { object: JsonObject; replicas: number };
+  readonly InterpretStatus: { object: JsonObject };
+  readonly Prune: { object: JsonObject };
   /** `object` is the desired one. */
-  Retain: { object: JsonObject; observed: JsonObject };
-  /** No items at all, as Karmada has it for an object in no cluster, is nil for a script; an empty list is a table. */
-  AggregateStatus: { object: JsonObject; items?: readonly StatusItem[] };
-  InterpretHealth: { object: JsonObject };
-  InterpretDependency: { object: JsonObject };
-  InterpretComponent: { object: JsonObject };
-  InterpretProgress: { object: JsonObject };
-  /** A rule given here, from the user's own spec, comes before every other source. */
-  InterpretLeader: { object: JsonObject; rule?: LeaderRule };
+  readonly Retain: { object: JsonObject; observed: JsonObject };
+  /** Absent items, as Karmada has them for an object in no cluster, are nil for a script; an empty list is a table. */
+  readonly AggregateStatus: { object: JsonObject; items?: readonly StatusItem[] };
+  readonly InterpretHealth: { object: JsonObject };
+  readonly InterpretDependency: { object: JsonObject };
+  readonly InterpretComponent: { object: JsonObject };
+  /** `replicas`: the object's count, if an interpreter knows where it is; otherwise spec.replicas. */
+  readonly InterpretProgress: { object: JsonObject; replicas?: number };
+  /** A rule from the user's own spec takes precedence over every other source. */
+  readonly InterpretLeader: { object: JsonObject; rule?: LeaderRule };
 }
 
-/** What Karmada's scheduler needs to know of one replica. Quantities are strings in Kubernetes' notation. */
+/** What Karmada's scheduler needs to know about one replica. Quantities are strings in Kubernetes' notation. */
 export interface ReplicaRequirements {
   nodeClaim?: { hardNodeAffinity?: JsonObject; nodeSelector?: Record<string, string>; tolerations?: JsonObject[] };
   resourceRequest?: Record<string, string>;
@@ -86,63 +87,63 @@ export interface ReplicaRequirements {
 }
 
 export interface Component {
-  name: string;
-  replicas: number;
-  replicaRequirements?: ReplicaRequirements;
+  readonly name: string;
+  readonly replicas: number;
+  readonly replicaRequirements?: ReplicaRequirements;
 }
 
-/** One of `name` and `labelSelector` is there. Cluster-scoped objects have no namespace. */
+/** Either `name` or `labelSelector` is set. Cluster-scoped objects have no namespace. */
 export interface Dependency {
-  apiVersion: string;
-  kind: string;
+  readonly apiVersion: string;
+  readonly kind: string;
   namespace?: string;
-  name?: string;
-  labelSelector?: JsonObject;
+  readonly name?: string;
+  readonly labelSelector?: JsonObject;
 }
 
-/** How far the controller of the object is with the spec it was last given. */
+/** The progress of the object's controller with its last spec. */
 export interface Progress {
-  /** Instances the spec asks for. */
-  desired: number;
-  /** Instances that run the spec's revision. Absent: the status does not tell. */
-  updated?: number;
-  ready?: number;
-  available?: number;
+  /** The number of instances in the spec. */
+  readonly desired: number;
+  /** Instances that run the spec's revision. Absent: the status does not contain it. */
+  readonly updated?: number;
+  readonly ready?: number;
+  readonly available?: number;
   /** Instances that exist, of any revision, terminating ones included. */
-  total?: number;
-  /** Whether the status speaks of this spec: `unknown` when the kind has no observedGeneration. */
-  observed: "current" | "stale" | "unknown";
-  /** The epoch and revision the status speaks of; only operators on the member contract report them. */
-  epoch?: number;
-  revision?: string;
-  phase?: "Working" | "Done" | "Failed";
-  /** Everything the spec asks for is in place, as far as this object can tell. Never true while `observed` is not `current`. */
-  complete: boolean;
-  /** What is missing, when not complete. */
-  message?: string;
+  readonly total?: number;
+  /** Whether the status refers to this spec: `unknown` if the kind has no observedGeneration. */
+  readonly observed: "current" | "stale" | "unknown";
+  /** The epoch and revision that the status refers to; only operators on the member contract report them. */
+  readonly epoch?: number;
+  readonly revision?: string;
+  readonly phase?: "Working" | "Done" | "Failed";
+  /** The spec is fully carried out, as far as this object shows. Never true while `observed` is not `current`. */
+  readonly complete: boolean;
+  /** What is missing, if it is not complete. */
+  readonly message?: string;
 }
 
-/** What a member's object says about the leader. Not knowing is different from knowing that it is elsewhere. */
+/** What a member's object shows about the leader. Unknown is different from knowing that it is elsewhere. */
 export type LeaderClaim =
   | { claim: "unknown" }
   | { claim: "here" }
   | { claim: "elsewhere" }
-  /** An instance's or a cluster's name: only the topology can tell which. */
+  /** An instance's or a cluster's name: only the topology shows which. */
   | { claim: "named"; name: string };
 
 export interface Results {
-  InterpretReplica: { replicas: number; requirements?: ReplicaRequirements };
-  ReviseReplica: JsonObject;
+  readonly InterpretReplica: { replicas: number; requirements?: ReplicaRequirements };
+  readonly ReviseReplica: JsonObject;
   /** null: there is no status to collect yet. */
-  InterpretStatus: Json;
-  Prune: JsonObject;
-  Retain: JsonObject;
-  AggregateStatus: JsonObject;
-  InterpretHealth: boolean;
-  InterpretDependency: Dependency[];
-  InterpretComponent: Component[];
-  InterpretProgress: Progress;
-  InterpretLeader: LeaderClaim;
+  readonly InterpretStatus: Json;
+  readonly Prune: JsonObject;
+  readonly Retain: JsonObject;
+  readonly AggregateStatus: JsonObject;
+  readonly InterpretHealth: boolean;
+  readonly InterpretDependency: Dependency[];
+  readonly InterpretComponent: Component[];
+  readonly InterpretProgress: Progress;
+  readonly InterpretLeader: LeaderClaim;
 }
 
 export type Handler<O extends Operation> = (input: Inputs[O]) => Results[O];

@@ -5,7 +5,7 @@ import type { Operation, Results } from "./operations.ts";
 import { BadAnswer, NothingToRead } from "./results.ts";
 import { WebhookFailure, type WebhookFailureCode } from "./webhook/failure.ts";
 
-/** Where an answer comes from, first wins. `rule` is the user's own leader rule. */
+/** The source of an answer, in order of precedence. `rule` is the user's own leader rule. */
 export type Layer = "rule" | "customization" | "webhook" | "bundled" | "native";
 
 export type FailureCode =
@@ -15,42 +15,48 @@ export type FailureCode =
   | "BadCustomization"
   | "ScriptError"
   | "ScriptLimit"
-  /** A script or webhook answered with something the operation has no place for. */
+  /** The answer of a script or webhook is not valid for the operation. */
   | "BadAnswer"
-  /** The object does not keep to its own kind's types. */
+  /** A field of the object does not have the type of its kind. */
   | "BadObject"
-  /** A mistake in Lockstep: reported as any failure, because one object must not stop the others. */
+  /** A bug in Lockstep: reported like any failure, because one object must not stop the others. */
   | "Internal"
   | Exclude<WebhookFailureCode, "BadAnswer">;
 
 export interface Known<O extends Operation> {
-  state: "known";
-  value: Results[O];
-  layer: Layer;
+  readonly state: "known";
+  readonly value: Results[O];
+  readonly layer: Layer;
   /** The customization, webhook or bundled file that answered; `native` has none. */
-  source?: string;
+  readonly source?: string;
+  /** Why a webhook did not answer, if its failure policy let this layer answer instead. */
+  readonly passedOver?: string;
 }
 
-/** Not answered yet: a webhook has been asked. Unknown, and never healthy. */
+/** No answer yet: a webhook was called, or a script is suspended. Unknown, and never healthy. */
 export interface Pending {
-  state: "pending";
+  readonly state: "pending";
+  /** The webhook, or the suspended script. */
+  readonly source: string;
 }
 
 export interface Failed {
-  state: "failed";
-  code: FailureCode;
+  readonly state: "failed";
+  readonly code: FailureCode;
   /** Names the source, the field or line, and what to do. */
-  reason: string;
-  layer?: Layer;
-  source?: string;
+  readonly reason: string;
+  readonly layer?: Layer;
+  readonly source?: string;
   /** Line in the script. */
-  line?: number;
+  readonly line?: number;
+  /** As in Known. */
+  readonly passedOver?: string;
 }
 
 export type Settled<O extends Operation> = Known<O> | Failed;
 export type Outcome<O extends Operation> = Settled<O> | Pending;
 
-/** Whatever went wrong inside a layer, as a typed reason. Nothing that a script, object or webhook does is thrown on. */
+/** Converts any error inside a layer to a typed reason. No error of a script, object or webhook is thrown further. */
 export function failureOf(error: unknown, layer: Layer, source: string | undefined): Failed {
   const failed = (code: FailureCode, message: string, line?: number): Failed => ({
     state: "failed",
@@ -66,13 +72,13 @@ export function failureOf(error: unknown, layer: Layer, source: string | undefin
   if (error instanceof NothingToRead) return failed("NoInterpreter", error.message);
   if (error instanceof BadObject) return failed("BadObject", error.message);
   if (error instanceof WebhookFailure) return failed(error.code, error.message);
-  // What V8 says when recursion over a value runs out of stack: no API server stores such an object.
+  // V8's message when recursion over a value exhausts the stack: no API server stores such an object.
   if (error instanceof RangeError) return failed("BadObject", "nests too deep");
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return failed("Internal", `a mistake in Lockstep, please report it: ${message}`);
+  return failed("Internal", `a bug in Lockstep, please report it: ${message}`);
 }
 
 export function noInterpreter(operation: Operation, object: JsonObject): Failed {
-  const reason = `nothing reads ${operation} of ${String(object.apiVersion)} ${describeObject(object)}; write a ResourceInterpreterCustomization or a webhook for it`;
+  const reason = `no interpreter reads ${operation} of ${String(object.apiVersion)} ${describeObject(object)}; write a ResourceInterpreterCustomization or a webhook for it`;
   return { state: "failed", code: "NoInterpreter", reason };
 }

@@ -1,6 +1,6 @@
 /**
- * Parsing what scripts and webhooks answer. They are written by others: each answer is checked here, once, and a wrong
- * one ends as a BadAnswer that names the field.
+ * Parses the answers of scripts and webhooks. Other people write them, so each answer is checked here, once, and an
+ * invalid one becomes a BadAnswer that names the field.
  */
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import {
@@ -9,28 +9,28 @@ import {
   integerAt,
   objectAt,
   objectsAt,
+  presentAt,
   textAt,
   textMapAt,
-  valueAt,
   wrongType,
 } from "./fields.ts";
 import { Quantity, QuantityError } from "./lua/quantity.ts";
 import type { Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
 
-/** Thrown when a script or webhook answered with something the operation has no place for. */
+/** Thrown when the answer of a script or webhook is not valid for the operation. */
 export class BadAnswer extends Error {
   override readonly name = "BadAnswer";
 }
 
-/** Thrown when an object has nothing that the operation could read. */
+/** Thrown when an object has no field that the operation could read. */
 export class NothingToRead extends Error {
   override readonly name = "NothingToRead";
 }
 
-/** Karmada's API takes 32 bits; a count outside of them is a script's mistake, not a wish. */
+/** Karmada's API uses 32 bits; a count outside of that range is a bug in a script. */
 const MAX_REPLICAS = 2 ** 31 - 1;
 
-/** Lua has only floating numbers: like Karmada, the fraction is cut off. */
+/** Lua has only floating-point numbers: as in Karmada, the fraction is dropped. */
 export function parseReplicas(value: Json | undefined, field: string): number {
   if (typeof value !== "number" || !Number.isFinite(value)) {
     throw new BadAnswer(`${field} must be a number, found ${describe(value)}`);
@@ -52,12 +52,12 @@ export function parseObject(value: Json | undefined, field: string): JsonObject 
   throw new BadAnswer(`${field} must be an object, found ${describe(value)}`);
 }
 
-/** An answer may change everything about an object but which object it is. */
+/** An answer may change everything in an object except its identity. */
 export function parseSameObject(value: Json | undefined, field: string, original: JsonObject): JsonObject {
   const changed = parseObject(value, field);
   for (const path of [["apiVersion"], ["kind"], ["metadata", "name"], ["metadata", "namespace"]]) {
-    const before = valueAt(original, ...path);
-    const after = valueAt(changed, ...path);
+    const before = presentAt(original, ...path);
+    const after = presentAt(changed, ...path);
     if (before !== after) {
       throw new BadAnswer(
         `${field} is another object: ${path.join(".")} was ${describe(before)}, is ${describe(after)}`,
@@ -125,7 +125,7 @@ export function parseComponents(value: Json | undefined, field: string): Compone
   });
 }
 
-/** Checked like Karmada's: apiVersion, kind, and a name or a selector. Without duplicates, in one order. */
+/** Checked as in Karmada: apiVersion, kind, and a name or a selector. Without duplicates, in a fixed order. */
 export function parseDependencies(value: Json | undefined, field: string): Dependency[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new BadAnswer(`${field} must be a list, found ${describe(value)}`);
@@ -169,7 +169,7 @@ export function sortedDependencies(dependencies: readonly Dependency[]): Depende
 }
 
 /**
- * What GetProgress returns. `observedGeneration`, `complete` and `message` may be left out: then the generation cannot
+ * The result of GetProgress. `observedGeneration`, `complete` and `message` may be absent: then the generation cannot
  * be verified, and complete follows from the counts.
  */
 export function parseProgress(value: Json | undefined, field: string, generation: number | undefined): Progress {
@@ -177,7 +177,7 @@ export function parseProgress(value: Json | undefined, field: string, generation
   return reading(field, () => {
     const desired = parseReplicas(answer.desired, `${field}.desired`);
     const optional = (key: "updated" | "ready" | "available" | "total" | "epoch") =>
-      valueAt(answer, key) === undefined ? undefined : parseReplicas(answer[key], `${field}.${key}`);
+      presentAt(answer, key) === undefined ? undefined : parseReplicas(answer[key], `${field}.${key}`);
     const updated = optional("updated");
     const ready = optional("ready");
     const available = optional("available");
@@ -186,7 +186,7 @@ export function parseProgress(value: Json | undefined, field: string, generation
     const revision = textAt(answer, "revision");
     const message = textAt(answer, "message");
     const observed = observedState(generation, integerAt(answer, "observedGeneration"));
-    const said = valueAt(answer, "complete");
+    const said = presentAt(answer, "complete");
     const counted = updated !== undefined && updated >= desired && ready !== undefined && ready >= desired;
     const complete = observed === "current" && (said === undefined ? counted : parseBoolean(said, `${field}.complete`));
     return {
@@ -210,16 +210,22 @@ export function observedState(generation: number | undefined, observed: number |
 }
 
 function missing(observed: Progress["observed"], desired: number, updated?: number, ready?: number): string {
-  if (observed === "stale") return "the status is about an older generation of the spec";
-  if (observed === "unknown") return "the status does not say which generation it is about";
+  if (observed === "stale") return "the status refers to an older generation of the spec";
+  if (observed === "unknown") return "the status does not name its generation";
   return `${updated ?? 0} of ${desired} updated, ${ready ?? 0} ready`;
 }
 
-/** A name, or whether the leader is here; nil or an empty text: not known. */
+/** No instance or cluster has a longer name, and the answer is cached. */
+const MAX_NAME_CHARACTERS = 253;
+
+/** A name, or whether the leader is here; nil or an empty text: unknown. */
 export function parseLeader(value: Json | undefined, field: string): LeaderClaim {
   if (value === undefined || value === null || value === "") return { claim: "unknown" };
   if (typeof value === "boolean") return { claim: value ? "here" : "elsewhere" };
-  if (typeof value === "string") return { claim: "named", name: value };
+  if (typeof value === "string") {
+    if (value.length <= MAX_NAME_CHARACTERS) return { claim: "named", name: value };
+    throw new BadAnswer(`${field} must be a name of at most ${MAX_NAME_CHARACTERS} characters, found ${value.length}`);
+  }
   throw new BadAnswer(`${field} must be a name, true, false or nothing, found ${describe(value)}`);
 }
 
@@ -227,7 +233,7 @@ function isEmptyList(value: Json): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Field errors inside an answer are the answer's fault, with its place in front. */
+/** Reports field errors inside an answer as errors of the answer, with the path as a prefix. */
 function reading<T>(field: string, read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { ApiServer } from "../apiserver/index.ts";
 import { type HttpRequest, type HttpStream, seededRandom, type Transport, TransportError } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
@@ -11,7 +11,7 @@ import { Reflector } from "./reflector.ts";
 import { resource } from "./resource.ts";
 import { configMap, configMaps, leases } from "./testing/resources.ts";
 
-// Everything of this room against an API server that was written independently of it.
+// Everything in this room against an API server that was written independently.
 
 const stops: AbortController[] = [];
 afterEach(() => {
@@ -53,7 +53,7 @@ function setUp() {
 const state = (objects: readonly KubeObject[]) =>
   objects.map((object) => `${object.metadata.name}@${object.metadata.resourceVersion}`).sort();
 
-test("writes, preconditions and errors are as the client expects them", async () => {
+it("writes, preconditions and errors are as the client expects them", async () => {
   const { client } = setUp();
   const created = await client.create(configMaps, configMap("a", { x: "1" }));
   await expect(client.create(configMaps, configMap("a"))).rejects.toThrow(AlreadyExistsError);
@@ -83,7 +83,7 @@ test("writes, preconditions and errors are as the client expects them", async ()
   await expect(client.get(configMaps, merged.metadata)).rejects.toThrow(NotFoundError);
 });
 
-test("server-side apply keeps other managers' fields and reports conflicts with their owner", async () => {
+it("server-side apply keeps other managers' fields and reports conflicts with their owner", async () => {
   const { client } = setUp();
   await client.apply(configMaps, configMap("a", { mine: "1" }), { fieldManager: "one" });
   const both = await client.apply(configMaps, configMap("a", { theirs: "1" }), { fieldManager: "two" });
@@ -94,7 +94,7 @@ test("server-side apply keeps other managers' fields and reports conflicts with 
   expect(forced.data).toEqual({ mine: "2" });
 });
 
-test("discovery, scale, status and field selectors", async () => {
+it("discovery, scale, status and field selectors are as the client expects them", async () => {
   const { client } = setUp();
   const statefulSets = await client.discovery.resource("apps/v1", "StatefulSet");
   expect(statefulSets).toMatchObject({ plural: "statefulsets", namespaced: true });
@@ -115,7 +115,7 @@ test("discovery, scale, status and field selectors", async () => {
   expect(named.items).toHaveLength(1);
 });
 
-test("a reflector follows the server through broken streams and versions that are too old", async () => {
+it("a reflector follows the server through broken streams and versions that are too old", async () => {
   const { clock, transport, client, stop } = setUp();
   const reflector = new Reflector({
     client,
@@ -145,7 +145,7 @@ test("a reflector follows the server through broken streams and versions that ar
   expect(reflector.health.watches).toBeGreaterThan(3);
 });
 
-test("a list that goes on too long expires", async () => {
+it("a list that takes too long expires", async () => {
   const { client } = setUp();
   for (let index = 0; index < 10; index++) await client.create(configMaps, configMap(`c${index}`));
   const slowly = async () => {
@@ -159,7 +159,7 @@ test("a list that goes on too long expires", async () => {
   await expect(slowly()).rejects.toThrow(ExpiredError);
 });
 
-test("own writes show at once, and the watch confirms them", async () => {
+it("own writes are visible at once, and the watch confirms them", async () => {
   const { clock, client, stop } = setUp();
   const { cache, run } = (() => {
     const reflector = new Reflector({ client, resource: configMaps, clock, random: seededRandom(3), freeze: true });
@@ -174,7 +174,7 @@ test("own writes show at once, and the watch confirms them", async () => {
   await run;
 });
 
-test("two candidates take turns at a lease, and events arrive where kubectl describe looks", async () => {
+it("two candidates take turns at a lease, and events arrive where kubectl describe looks", async () => {
   const { clock, client, stop } = setUp();
   const log: string[] = [];
   const runs = ["a", "b"].map((identity, index) => {

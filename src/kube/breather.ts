@@ -1,9 +1,9 @@
 import type { Clock } from "../runtime/index.ts";
 
-/** Others (leases to renew, requests to answer) get the event loop at least this often while much is read. */
+/** While much is parsed, other work (leases to renew, requests to answer) gets the event loop at least this often. */
 const LONGEST_BLOCK_MS = 8;
 
-/** Lets a long computation give way now and then. On virtual time computing takes no time, so nothing ever changes. */
+/** Lets a long computation yield from time to time. On virtual time computing takes no time, so it never yields. */
 export class Breather {
   readonly #clock: Clock;
   #sinceMs: number;
@@ -13,12 +13,12 @@ export class Breather {
     this.#sinceMs = clock.monotonicMs();
   }
 
-  /** To be called after waiting for I/O: the loop has just been free. */
+  /** Call it after waiting for I/O: the loop has just been free. */
   rested(): void {
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** Whether it is time to await `rest`. Asked separately, since awaiting for nothing costs a turn per object. */
+  /** Whether it is time to await `rest`. A separate check, because awaiting without need costs a turn per object. */
   get isDue(): boolean {
     return this.#clock.monotonicMs() - this.#sinceMs >= LONGEST_BLOCK_MS;
   }

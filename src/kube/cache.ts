@@ -4,18 +4,20 @@ import { type KubeObject, keyOf, type ObjectName } from "./object.ts";
 import { Progress } from "./progress.ts";
 import { compareVersions, isOlder, newerVersion } from "./resource-version.ts";
 
-/** Told of every change, after the cache shows it. A replaced object (same name, other uid) is a delete and an add. */
+/**
+ * Called for every change, after the cache shows it. A replaced object (same name, other uid) is a delete and an add.
+ */
 export interface CacheHandler<T> {
   added?(object: T): void;
   updated?(object: T, previous: T): void;
-  /** Also for deletes that nobody saw happen and a list revealed; `object` is the last state known. */
+  /** Also for deletes that no watch showed and a list revealed; `object` is the last known state. */
   deleted?(object: T): void;
 }
 
-/** What readers see of a reflector's cache. Objects are shared and read only: a change is a copy. */
+/** What readers see of a reflector's cache. Objects are shared and read-only: to change one, copy it. */
 export interface Cache<T extends KubeObject> {
   readonly size: number;
-  /** Whether the first list is in. Until then a missing object means nothing. */
+  /** Whether the first list is complete. Until then, a missing object means nothing. */
   readonly hasSynced: boolean;
   /** Every change up to this resourceVersion is in the cache. */
   readonly version: string | undefined;
@@ -26,18 +28,18 @@ export interface Cache<T extends KubeObject> {
   byIndex(index: string, value: string): T[];
   indexValues(index: string): string[];
   defineIndex(name: string, valuesOf: IndexFunction<T>): void;
-  /** Calls `added` for what is there already. Returns how to stop. */
+  /** Also calls `added` for existing objects. Returns how to stop. */
   subscribe(handler: CacheHandler<T>): () => void;
   synced(signal?: AbortSignal): Promise<void>;
   hasSeen(version: string): boolean;
   /**
-   * Resolves when everything up to this version is in the cache: after a write, nothing older is acted on. Meant for
-   * objects that this cache holds; for others it may take until the next bookmark.
+   * Resolves when everything up to this version is in the cache: after a write, nothing older is acted on. For objects
+   * that this cache holds; for others it may take until the next bookmark.
    */
   waitFor(version: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Puts the answer of our own write into the cache before the watch brings it. From then on reading is never behind
-   * that write, and what the watch brings late cannot undo it.
+   * Puts the answer of our own write into the cache before the watch brings it. From then on, reads include that write,
+   * and late events cannot undo it.
    */
   wrote(object: T): void;
   /** The same for a delete after which the object is gone. */
@@ -46,27 +48,30 @@ export interface Cache<T extends KubeObject> {
 
 export interface ObjectCacheOptions<T> {
   readonly log: Log;
-  /** Whether this cache would hold the object (namespace, selectors). Undefined: it cannot be told. */
+  /** Whether this cache would hold the object (namespace, selectors). Undefined: not known. */
   readonly holds?: (object: T) => boolean | undefined;
-  /** What is done to every object before it is kept (the reflector does it for what it brings). */
+  /** Applied to every object before it is kept (the reflector applies it to what it brings). */
   readonly prepare?: (object: T) => T;
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
 }
 
-/** Deletes remembered, against late copies of older events. A stream's disorder spans a few events, not thousands. */
+/**
+ * How many deletes are remembered, against late copies of older events. A stream is out of order by a few events, not
+ * thousands.
+ */
 const MAX_TOMBSTONES = 1_000;
 
 /** What is known of a name whose object is gone. */
 interface Tombstone {
-  /** Everything of that name up to this version is old, of whatever uid. */
+  /** Everything of that name up to this version is old, for every uid. */
   readonly version: string | undefined;
-  /** Deleted by ourselves, at a version we were not told: this uid does not come back at any. */
+  /** We deleted it ourselves, at an unknown version: this uid never returns. */
   readonly uid: string | undefined;
 }
 
 /**
- * The objects of one list-and-watch. Invariant: per object it only ever moves forward in resourceVersion (where
- * versions can be compared), whatever the order in which lists, events and our own writes arrive.
+ * The objects of one list-and-watch. Invariant: each object only moves forward in resourceVersion (if versions can be
+ * compared), in whatever order lists, events and our own writes arrive.
  */
 export class ObjectCache<T extends KubeObject> implements Cache<T> {
   readonly #objects = new Map<string, T>();
@@ -155,7 +160,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
 
   wrote(object: T): void {
     const version = object.metadata.resourceVersion;
-    // What the stream has passed it has brought already, perhaps with a later change or a delete: ours is old news.
+    // The stream has already passed this version, perhaps with a later change or a delete: our answer is outdated.
     if (version === undefined || !this.#isAhead(version)) return;
     const cached = this.#objects.get(keyOf(object.metadata));
     const holds = this.#holds(object) ?? cached !== undefined;
@@ -171,7 +176,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     if (cached) this.#set(key, cached, undefined);
   }
 
-  /** A state of an object from the server; older than what is known: ignored. */
+  /** A state of an object from the server; ignored if it is older than the known one. */
   upsert(object: T): void {
     const key = keyOf(object.metadata);
     if (this.#isBuried(key, object)) return;
@@ -192,20 +197,20 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     this.#bury(key, { version: resourceVersion });
     if (!previous) return;
     const order = compareVersions(resourceVersion ?? "", previous.metadata.resourceVersion ?? "");
-    // Without an order only the uid can tell whether this is the object that went, or one before it.
+    // Without an order, only the uid shows whether this is the deleted object or an earlier one.
     const isOld = order === undefined ? previous.metadata.uid !== uid : order < 0;
     if (isOld) return;
     this.#set(key, previous, undefined);
   }
 
-  /** The end of a list: whatever it did not contain is gone, except what is newer than the list itself. */
+  /** The end of a list: objects that it did not contain are gone, except those that are newer than the list. */
   finishList(version: string, listed: ReadonlySet<string>, reset: boolean): void {
     for (const [key, object] of this.#objects) {
       if (listed.has(key)) continue;
       if (!reset && isOlder(version, object.metadata.resourceVersion)) continue;
       this.#set(key, object, undefined);
     }
-    // Streams after this list begin at its version: they cannot bring what came before. Our own deletes stay.
+    // Streams after this list start at its version and cannot bring older events. Our own deletes stay.
     for (const [key, { uid }] of this.#tombstones) {
       if (uid === undefined) this.#tombstones.delete(key);
       else this.#tombstones.set(key, { uid, version: undefined });
@@ -215,7 +220,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     this.#syncWaiters.clear();
   }
 
-  /** Forgets what is known of an object's versions, for a server whose history began anew. */
+  /** Forgets an object's known versions, for a server whose history was reset. */
   forceUpsert(object: T): void {
     const key = keyOf(object.metadata);
     this.#tombstones.delete(key);
@@ -223,7 +228,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
   }
 
   #isAhead(version: string): boolean {
-    if (this.progress.version === undefined) return true; // The first list, when it ends, settles it.
+    if (this.progress.version === undefined) return true; // The end of the first list settles it.
     const order = compareVersions(this.progress.version, version);
     return order !== undefined && order < 0;
   }
@@ -234,7 +239,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     const { uid, resourceVersion } = object.metadata;
     if (uid !== undefined && uid === tombstone.uid) return true;
     if (tombstone.version === undefined) return false;
-    // Not by uid alone: an object that left a selector may come back, at a later version.
+    // Not by uid alone: an object that left a selector may return, at a later version.
     const order = compareVersions(resourceVersion ?? "", tombstone.version);
     return order !== undefined && order <= 0;
   }
@@ -269,7 +274,7 @@ export class ObjectCache<T extends KubeObject> implements Cache<T> {
     }
   }
 
-  /** One handler's mistake must stop neither the others nor the stream. */
+  /** One handler's error must not stop the other handlers or the stream. */
   #guarded(call: () => void): void {
     try {
       call();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
@@ -38,7 +38,7 @@ const failing = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test("creates, reads, replaces, patches, applies and deletes", async () => {
+it("the client creates, reads, replaces, patches, applies and deletes", async () => {
   const { client } = setUp();
   const created = await client.create(configMaps, configMap("a", { x: "1" }));
   expect(created.metadata.uid).toBeDefined();
@@ -53,7 +53,7 @@ test("creates, reads, replaces, patches, applies and deletes", async () => {
   expect(await client.find(configMaps, applied.metadata)).toBeUndefined();
 });
 
-test("a write with an old resourceVersion loses", async () => {
+it("a write with an old resourceVersion loses", async () => {
   const { client } = setUp();
   const first = await client.create(configMaps, configMap("a"));
   await client.update(configMaps, { ...first, data: { by: "one" } });
@@ -62,13 +62,13 @@ test("a write with an old resourceVersion loses", async () => {
   expect(String(error)).toContain("PUT ConfigMap default/a (/api/v1/namespaces/default/configmaps/a)");
 });
 
-test("an update without a resourceVersion is refused before it is sent", async () => {
+it("an update without a resourceVersion is refused before it is sent", async () => {
   const { client, api } = setUp();
   await expect(client.update(configMaps, configMap("a"))).rejects.toThrow(InvalidRequestError);
   expect(api.requests).toHaveLength(0);
 });
 
-test("an object that waits for its finalizers comes back from the delete", async () => {
+it("an object that waits for its finalizers comes back from the delete", async () => {
   const { client } = setUp();
   const object = configMap("a");
   await client.create(configMaps, { ...object, metadata: { ...object.metadata, finalizers: ["x/y"] } });
@@ -76,7 +76,7 @@ test("an object that waits for its finalizers comes back from the delete", async
   expect(left?.metadata.deletionTimestamp).toBeDefined();
 });
 
-test("lists in pages, with the kind that the items of a list lack", async () => {
+it("the client lists in pages, and adds the kind that list items lack", async () => {
   const { client, api } = setUp();
   for (let index = 0; index < 5; index++) api.put(configMaps, configMap(`c${index}`));
   const seen = [];
@@ -85,7 +85,7 @@ test("lists in pages, with the kind that the items of a list lack", async () => 
   expect(api.requests).toHaveLength(3);
 });
 
-test("a large list is parsed with pauses, so that others get the event loop", async () => {
+it("a large list is parsed with pauses, so that other work gets the event loop", async () => {
   const { clock, api } = setUp();
   const text = "x".repeat(1_000);
   for (let index = 0; index < 400; index++) api.put(configMaps, configMap(`c${index}`, { text }));
@@ -93,7 +93,7 @@ test("a large list is parsed with pauses, so that others get the event loop", as
   let pauses = 0;
   const busyClock = {
     now: () => clock.now(),
-    // Every look at the clock finds a millisecond gone, as if each object took that long.
+    // Every read of the clock advances it by a millisecond, as if each object took that long.
     monotonicMs: () => workMs++,
     sleep: (ms: number, signal?: AbortSignal) => {
       if (ms > 0) return clock.sleep(ms, signal);
@@ -109,7 +109,7 @@ test("a large list is parsed with pauses, so that others get the event loop", as
   expect(pauses).toBeGreaterThan(20);
 });
 
-test("a list whose continue token expired is read again at once, without pages", async () => {
+it("a list whose continue token expired is read again at once, without pages", async () => {
   const { client, api } = setUp();
   for (let index = 0; index < 4; index++) api.put(configMaps, configMap(`c${index}`));
   api.fault = (request) =>
@@ -117,7 +117,7 @@ test("a list whose continue token expired is read again at once, without pages",
   expect((await client.listAll(configMaps, { limit: 2 })).items).toHaveLength(4);
 });
 
-test.each([
+it.each([
   [401, "", "UnauthorizedError"],
   [403, "Forbidden", ForbiddenError.name],
   [404, "NotFound", NotFoundError.name],
@@ -127,14 +127,14 @@ test.each([
   [422, "Invalid", InvalidObjectError.name],
   [400, "BadRequest", "BadRequestError"],
   [501, "", ServerError.name],
-])("%i %s becomes %s", async (code, reason, name) => {
+])("an answer %i %s becomes %s", async (code, reason, name) => {
   const { client, faults } = setUp();
   faults({ kind: "answer", status: code, body: status(code, "because", reason) });
   const error = await failing(client.get(configMaps, { namespace: "n", name: "a" }));
   expect(error).toMatchObject({ name, status: { code, reason, message: "because" } });
 });
 
-test("an invalid object's error names the fields", async () => {
+it("an invalid object's error names the fields", async () => {
   const { client, faults } = setUp();
   const causes = [{ field: "spec.replicas", reason: "FieldValueInvalid", message: "must be positive" }];
   faults({ kind: "answer", status: 422, body: { ...status(422, "no", "Invalid"), details: { causes } } });
@@ -143,13 +143,13 @@ test("an invalid object's error names the fields", async () => {
   expect(error).toMatchObject({ causes });
 });
 
-test("a page of a proxy instead of JSON is named as such", async () => {
+it("an error names a proxy's page that arrives instead of JSON", async () => {
   const { client, faults } = setUp();
   faults({ kind: "answer", status: 200, body: "<html>login</html>" });
   expect(await failing(client.get(configMaps, { namespace: "n", name: "a" }))).toBeInstanceOf(BadResponseError);
 });
 
-test("a read is sent again after resets, refusals and server errors", async () => {
+it("a read is retried after resets, refusals and server errors", async () => {
   const { client, api, clock, faults } = setUp();
   api.put(configMaps, configMap("a"));
   faults({ kind: "lose", applied: false }, { kind: "refuse" }, { kind: "answer", status: 500 }, undefined);
@@ -158,7 +158,7 @@ test("a read is sent again after resets, refusals and server errors", async () =
   expect(api.requests).toHaveLength(4);
 });
 
-test("a read that keeps failing ends with the last failure, after a limited number of tries", async () => {
+it("a read that keeps failing ends with the last failure, after a limited number of attempts", async () => {
   const { client, api, clock } = setUp();
   api.fault = () => ({ kind: "answer", status: 503 });
   expect(await clock.run(failing(client.get(nodes, { name: "a" })))).toBeInstanceOf(ServerError);
@@ -167,7 +167,7 @@ test("a read that keeps failing ends with the last failure, after a limited numb
   expect(await clock.run(failing(client.get(nodes, { name: "a" })))).toBeInstanceOf(UnreachableError);
 });
 
-test("a slow answer runs into the timeout, and nothing is left behind", async () => {
+it("a slow answer times out, and nothing is left behind", async () => {
   const { client, api, clock } = setUp();
   api.fault = () => ({ kind: "slow", delayMs: 10_000 });
   const error = await clock.run(failing(client.get(nodes, { name: "a" }, { timeoutMs: 3_000 })));
@@ -176,7 +176,7 @@ test("a slow answer runs into the timeout, and nothing is left behind", async ()
   expect(clock.sleeping).toBe(0);
 });
 
-test("Retry-After is honoured, and a mad one is shortened", async () => {
+it("Retry-After is honoured, and an excessive one is shortened", async () => {
   const { client, api, clock, faults } = setUp();
   api.put(nodes, { apiVersion: "v1", kind: "Node", metadata: { name: "a" } });
   faults({ kind: "answer", status: 429, headers: { "retry-after": "7" } });
@@ -192,7 +192,7 @@ test("Retry-After is honoured, and a mad one is shortened", async () => {
   expect(error).toMatchObject({ status: { retryAfterMs: 20_000 } });
 });
 
-test("any write is sent again when it certainly was not applied", async () => {
+it("any write is retried when it certainly was not applied", async () => {
   const { client, api, clock, faults } = setUp();
   faults({ kind: "refuse" }, { kind: "answer", status: 429 });
   const object = { metadata: { generateName: "a-", namespace: "default" } };
@@ -200,7 +200,7 @@ test("any write is sent again when it certainly was not applied", async () => {
   expect(api.list(configMaps)).toHaveLength(1);
 });
 
-test("a write that cannot be repeated safely is not, when its outcome is unknown", async () => {
+it("a write that cannot be repeated safely is not retried when its outcome is unknown", async () => {
   const lost: Fault = { kind: "lose", applied: true };
   const { client, api, faults } = setUp();
   faults(lost);
@@ -219,7 +219,7 @@ test("a write that cannot be repeated safely is not, when its outcome is unknown
   expect(api.requests).toHaveLength(3);
 });
 
-test("a conflict after a lost acknowledgement may be a conflict with our own write: the outcome is unknown", async () => {
+it("a conflict after a lost acknowledgement may be a conflict with our own write: the outcome is unknown", async () => {
   const { client, api, clock, faults } = setUp();
   const object = api.put(configMaps, configMap("a"));
   faults({ kind: "lose", applied: true });
@@ -231,7 +231,7 @@ test("a conflict after a lost acknowledgement may be a conflict with our own wri
   expect(created).toMatchObject({ name: "WriteOutcomeUnknownError", cause: { name: "AlreadyExistsError" } });
 });
 
-test("a delete by uid whose acknowledgement was lost is done when the object is gone", async () => {
+it("a delete by uid whose acknowledgement was lost has succeeded when the object is gone", async () => {
   const { client, api, clock, faults } = setUp();
   const object = api.put(configMaps, configMap("a"));
   faults({ kind: "lose", applied: true });
@@ -244,7 +244,7 @@ test("a delete by uid whose acknowledgement was lost is done when the object is 
   );
 });
 
-test("an apply is repeated until it is acknowledged", async () => {
+it("an apply is retried until it is acknowledged", async () => {
   const { client, api, clock, faults } = setUp();
   faults({ kind: "lose", applied: true }, { kind: "answer", status: 502 });
   const object = await clock.run(client.apply(configMaps, configMap("a", { x: "1" }), { fieldManager: "me" }));
@@ -252,7 +252,7 @@ test("an apply is repeated until it is acknowledged", async () => {
   expect(api.requests).toHaveLength(3);
 });
 
-test("an abort ends a read at once, but lets a write that was sent finish", async () => {
+it("an abort ends a read at once, but lets a write that was sent finish", async () => {
   const { client, api, clock } = setUp();
   const abort = new AbortController();
   api.fault = () => ({ kind: "slow", delayMs: 1_000 });
@@ -268,7 +268,7 @@ test("an abort ends a read at once, but lets a write that was sent finish", asyn
   expect(api.list(configMaps)).toHaveLength(1);
 });
 
-test("an abort stops the retries of a write, whose outcome is then unknown", async () => {
+it("an abort stops the retries of a write, whose outcome is then unknown", async () => {
   const { client, api, clock } = setUp();
   const abort = new AbortController();
   api.fault = () => ({ kind: "lose", applied: true });
@@ -279,8 +279,8 @@ test("an abort stops the retries of a write, whose outcome is then unknown", asy
   expect(api.requests).toHaveLength(1);
 });
 
-test.each(["", ".", "..", "a/b", "a%2fb", "x?y", "a b", "x".repeat(254)])(
-  "the name '%s' cannot leave its place",
+it.each(["", ".", "..", "a/b", "a%2fb", "x?y", "a b", "x".repeat(254)])(
+  "the name '%s' cannot change the path",
   async (name) => {
     const { client, api } = setUp();
     await expect(client.get(nodes, { name })).rejects.toThrow(InvalidRequestError);
@@ -290,7 +290,7 @@ test.each(["", ".", "..", "a/b", "a%2fb", "x?y", "a b", "x".repeat(254)])(
   },
 );
 
-test("a client below a prefix is just another client", async () => {
+it("a client below a prefix works like any other client", async () => {
   const { client, api } = setUp();
   const member = client.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", "member1", "proxy");
   api.fault = () => ({ kind: "answer", status: 200, body: configMap("a") });
@@ -300,7 +300,7 @@ test("a client below a prefix is just another client", async () => {
   );
 });
 
-test("scale is read and set through its subresource", async () => {
+it("scale is read and set through its subresource", async () => {
   const { client, api } = setUp();
   const scale = { metadata: { resourceVersion: "7" }, spec: { replicas: 3 }, status: { replicas: 2 } };
   api.fault = () => ({ kind: "answer", status: 200, body: scale });
@@ -317,7 +317,7 @@ test("scale is read and set through its subresource", async () => {
   });
 });
 
-test("a kind is found by discovery, remembered, and asked for again when it was missing", async () => {
+it("a kind is found by discovery, cached, and requested again if it was missing", async () => {
   const { client, api, clock } = setUp();
   const resources = [
     { name: "things", kind: "Thing", namespaced: true },

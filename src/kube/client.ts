@@ -13,10 +13,13 @@ import {
   type Subresource,
 } from "./resource.ts";
 import { type RequestOptions, type Safety, unreachable, withRetryAfter } from "./sender.ts";
+import { StreamBudget } from "./stream-budget.ts";
 
 export interface KubeClientOptions extends ExchangeOptions {
-  /** Goes before every path: Karmada's cluster proxy makes a member just another client. */
+  /** Prefix of every path: with Karmada's cluster proxy, a member is just another client. */
   readonly basePath?: string | undefined;
+  /** How many watches may be open at once, over all clients `below` this one; absent: as in LIMITS. */
+  readonly streams?: StreamBudget | undefined;
 }
 
 export interface Selection {
@@ -27,7 +30,9 @@ export interface Selection {
 }
 
 export interface ListOptions extends Selection, RequestOptions {
-  /** Objects in one page; 0 asks for all at once. */
+  /** Only the objects' metadata crosses the wire, as PartialObjectMetadata. */
+  readonly metadataOnly?: boolean | undefined;
+  /** Objects in one page; 0 requests all at once. */
   readonly limit?: number | undefined;
   readonly resourceVersion?: string | undefined;
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
@@ -36,11 +41,12 @@ export interface ListOptions extends Selection, RequestOptions {
 export interface ListPage<T> {
   readonly items: T[];
   readonly resourceVersion: string;
-  /** Asks for the next page; absent on the last one. */
+  /** Requests the next page; absent on the last one. */
   readonly continueToken: string | undefined;
 }
 
 export interface WatchOptions extends Selection {
+  readonly metadataOnly?: boolean | undefined;
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
@@ -53,7 +59,7 @@ export interface WriteOptions extends RequestOptions {
 }
 
 export interface DeleteOptions extends RequestOptions {
-  /** Only this very object, in this very version: otherwise ConflictError. */
+  /** Only exactly this object, in exactly this version: otherwise ConflictError. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
   readonly propagation?: "Foreground" | "Background" | "Orphan" | undefined;
   readonly gracePeriodSeconds?: number | undefined;
@@ -70,15 +76,17 @@ export interface Scale {
   readonly resourceVersion: string;
 }
 
-/** Talks to one API server, in raw JSON: fields that nobody here knows survive every round trip. */
+/** Talks to one API server, in raw JSON: unknown fields survive every round trip. */
 export class KubeClient {
   readonly basePath: string;
   readonly discovery: Discovery;
+  readonly streams: StreamBudget;
   readonly #options: KubeClientOptions;
   readonly #exchange: Exchange;
 
   constructor(options: KubeClientOptions) {
-    this.#options = options;
+    this.streams = options.streams ?? new StreamBudget({ log: options.log });
+    this.#options = { ...options, streams: this.streams };
     this.basePath = checkedBasePath(options.basePath ?? "");
     this.#exchange = new Exchange(this.basePath, options);
     this.discovery = new Discovery({ clock: options.clock, getJson: (path, request) => this.getJson(path, request) });
@@ -120,11 +128,12 @@ export class KubeClient {
       query: {
         limit: limit > 0 ? limit : undefined,
         continue: continueToken,
-        // A continue token carries its version; the server refuses both together.
+        // A continue token contains its version; the server refuses both together.
         resourceVersion: continueToken ? undefined : options.resourceVersion,
         resourceVersionMatch: continueToken ? undefined : options.resourceVersionMatch,
         ...selectionQuery(options),
       },
+      ...(options.metadataOnly && { accept: METADATA_LIST }),
       object: describe(of, { ...(options.namespace && { namespace: options.namespace }) }),
       safety: "read",
     };
@@ -137,7 +146,9 @@ export class KubeClient {
     };
   }
 
-  /** All objects, page by page. Throws ExpiredError when reading took longer than the server keeps the list's version. */
+  /**
+   * All objects, page by page. Throws ExpiredError if reading takes longer than the server keeps the list's version.
+   */
   async *list<T extends KubeObject>(of: Resource<T>, options: ListOptions = {}): AsyncGenerator<T, void, undefined> {
     let continueToken: string | undefined;
     do {
@@ -164,7 +175,7 @@ export class KubeClient {
     }
   }
 
-  /** Opens a watch. Not retried here: the Reflector decides from where to go on. */
+  /** Opens a watch. Not retried here: the Reflector decides from where to continue. */
   async watch(of: AnyResource, options: WatchOptions): Promise<HttpStream> {
     const path = pathOf(of, { namespace: options.namespace });
     const query = {
@@ -174,7 +185,8 @@ export class KubeClient {
       timeoutSeconds: options.timeoutSeconds,
       ...selectionQuery(options),
     };
-    const call: Call = { method: "GET", path, query, object: `watch of ${of.plural}`, safety: "read" };
+    const accept = options.metadataOnly ? { accept: METADATA_ONLY } : {};
+    const call: Call = { method: "GET", path, query, ...accept, object: `watch of ${of.plural}`, safety: "read" };
     const context = this.#exchange.context(call);
     let stream: HttpStream;
     try {
@@ -217,7 +229,7 @@ export class KubeClient {
     return this.#exchange.write(of, call, options);
   }
 
-  /** Compare-and-swap: replaces the object if it still has the resourceVersion that the given one carries. */
+  /** Compare-and-swap: replaces the object if it still has the resourceVersion of the given one. */
   async update<T extends KubeObject>(
     of: Resource<T>,
     object: KubeObject,
@@ -225,7 +237,7 @@ export class KubeClient {
   ): Promise<T> {
     if (!object.metadata.resourceVersion) {
       throw new InvalidRequestError(
-        `the update of ${describe(of, object.metadata)} needs metadata.resourceVersion, so that nobody's change is lost: get it first`,
+        `the update of ${describe(of, object.metadata)} needs metadata.resourceVersion, so that no other change is lost: get the object first`,
       );
     }
     const call: Call = {
@@ -258,7 +270,10 @@ export class KubeClient {
     return this.#exchange.write(of, call, options);
   }
 
-  /** Server-side apply: states the fields this manager wants. ConflictError names who owns them, unless forced. */
+  /**
+   * Server-side apply: sets the fields that this manager owns. ConflictError names the owners of conflicting fields,
+   * unless forced.
+   */
   async apply<T extends KubeObject>(
     of: Resource<T>,
     object: KubeObject,
@@ -278,8 +293,8 @@ export class KubeClient {
   }
 
   /**
-   * Deletes. The object that comes back still exists, waiting for its finalizers; undefined: it is gone. NotFoundError
-   * when there was none. Give the uid wherever it is known, so that a new object of the same name is safe.
+   * Deletes. A returned object still exists and waits for its finalizers; undefined: it is gone. Throws NotFoundError
+   * if there was none. Give the uid if it is known, so that a new object of the same name is safe.
    */
   async delete<T extends KubeObject>(
     of: Resource<T>,
@@ -341,7 +356,7 @@ export class KubeClient {
     return this.#exchange.json(call, (await this.#exchange.send(call, options))?.body);
   }
 
-  /** Resolves when no write is under way any more: a clean shutdown waits for it. */
+  /** Resolves when no write is in progress: a clean shutdown waits for it. */
   settled(): Promise<void> {
     return this.#exchange.settled();
   }
@@ -352,7 +367,12 @@ export class KubeClient {
   }
 }
 
-/** A Status is small; more text than this is somebody's error page. */
+/** Whole objects are accepted too, from a server that has no other form. */
+/** An API server answers 406 if a list is requested as an object, and vice versa. */
+const METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+const METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
+
+/** A Status is small; a longer text is some other server's error page. */
 const MAX_STATUS_LENGTH = 64 * 1024;
 
 const PATCH_TYPES = {

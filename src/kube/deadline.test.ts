@@ -5,7 +5,7 @@ import { DeadlineReached, withDeadline } from "./deadline.ts";
 
 const never = () => new Promise<never>(() => {});
 
-it("gives the work's outcome, and leaves neither timer nor listener behind", async () => {
+it("a deadline returns the work's result, and leaves neither timer nor listener behind", async () => {
   const clock = new VirtualClock();
   const parent = new AbortController();
   let heard: AbortSignal | undefined;
@@ -20,7 +20,7 @@ it("gives the work's outcome, and leaves neither timer nor listener behind", asy
   expect(heard?.aborted).toBe(false);
 });
 
-it("cuts off work that takes too long, also if it does not listen", async () => {
+it("a deadline cuts off work that takes too long, even if it ignores its signal", async () => {
   const clock = new VirtualClock();
   let heard: AbortSignal | undefined;
   const cut = withDeadline(clock, 1_000, undefined, (signal) => {
@@ -33,7 +33,7 @@ it("cuts off work that takes too long, also if it does not listen", async () => 
   expect(heard?.reason).toBeInstanceOf(DeadlineReached);
 });
 
-it("ends with its parent, at once where that has ended already", async () => {
+it("a deadline ends with its parent, at once if the parent has already ended", async () => {
   const clock = new VirtualClock();
   const parent = new AbortController();
   const cut = withDeadline(clock, 1_000, parent.signal, never);
@@ -48,7 +48,7 @@ it("ends with its parent, at once where that has ended already", async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-it("uses a signal again only when nobody has aborted it and nobody listens to it any more", async () => {
+it("a deadline reuses a signal only if it was not aborted and has no listeners left", async () => {
   const clock = new VirtualClock();
   const seen: AbortSignal[] = [];
   const note = async (signal: AbortSignal) => void seen.push(signal);

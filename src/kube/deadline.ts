@@ -12,8 +12,8 @@ export class DeadlineReached extends Error {
 }
 
 /**
- * Controllers that nobody aborted and nobody listens to any more, to be used again: making one costs more than everything
- * else about a deadline. Whoever is given a signal lets go of it when its work ends.
+ * Controllers that were not aborted and have no listeners left, for reuse: creating one costs more than the rest of a
+ * deadline. The receiver of a signal must remove its listeners when its work ends.
  */
 const unused: AbortController[] = [];
 const MAX_UNUSED = 64;
@@ -25,9 +25,9 @@ function keepUnused(controller: AbortController): void {
 }
 
 /**
- * Runs `work` with a signal that aborts when the time is over or the parent aborts, and settles at that moment even if
- * the work does not listen. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request on
- * a parent that lives as long as the process.
+ * Runs `work` with a signal that aborts when the time is over or the parent aborts. It settles at that moment even if
+ * the work ignores the signal. Leaves neither a timer nor a listener behind: AbortSignal.any would keep one per request
+ * on a parent that lives as long as the process.
  */
 export function withDeadline<Value>(
   clock: Clock,
@@ -51,7 +51,7 @@ export function withDeadline<Value>(
     const onParentAbort = () => cutOff(parent?.reason);
     const cancel = clock.after(durationMs, () => cutOff(new DeadlineReached(durationMs)));
     parent?.addEventListener("abort", onParentAbort, { once: true });
-    // Once the work has ended nobody tells it to stop; once it was cut off its outcome is nobody's any more.
+    // After the work has ended, nothing stops it; after it was cut off, its result is ignored.
     work(inner.signal).then(
       (value) => {
         letGo();
@@ -67,7 +67,7 @@ export function withDeadline<Value>(
   });
 }
 
-/** The promise's outcome, or the signal's reason if that comes first. */
+/** The promise's result, or the signal's reason if that comes first. */
 export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -89,7 +89,7 @@ export function orAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
   });
 }
 
-/** A controller that aborts with its parent, until it is let go. */
+/** A controller that aborts with its parent, until it is released. */
 export function childAbort(parent: AbortSignal): { controller: AbortController; letGo: () => void } {
   const controller = new AbortController();
   allowManyListeners(parent);
@@ -99,7 +99,9 @@ export function childAbort(parent: AbortSignal): { controller: AbortController; 
   return { controller, letGo: () => parent.removeEventListener("abort", onAbort) };
 }
 
-/** One signal stops a whole process with its many requests and watches; Node takes more than ten listeners for a leak. */
+/**
+ * One signal stops a whole process with its many requests and watches; Node reports more than ten listeners as a leak.
+ */
 export function allowManyListeners(signal: AbortSignal): void {
   setMaxListeners(0, signal);
 }

@@ -4,7 +4,7 @@ interface Entry<K> {
   readonly key: K;
 }
 
-/** So many outdated entries are not worth counting. */
+/** This many outdated entries are too few to clean up. */
 const FEW = 16;
 
 /** Keys that become due later. One time per key. A binary heap; outdated entries are skipped. */
@@ -17,7 +17,7 @@ export class Delays<K> {
     return this.#due.size;
   }
 
-  /** How many entries there are, outdated ones among them. */
+  /** The number of entries, including outdated ones. */
   get entryCount(): number {
     return this.#heap.length;
   }
@@ -28,7 +28,7 @@ export class Delays<K> {
     if (known === undefined || known > dueMs) this.set(key, dueMs);
   }
 
-  /** Whatever the key's time was before; undefined: never. */
+  /** Regardless of the key's previous time; undefined: never. */
   set(key: K, dueMs: number | undefined): void {
     if (dueMs === undefined) {
       this.remove(key);
@@ -37,7 +37,7 @@ export class Delays<K> {
     if (this.#due.get(key) === dueMs) return;
     this.#due.set(key, dueMs);
     this.#push({ dueMs, order: this.#order++, key });
-    // A time far away that is set again and again would leave an entry each time.
+    // A far-away time that is set again and again would add an entry each time.
     if (this.#heap.length > 2 * this.#due.size + FEW) this.#dropOutdated();
   }
 
@@ -70,7 +70,7 @@ export class Delays<K> {
   #dropOutdated(): void {
     const current = new Map<K, Entry<K>>();
     for (const entry of this.#heap) if (this.#due.get(entry.key) === entry.dueMs) current.set(entry.key, entry);
-    // In order, it is a heap.
+    // In order, so it is a heap.
     this.#heap = [...current.values()].sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
   }
 

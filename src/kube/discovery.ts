@@ -3,9 +3,9 @@ import { NotFoundError, UnknownKindError } from "./errors.ts";
 import { groupPath, type Resource, resource } from "./resource.ts";
 import type { RequestOptions } from "./sender.ts";
 
-/** A kind that was not there is asked for again after this: fast enough for a CRD just installed, no flood of requests. */
+/** A missing kind is requested again after this time: fast enough for a new CRD, without a flood of requests. */
 const MISS_REFRESH_MS = 1_000;
-/** Answers are taken as still right for this long; a kind can move scope or plural only by being deleted first. */
+/** Answers are cached for this long; a kind can change scope or plural only after it was deleted. */
 const FRESH_MS = 10 * 60_000;
 
 interface GroupVersion {
@@ -18,7 +18,7 @@ export interface DiscoveryOptions {
   readonly getJson: (path: string, options: RequestOptions) => Promise<JsonObject>;
 }
 
-/** From kind to REST path, as the server says. Remembers answers, and asks again for what it does not know. */
+/** Maps a kind to its REST path, as the server reports it. Caches answers, and asks again for unknown kinds. */
 export class Discovery {
   readonly #clock: Clock;
   readonly #getJson: DiscoveryOptions["getJson"];
@@ -42,17 +42,17 @@ export class Discovery {
     return read;
   }
 
-  /** What has been learned of a kind so far, without asking. */
+  /** The cached answer for a kind, without a request. */
   known(apiVersion: string, kind: string): Resource | undefined {
     return this.#known.get(apiVersion)?.kinds.get(kind);
   }
 
-  /** All kinds of one apiVersion; none when the server does not serve it. */
+  /** All kinds of one apiVersion; none if the server does not serve it. */
   async kinds(apiVersion: string, options: RequestOptions = {}): Promise<Resource[]> {
     return [...(await this.#read(apiVersion, options)).kinds.values()];
   }
 
-  /** The versions of a group, the one the server prefers first; none when it does not serve the group. */
+  /** The versions of a group, the server's preferred one first; none if it does not serve the group. */
   async versions(group: string, options: RequestOptions = {}): Promise<string[]> {
     try {
       const answer = await this.#getJson(`/apis/${group}`, options);
@@ -72,7 +72,7 @@ export class Discovery {
     this.#known.clear();
   }
 
-  /** Several callers share one request; one caller's abort must not fail the others, so none is passed on. */
+  /** Several callers share one request; one caller's abort must not fail the others, so no signal is passed on. */
   #read(apiVersion: string, options: RequestOptions): Promise<GroupVersion> {
     const running = this.#underWay.get(apiVersion);
     if (running) return running;
@@ -99,7 +99,7 @@ function readKinds(apiVersion: string, list: JsonObject): Map<string, Resource> 
   const kinds = new Map<string, Resource>();
   for (const entry of Array.isArray(list.resources) ? list.resources : []) {
     if (!isJsonObject(entry) || typeof entry.name !== "string" || typeof entry.kind !== "string") continue;
-    // Subresources ('pods/status') repeat the kind of their parent, or bring one of another group.
+    // Subresources ('pods/status') repeat the kind of their parent, or have a kind of another group.
     if (entry.name.includes("/") || kinds.has(entry.kind)) continue;
     kinds.set(
       entry.kind,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { type Clock, lineLog, seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
@@ -16,7 +16,7 @@ class Candidate {
   readonly terms: number[] = [];
   current: Leadership | undefined;
   wallOffsetMs = 0;
-  /** How long its work takes to end once the leadership is over. */
+  /** How long its work takes to end after the leadership has ended. */
   lingerMs = 0;
   done: Promise<void> | undefined;
 
@@ -64,9 +64,38 @@ function setUp(count: number) {
   return { clock, api, candidates, a: a!, b: b! };
 }
 
+it("a leadership is confirmed by the lease itself, and ends when another candidate is seen to hold it", async () => {
+  const { clock, api, a } = setUp(1);
+  a.start();
+  await clock.advance(3_000);
+  const leadership = a.current;
+  if (!leadership) throw new Error("the candidate does not lead");
+  expect(await clock.run(leadership.confirm())).toBe(true);
+
+  // As after a suspension: its own clock has not moved, and another candidate has taken the lease.
+  const [lease] = api.list(leases);
+  if (!lease) throw new Error("there is no lease");
+  const spec = { ...(lease.spec as object), holderIdentity: "another", leaseTransitions: 99 };
+  api.put(leases, { ...lease, spec });
+  expect(leadership.isCurrent()).toBe(true);
+  expect(await clock.run(leadership.confirm())).toBe(false);
+  expect(leadership.signal.aborted).toBe(true);
+});
+
+it("a leadership that cannot be checked continues until its deadline, and is not confirmed", async () => {
+  const { clock, api, a } = setUp(1);
+  a.start();
+  await clock.advance(3_000);
+  const leadership = a.current;
+  if (!leadership) throw new Error("the candidate does not lead");
+  api.fault = () => ({ kind: "answer", status: 503 });
+  await expect(clock.run(leadership.confirm())).rejects.toThrow();
+  expect(leadership.signal.aborted).toBe(false);
+});
+
 const holder = (api: FakeApi) => (api.list(leases)[0]?.spec as { holderIdentity?: string } | undefined)?.holderIdentity;
 
-test("a candidate that stands by says once for whom and since when, and again when another leads", async () => {
+it("a waiting candidate logs once who leads and since when, and again when the leader changes", async () => {
   const { clock, api, a, b } = setUp(2);
   const lines: string[] = [];
   const log = lineLog((_level, message, { leader, term, since }) => {
@@ -91,7 +120,7 @@ test("a candidate that stands by says once for whom and since when, and again wh
   expect(lines).toEqual(["c0 term 1", "c1 term 2"]);
 });
 
-test("one of several leads, and keeps leading while it can renew", async () => {
+it("one of several leads, and keeps leading while it can renew", async () => {
   const { clock, api, candidates } = setUp(3);
   for (const candidate of candidates) candidate.start();
   await clock.advance(120_000);
@@ -100,7 +129,7 @@ test("one of several leads, and keeps leading while it can renew", async () => {
   expect(holder(api)).toMatch(/^c\d_/);
 });
 
-test("a clean stop finishes the work, releases the lease, and the next one leads within a retry period", async () => {
+it("a clean stop finishes the work, releases the lease, and the next one leads within a retry period", async () => {
   const { clock, api, a, b } = setUp(2);
   a.start();
   await clock.advance(1_000);
@@ -109,7 +138,7 @@ test("a clean stop finishes the work, releases the lease, and the next one leads
   a.lingerMs = 20_000;
   a.stop.abort(new Error("shutting down"));
   await clock.advance(19_000);
-  // The work in flight is still protected by the lease, which goes on being renewed.
+  // The lease still protects the work in flight, because it is still renewed.
   expect(holder(api)).toBe(a.election.identity);
   expect(a.leads).toBe(false);
   expect(b.leads).toBe(false);
@@ -119,7 +148,7 @@ test("a clean stop finishes the work, releases the lease, and the next one leads
   expect(b.terms).toEqual([2]);
 });
 
-test("a leader that cannot renew stops acting before its lease can be taken", async () => {
+it("a leader that cannot renew stops before another candidate can take its lease", async () => {
   const { clock, a, b } = setUp(2);
   a.start();
   await clock.advance(1_000);
@@ -138,7 +167,7 @@ test("a leader that cannot renew stops acting before its lease can be taken", as
   expect((takenMs ?? 0) - (stoppedMs ?? Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(4_000);
 });
 
-test("the deadline counts from when the renewal was sent, not from when it was answered", async () => {
+it("the deadline counts from when the renewal was sent, not from when it was answered", async () => {
   const { clock, a } = setUp(1);
   a.start();
   await clock.advance(1_000);
@@ -151,7 +180,7 @@ test("the deadline counts from when the renewal was sent, not from when it was a
   expect(a.leads).toBe(false);
 });
 
-test("an answer to the renewal that comes after the deadline does not bring the leadership back", async () => {
+it("an answer to the renewal after the deadline does not restore the leadership", async () => {
   const { clock, a } = setUp(1);
   a.start();
   await clock.advance(1_000);
@@ -166,7 +195,7 @@ test("an answer to the renewal that comes after the deadline does not bring the 
   expect(a.terms[1]).toBeGreaterThan(a.terms[0]!);
 });
 
-test("jumps of the wall clock change nothing", async () => {
+it("jumps of the wall clock have no effect", async () => {
   const { clock, a, b } = setUp(2);
   a.start();
   await clock.advance(1_000);
@@ -181,7 +210,7 @@ test("jumps of the wall clock change nothing", async () => {
   expect(b.terms).toEqual([]);
 });
 
-test("a wall clock that stands still does not make a renewed lease look abandoned", async () => {
+it("a stopped wall clock does not make a renewed lease look abandoned", async () => {
   const { clock, api, a, b } = setUp(2);
   const frozen = clock.now();
   Object.defineProperty(a, "wallOffsetMs", { get: () => frozen - clock.now() });
@@ -193,7 +222,7 @@ test("a wall clock that stands still does not make a renewed lease look abandone
   expect(b.terms).toEqual([]);
 });
 
-test("the work's failure ends the run, with the lease released", async () => {
+it("the work's failure ends the run, with the lease released", async () => {
   const { clock, api, a } = setUp(1);
   const run = a.election.run(a.stop.signal, async () => {
     throw new Error("work failed");
@@ -202,13 +231,13 @@ test("the work's failure ends the run, with the lease released", async () => {
   expect(holder(api)).toBe("");
 });
 
-test("times that leave no margin are refused", () => {
+it("durations without a safety margin are refused", () => {
   const clock = new VirtualClock();
   const api = new FakeApi({ clock });
   expect(() => new Candidate(clock, api, "x", 1, { renewDeadlineMs: 14_500 })).toThrow("leaseDuration");
 });
 
-test("under cut-offs, lost answers, slow links and clock jumps there are never two leaders", async () => {
+it("with disconnections, lost answers, slow links and clock jumps there are never two leaders", async () => {
   let changes = 0;
   let waits = 0;
   await fc.assert(

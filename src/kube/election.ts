@@ -6,17 +6,23 @@ import { resource } from "./resource.ts";
 
 const LEASES = resource({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases", namespaced: true });
 
-/** The time during which one candidate may act. */
+/** A period during which one candidate may act. */
 export interface Leadership {
-  /** Aborts when the leadership ends, always before another candidate can begin. */
+  /** Aborts when the leadership ends, always before another candidate can start. */
   readonly signal: AbortSignal;
-  /** Grows with every leadership over this lease; never the same for two. */
+  /** Increases with every leadership of this lease; never the same for two. */
   readonly term: number;
   /**
-   * Asked right before acting. Unlike the signal it is also right when the process was stopped for a while and its
+   * Check it right before acting. Unlike the signal, it is also correct if the process was stopped for a while and its
    * timers have not fired yet.
    */
   isCurrent(): boolean;
+  /**
+   * Reads the lease from the server, and returns whether this leadership still holds it. Unlike `isCurrent`, it is also
+   * correct if the machine was suspended and its monotonic clock stopped. If another candidate holds the lease, the
+   * leadership ends.
+   */
+  confirm(): Promise<boolean>;
 }
 
 export interface ElectionOptions {
@@ -26,7 +32,10 @@ export interface ElectionOptions {
   readonly log?: Log | undefined;
   readonly namespace: string;
   readonly name: string;
-  /** For people, such as the pod's name. The lease carries it with a unique suffix: a restarted pod is a new candidate. */
+  /**
+   * For users, such as the pod's name. The lease has it with a unique suffix, because a restarted pod is a new
+   * candidate.
+   */
   readonly identity: string;
   readonly leaseDurationMs?: number | undefined;
   readonly renewDeadlineMs?: number | undefined;
@@ -37,7 +46,10 @@ export interface ElectionOptions {
 const LEASE_DURATION_MS = 15_000;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_PERIOD_MS = 2_000;
-/** Between our stop and the first moment another may start: room for clocks that run at different speeds, and pauses. */
+/**
+ * Between our stop and the first moment another candidate may start: a margin for pauses, and for clocks that run at
+ * different speeds.
+ */
 const MIN_SAFETY_MARGIN_MS = 1_000;
 
 interface LeaseSpec {
@@ -45,19 +57,19 @@ interface LeaseSpec {
   readonly durationMs: number;
   readonly transitions: number;
   readonly acquireTime: string;
-  /** Changes with every renewal; only ever compared with itself. */
+  /** Changes with every renewal; only compared for equality. */
   readonly fingerprint: string;
 }
 
 /**
- * Leader election on a Lease. The argument for "never two at once", which no wall clock enters:
- * - a candidate takes a held lease only after watching it unchanged for a whole lease duration on its own monotonic
- *   clock, and only by compare-and-swap on the version it watched;
- * - a renewal is seen by others no earlier than it was sent, so nobody takes the lease before `sent + lease duration`;
- * - the holder stops at `sent + renew deadline`, counted from when its last successful renewal was sent, which is
- *   earlier by a safety margin.
- * What remains is a process that sleeps without its monotonic clock moving (a suspended machine); against that, carry
- * the term into every write and refuse older ones.
+ * Leader election on a Lease. The argument for "never two at once", which does not depend on wall clocks:
+ * - a candidate takes a held lease only after it has seen the lease unchanged for a whole lease duration on its own
+ *   monotonic clock, and only by compare-and-swap on that version;
+ * - other candidates see a renewal no earlier than it was sent, so they cannot take the lease before `sent + lease
+ *   duration`;
+ * - the holder stops at `sent + renew deadline`, counted from when it sent its last successful renewal, which is
+ *   earlier by a safety margin. One case remains: a process that sleeps while its monotonic clock does not advance (a
+ *   suspended machine). Against that, put the term into every write and refuse older terms.
  */
 export class Election {
   readonly identity: string;
@@ -69,7 +81,7 @@ export class Election {
   readonly #retryMs: number;
   #lease: KubeObject | undefined;
   #observed: { fingerprint: string; sinceMs: number } | undefined;
-  /** Whose leadership this candidate has said that it stands by. */
+  /** The leader that this candidate has already logged. */
   #standsBy: { leader: string; term: number } | undefined;
   #writes = 0;
 
@@ -89,9 +101,9 @@ export class Election {
   }
 
   /**
-   * Takes part until aborted, and calls `lead` for every leadership won. `lead` must return soon after its signal
-   * aborts; only then is the lease given up or contested again. Resolves after a clean end, with the lease released.
-   * Rejects with what `lead` threw.
+   * Takes part until aborted, and calls `lead` for every leadership that it wins. `lead` must return soon after its
+   * signal aborts; only then is the lease released or contested again. Resolves after a clean end, with the lease
+   * released. Rejects with what `lead` threw.
    */
   async run(signal: AbortSignal, lead: (leadership: Leadership) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -126,33 +138,43 @@ export class Election {
       while (!lost()) {
         await this.#clock.sleep(this.#retryMs, workDone.signal);
         const renewedMs = await this.#tryToHold();
-        // An answer that came after the deadline cannot bring a leadership back.
+        // An answer after the deadline cannot restore a leadership.
         if (renewedMs !== undefined && !lost()) sentMs = renewedMs;
         else if (this.#isLostToOther()) return leading.abort(new Error("another candidate holds the lease"));
       }
     };
+    const isCurrent = () => !leading.signal.aborted && !lost();
+    const confirm = async () => {
+      const { client, namespace, name } = this.#options;
+      const now = await client.find(LEASES, { namespace, name }, { timeoutMs: this.#renewMs / 2 });
+      const lease = now && readLease(now);
+      if (lease?.holder !== this.identity || lease.transitions !== term) {
+        leading.abort(new Error("another candidate holds the lease"));
+      }
+      return isCurrent();
+    };
     const upkeep = Promise.allSettled([guard(), renew()]);
     try {
-      await lead({ signal: leading.signal, term, isCurrent: () => !leading.signal.aborted && !lost() });
+      await lead({ signal: leading.signal, term, isCurrent, confirm });
     } finally {
       leading.abort(new Error("the leadership is over"));
       workDone.abort(new Error("the work is done"));
       stop.removeEventListener("abort", onStop);
       await upkeep;
       await this.#release();
-      this.#log.info("not leading any more", { identity: this.identity, term });
+      this.#log.info("no longer leading", { identity: this.identity, term });
     }
   }
 
-  /** One attempt to take or renew the lease: when it was sent, if it succeeded. Never throws. */
+  /** One attempt to take or renew the lease. Returns when it was sent, if it succeeded. Never throws. */
   async #tryToHold(): Promise<number | undefined> {
     const { client, namespace, name } = this.#options;
-    // No retries inside: the moment of sending must be that of the one copy that was answered.
+    // No retries inside: the time of sending must be that of the copy that was answered.
     const options = { timeoutMs: this.#renewMs / 2, maxAttempts: 1 };
     try {
       const known = this.#lease;
       if (known && readLease(known).holder === this.identity) {
-        // The common case: our own lease as we wrote it last; a conflict tells when that is not so.
+        // The common case: our own lease as we last wrote it; a conflict shows if that is not so.
         const sentMs = this.#clock.monotonicMs();
         this.#remember(await client.update(LEASES, this.#renewed(known, false), options));
         return sentMs;
@@ -175,7 +197,7 @@ export class Election {
       const lostRace = error instanceof ConflictError || error instanceof AlreadyExistsError;
       const reason = error instanceof Error ? error.message : String(error);
       if (!lostRace) this.#log.warn("the lease could not be read or written", { reason });
-      // Whatever was lost on the way, the next attempt begins by reading.
+      // After any failure, the next attempt starts with a read.
       if (this.#lease && readLease(this.#lease).holder === this.identity) await this.#reread(options);
       return undefined;
     }
@@ -203,11 +225,11 @@ export class Election {
     const { holder, durationMs } = readLease(lease);
     if (holder === "" || holder === this.identity) return true;
     const unchangedMs = this.#clock.monotonicMs() - (this.#observed?.sinceMs ?? Number.POSITIVE_INFINITY);
-    // The holder counts on its own duration, which may be longer than ours.
+    // The holder relies on its own duration, which may be longer than ours.
     return unchangedMs >= Math.max(durationMs, this.#leaseMs);
   }
 
-  /** Once for every leadership of another: a candidate that only waits says for whom, and is silent then. */
+  /** Logged once for every other leader. */
   #sayStandingBy(lease: KubeObject): void {
     const { holder: leader, transitions: term, acquireTime: since } = readLease(lease);
     if (this.#standsBy?.leader === leader && this.#standsBy.term === term) return;
@@ -219,11 +241,13 @@ export class Election {
     return this.#lease === undefined || readLease(this.#lease).holder !== this.identity;
   }
 
-  /** `taking` begins a new term, also when the old holder was ourselves: whoever saw the old one must not mistake it. */
+  /**
+   * `taking` starts a new term, even if we held the lease before: observers of the old term must not confuse the two.
+   */
   #renewed(lease: KubeObject, taking: boolean): KubeObject {
     const { transitions, acquireTime } = readLease(lease);
-    // The counter makes every renewal differ from the one before, even while the wall clock stands or goes back:
-    // a server takes an equal write for none, and others would see a lease that is not renewed.
+    // The counter makes every renewal differ from the one before, even if the wall clock stops or goes back. A server
+    // ignores an equal write, and other candidates would see a lease that is not renewed.
     const now = microTime(this.#clock.now(), this.#writes++ % 1000);
     return {
       ...lease,
@@ -253,7 +277,7 @@ export class Election {
       this.#log.info("lease released", { identity: this.identity });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.warn("the lease could not be released; it runs out by itself", { reason });
+      this.#log.warn("the lease could not be released; it expires by itself", { reason });
     }
     this.#lease = undefined;
   }
@@ -272,7 +296,7 @@ function readLease(lease: KubeObject): LeaseSpec {
   };
 }
 
-/** Leases carry microseconds. */
+/** Leases use microseconds. */
 function microTime(ms: number, micros: number): string {
   return new Date(ms).toISOString().replace("Z", `${String(micros).padStart(3, "0")}Z`);
 }

@@ -1,10 +1,10 @@
 import { isJsonObject } from "../runtime/index.ts";
 
-/** What was asked, for messages: names method, path and object, never a body or a header. */
+/** The request, for messages: method, path and object, never a body or a header. */
 export interface RequestContext {
   readonly method: string;
   readonly path: string;
-  /** Such as `StatefulSet default/db`. */
+  /** For example `StatefulSet default/db`. */
   readonly object: string;
 }
 
@@ -24,12 +24,12 @@ export interface StatusInfo {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Thrown before anything is sent: the request itself makes no sense. */
+/** Thrown before anything is sent: the request itself is invalid. */
 export class InvalidRequestError extends Error {
   override readonly name: string = "InvalidRequestError";
 }
 
-/** Base of everything thrown because a request failed. */
+/** Base class of all errors of failed requests. */
 export abstract class KubeError extends Error {
   readonly request: RequestContext;
 
@@ -39,7 +39,7 @@ export abstract class KubeError extends Error {
   }
 }
 
-/** Base of every answer that is not a success. */
+/** Base class of all unsuccessful answers. */
 export abstract class StatusError extends KubeError {
   readonly status: StatusInfo;
 
@@ -53,11 +53,13 @@ export abstract class StatusError extends KubeError {
 export class NotFoundError extends StatusError {
   override readonly name = "NotFoundError";
 }
-/** Thrown when the object changed since it was read, or a precondition does not hold. Read it again, then decide anew. */
+/**
+ * Thrown when the object changed since it was read, or a precondition does not hold. Read it again, then decide again.
+ */
 export class ConflictError extends StatusError {
   override readonly name = "ConflictError";
 }
-/** Thrown when an object of that name exists already. */
+/** Thrown when an object of that name already exists. */
 export class AlreadyExistsError extends StatusError {
   override readonly name = "AlreadyExistsError";
 }
@@ -65,7 +67,7 @@ export class AlreadyExistsError extends StatusError {
 export class UnauthorizedError extends StatusError {
   override readonly name = "UnauthorizedError";
 }
-/** Thrown when the credentials do not allow this; the message says which verb and resource RBAC lacks. */
+/** Thrown when the credentials do not allow this; the message names the missing verb and resource. */
 export class ForbiddenError extends StatusError {
   override readonly name = "ForbiddenError";
 }
@@ -76,19 +78,21 @@ export class InvalidObjectError extends StatusError {
     return this.status.causes;
   }
 }
-/** Thrown when a resourceVersion or a continue token is too old: list anew. */
+/** Thrown when a resourceVersion or a continue token is too old: list again. */
 export class ExpiredError extends StatusError {
   override readonly name = "ExpiredError";
 }
-/** Thrown when this server has not yet seen the resourceVersion asked for: its cache lags behind another server's. */
+/** Thrown when this server has not yet seen the requested resourceVersion: its cache lags behind another server's. */
 export class NotYetVisibleError extends StatusError {
   override readonly name = "NotYetVisibleError";
 }
-/** Thrown when the server still refuses for load after every retry that fitted. The request was not carried out. */
+/**
+ * Thrown when the server still refuses because of load after every retry that fits. The request was not carried out.
+ */
 export class TooManyRequestsError extends StatusError {
   override readonly name = "TooManyRequestsError";
 }
-/** Thrown when the request is malformed in the server's eyes, and for every 4xx without a class of its own. */
+/** Thrown when the server calls the request malformed, and for every 4xx without its own class. */
 export class BadRequestError extends StatusError {
   override readonly name = "BadRequestError";
 }
@@ -97,7 +101,7 @@ export class ServerError extends StatusError {
   override readonly name = "ServerError";
 }
 
-/** Thrown when no whole answer came within the time the request had. */
+/** Thrown when no complete answer arrived within the request's timeout. */
 export class RequestTimeoutError extends KubeError {
   override readonly name = "RequestTimeoutError";
   readonly timeoutMs: number;
@@ -117,7 +121,7 @@ export class BadResponseError extends KubeError {
   override readonly name = "BadResponseError";
 }
 
-/** Thrown when a write may or may not have been applied. Read the object before deciding anything; `cause` says why. */
+/** Thrown when a write may or may not have been applied. Read the object before you decide; `cause` has the reason. */
 export class WriteOutcomeUnknownError extends KubeError {
   override readonly name = "WriteOutcomeUnknownError";
   constructor(request: RequestContext, cause: Error) {
@@ -140,7 +144,7 @@ export class UnknownKindError extends Error {
   }
 }
 
-/** The error for an answer that is not a success. */
+/** The error for an unsuccessful answer. */
 export function statusError(request: RequestContext, status: StatusInfo): StatusError {
   const { code, reason } = status;
   if (reason === "AlreadyExists") return new AlreadyExistsError(request, status);
@@ -168,16 +172,16 @@ function isTooLargeVersion(status: StatusInfo): boolean {
   return status.causes.some((cause) => cause.reason === "ResourceVersionTooLarge");
 }
 
-/** Other servers' error pages are cut to this in messages. */
+/** Other servers' error pages are cut to this length in messages. */
 const MAX_FOREIGN_TEXT = 200;
 
-/** Reads a Status from an answer's text; anything else (a proxy's page) becomes a Status with that text as message. */
+/** Reads a Status from an answer's text; any other text (a proxy's page) becomes a Status with that text as message. */
 export function readStatus(code: number, text: string): StatusInfo {
   try {
     const parsed: unknown = JSON.parse(text);
     if (isJsonObject(parsed) && parsed.kind === "Status") return statusInfo(parsed, code);
   } catch {
-    // Not JSON: a proxy answered, and its words are the best there is.
+    // Not JSON: a proxy answered, and its text is the best information.
   }
   return { code, reason: "", message: text.trim().slice(0, MAX_FOREIGN_TEXT), causes: [], retryAfterMs: undefined };
 }

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { seededRandom } from "../runtime/index.ts";
 import { collectGarbage } from "../runtime/testing/collect-garbage.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
@@ -27,7 +27,7 @@ function setUp() {
   return { clock, api, recorder, stop, object, warn, written };
 }
 
-test("an event names its object as kubectl describe looks for it", async () => {
+it("an event names its object as kubectl describe looks for it", async () => {
   const { clock, api, recorder, stop, object, warn } = setUp();
   void recorder.run(stop.signal);
   warn("it broke");
@@ -44,7 +44,7 @@ test("an event names its object as kubectl describe looks for it", async () => {
   });
 });
 
-test("what is remembered of an event does not keep its object in memory", async () => {
+it("a remembered event does not keep its object in memory", async () => {
   const { clock, recorder, stop } = setUp();
   void recorder.run(stop.signal);
   const recordOne = () => {
@@ -60,7 +60,7 @@ test("what is remembered of an event does not keep its object in memory", async 
   expect(object.deref()).toBeUndefined();
 });
 
-test("what repeats becomes one event with a count", async () => {
+it("repeated events become one event with a count", async () => {
   const { clock, api, recorder, stop, warn, written } = setUp();
   void recorder.run(stop.signal);
   for (let round = 0; round < 3; round++) {
@@ -74,7 +74,7 @@ test("what repeats becomes one event with a count", async () => {
   });
 });
 
-test("an expired event is written anew", async () => {
+it("an expired event is written again", async () => {
   const { clock, api, recorder, stop, warn, written } = setUp();
   void recorder.run(stop.signal);
   warn("it broke");
@@ -85,7 +85,7 @@ test("an expired event is written anew", async () => {
   expect(written()).toEqual(["Broken x1: it broke"]);
 });
 
-test("many different messages with one reason are combined", async () => {
+it("many different messages with one reason are combined", async () => {
   const { clock, recorder, stop, warn, written } = setUp();
   void recorder.run(stop.signal);
   for (let index = 0; index < 15; index++) {
@@ -96,7 +96,7 @@ test("many different messages with one reason are combined", async () => {
   expect(written()).toContain("Broken x5: (combined from similar events): pod 14 broke");
 });
 
-test("one object cannot flood the server, and what was held back is counted later", async () => {
+it("one object cannot flood the server, and suppressed events are counted later", async () => {
   const { clock, api, recorder, stop, warn, written } = setUp();
   void recorder.run(stop.signal);
   for (let index = 0; index < 200; index++) {
@@ -111,7 +111,71 @@ test("one object cannot flood the server, and what was held back is counted late
   expect(written()).toEqual(["Broken x201: again"]);
 });
 
-test("a server that cannot be reached neither blocks the caller nor fills the memory", async () => {
+it("a failure after many routine events of one object is written at once", async () => {
+  const { clock, recorder, stop, object, warn, written } = setUp();
+  void recorder.run(stop.signal);
+  for (let index = 0; index < 40; index++) {
+    recorder.record(object, { type: "Normal", reason: `Step${index % 8}`, message: `step ${index}` });
+    await clock.advance(100);
+  }
+  expect(written()).toHaveLength(25);
+  for (let index = 0; index < 40; index++) warn("it broke", `Broken${index}`);
+  await clock.advance(100);
+  for (let index = 0; index < 40; index++) expect(written()).toContain(`Broken${index} x1: it broke`);
+});
+
+it("a warning that exceeds its object's limit is counted within a minute, even if it never occurs again", async () => {
+  const { clock, api, recorder, stop, warn, written } = setUp();
+  void recorder.run(stop.signal);
+  for (let index = 0; index < 100; index++) {
+    warn("again");
+    await clock.advance(100);
+  }
+  expect(written()).toEqual(["Broken x25: again"]);
+  await clock.advance(60_000);
+  expect(written()).toEqual(["Broken x100: again"]);
+  expect(api.requests.length).toBe(26);
+  expect(clock.sleeping).toBe(0);
+});
+
+it("a warning that could not be written is written when the server is back; a routine event is not", async () => {
+  const { clock, api, recorder, stop, object, warn, written } = setUp();
+  void recorder.run(stop.signal);
+  api.fault = () => ({ kind: "hang" });
+  warn("it broke");
+  recorder.record(object, { type: "Normal", reason: "Step", message: "one more" });
+  await clock.advance(300_000);
+  expect(written()).toEqual([]);
+  api.fault = () => undefined;
+  await clock.advance(60_000);
+  expect(written()).toEqual(["Broken x1: it broke"]);
+});
+
+it("a warning that the server refuses is not retried forever", async () => {
+  const { clock, api, recorder, stop, warn } = setUp();
+  void recorder.run(stop.signal);
+  api.fault = () => ({ kind: "answer", status: 403 });
+  warn("it broke");
+  await clock.advance(600_000);
+  expect(recorder.stats).toMatchObject({ waiting: 0, dropped: 1 });
+  expect(api.requests.length).toBeLessThanOrEqual(3);
+});
+
+it("while nothing can be written, routine events are dropped in favour of warnings", async () => {
+  const { clock, api, recorder, stop, warn, written } = setUp();
+  api.fault = () => ({ kind: "hang" });
+  for (let index = 0; index < 1_000; index++) {
+    recorder.record(configMap(`o${index}`), { type: "Normal", reason: "Seen", message: "m" });
+  }
+  warn("it broke");
+  expect(recorder.stats).toMatchObject({ waiting: 1_000, dropped: 1 });
+  api.fault = () => undefined;
+  void recorder.run(stop.signal);
+  await clock.advance(60_000);
+  expect(written()).toContain("Broken x1: it broke");
+});
+
+it("an unreachable server neither blocks the caller nor fills the memory", async () => {
   const { clock, api, recorder, stop } = setUp();
   api.fault = () => ({ kind: "hang" });
   void recorder.run(stop.signal);
@@ -124,7 +188,7 @@ test("a server that cannot be reached neither blocks the caller nor fills the me
   expect(recorder.stats.waiting).toBe(0);
 });
 
-test("a shutdown writes what is left, but not for long", async () => {
+it("a shutdown writes the remaining events, for a limited time", async () => {
   const { clock, api, recorder, stop, warn, written } = setUp();
   warn("one");
   warn("two");

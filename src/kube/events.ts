@@ -1,7 +1,7 @@
-import { type Clock, type Log, type Random, silentLog } from "../runtime/index.ts";
-import { BoundedMap } from "./bounded-map.ts";
+import { type Clock, type Log, LruMap, type Random, silentLog, timestamp } from "../runtime/index.ts";
 import type { KubeClient } from "./client.ts";
-import { NotFoundError, WriteOutcomeUnknownError } from "./errors.ts";
+import { NotFoundError, StatusError, WriteOutcomeUnknownError } from "./errors.ts";
+import { EventLine } from "./event-line.ts";
 import type { KubeObject } from "./object.ts";
 import { resource } from "./resource.ts";
 
@@ -11,8 +11,8 @@ export interface EventNote {
   readonly type: "Normal" | "Warning";
   /** One word in CamelCase, for machines. */
   readonly reason: string;
-  /** One sentence, for people. */
-  readonly message: string;
+  /** One sentence, for users. */
+  message: string;
 }
 
 export interface EventRecorderOptions {
@@ -20,9 +20,9 @@ export interface EventRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log | undefined;
-  /** Who reports, as `kubectl describe` shows it under "From". */
+  /** The reporting component, as `kubectl describe` shows it under "From". */
   readonly component: string;
-  /** Which process of it. */
+  /** The process of that component. */
   readonly instance: string;
 }
 
@@ -33,51 +33,58 @@ export interface EventStats {
   readonly suppressed: number;
 }
 
-/** Notes not yet written. More than this means that the server cannot be reached, and old news is worth little. */
-const MAX_WAITING = 1_000;
-/** Objects and series remembered for counting. Forgetting one only begins a new event for it. */
+/** Objects and series remembered for counting. If one is dropped, its next occurrence starts a new event. */
 const MAX_REMEMBERED = 4_096;
-/** client-go's limit: this many events of one object at once, then one every five minutes. Counts go on meanwhile. */
+/**
+ * client-go's limit: this many events of one object at once, then one every five minutes. Counting continues meanwhile.
+ * It applies to routine events and to the counts of warnings; a new warning is always written.
+ */
 const BURST_PER_OBJECT = 25;
 const REFILL_MS = 5 * 60_000;
+/** The count of a repeated warning is written at most this long after the limit suppressed it. */
+const HELD_BACK_MS = 60_000;
+/** A warning that could not be written is retried after this time, as long as necessary. */
+const WARNING_RETRY_MS = 10_000;
 /** After so many different messages with one reason about one object, within the window, they become one event. */
 const MAX_SIMILAR_MESSAGES = 10;
 const SIMILAR_WINDOW_MS = 10 * 60_000;
 const WRITE_TIMEOUT_MS = 15_000;
 const WRITE_ATTEMPTS = 3;
-/** What a shutdown waits for the last notes. */
+/** How long a shutdown waits for the last events. */
 const FLUSH_MS = 3_000;
 /** The server's limit. */
 const MAX_MESSAGE_LENGTH = 1_024;
 const MAX_EVENT_NAME_PREFIX = 200;
 
-/** What an event says of its object. No more is remembered: the object itself, as it was then, would stay in memory. */
+/** The reference of an event to its object. Only this is remembered: keeping the object itself would waste memory. */
 type Involved = Pick<KubeObject, "apiVersion" | "kind"> &
   Pick<KubeObject["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
 
 interface Series {
   readonly involved: Involved;
   readonly note: EventNote;
+  readonly isWarning: boolean;
   message: string;
   count: number;
   firstMs: number;
   lastMs: number;
-  /** The name of the event on the server, once there is one. */
+  /** The name of the event on the server, after it was written. */
   eventName: string | undefined;
 }
 
 /**
  * Writes events that `kubectl describe` shows: core/v1 with count and timestamps, which every server and every kubectl
- * knows. `record` never waits and never throws; what repeats becomes one event with a count.
+ * supports. `record` never waits and never throws; repeated events become one event with a count. Too many routine
+ * events are dropped. Warnings are combined or written later, and dropped only if the server refuses them permanently.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #waiting = new Set<Series>();
-  readonly #series = new BoundedMap<string, Series>(MAX_REMEMBERED);
-  readonly #similar = new BoundedMap<string, { sinceMs: number; messages: Set<string> }>(MAX_REMEMBERED);
-  readonly #buckets = new BoundedMap<string, { tokens: number; filledMs: number }>(MAX_REMEMBERED);
+  readonly #line = new EventLine<Series>();
+  readonly #series = new LruMap<string, Series>(MAX_REMEMBERED);
+  readonly #similar = new LruMap<string, { sinceMs: number; messages: Set<string> }>(MAX_REMEMBERED);
+  readonly #buckets = new LruMap<string, { tokens: number; filledMs: number }>(MAX_REMEMBERED);
   #wake: (() => void) | undefined;
   #written = 0;
   #dropped = 0;
@@ -91,7 +98,7 @@ export class EventRecorder {
 
   get stats(): EventStats {
     return {
-      waiting: this.#waiting.size,
+      waiting: this.#line.size,
       written: this.#written,
       dropped: this.#dropped,
       suppressed: this.#suppressed,
@@ -107,6 +114,7 @@ export class EventRecorder {
     const series = this.#series.getOrMake(`${group}|${combined ? "" : note.message}`, () => ({
       involved: involvedObject(regarding),
       note,
+      isWarning: note.type === "Warning",
       message: "",
       count: 0,
       firstMs: nowMs,
@@ -119,53 +127,71 @@ export class EventRecorder {
     );
     series.count++;
     series.lastMs = nowMs;
-    if (this.#waiting.has(series)) return;
-    if (this.#waiting.size >= MAX_WAITING) {
-      this.#dropped++;
-      return;
-    }
-    if (!this.#mayWrite(object)) {
+    if (this.#line.has(series)) return;
+    // A new warning uses the same allowance, but is also written without it.
+    const isNewWarning = series.isWarning && series.eventName === undefined;
+    if (!this.#mayWrite(object) && !isNewWarning) {
       this.#suppressed++;
+      if (series.isWarning) this.#writeLater(series, HELD_BACK_MS);
       return;
     }
-    this.#waiting.add(series);
+    this.#enqueue(series);
     this.#wake?.();
   }
 
-  /** Writes until aborted, then what is left for a short while. Never rejects. */
+  /** Writes until aborted, then writes the remaining events for a short time. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const [next] = this.#waiting;
+      const next = this.#line.take(this.#clock.monotonicMs());
       if (next) await this.#write(next);
       else await this.#until(signal);
     }
     const endMs = this.#clock.monotonicMs() + FLUSH_MS;
-    for (const series of this.#waiting) {
+    for (const series of this.#line.drain()) {
       if (this.#clock.monotonicMs() >= endMs) break;
       await this.#write(series, endMs - this.#clock.monotonicMs());
     }
   }
 
+  #enqueue(series: Series): void {
+    const givenUp = this.#line.add(series);
+    if (!givenUp) return;
+    this.#dropped++;
+    if (givenUp.isWarning) this.#log.warn("too many warnings wait to be written", { event: givenUp.note.reason });
+  }
+
+  #writeLater(series: Series, delayMs: number): void {
+    this.#line.addLater(series, this.#clock.monotonicMs() + delayMs);
+    this.#wake?.();
+  }
+
+  /** Until something is recorded, or a waiting event becomes due. */
   #until(signal: AbortSignal): Promise<void> {
+    const { dueMs } = this.#line;
     return new Promise((resolve) => {
+      let cancel = () => {};
       const wake = () => {
+        cancel();
         signal.removeEventListener("abort", wake);
         this.#wake = undefined;
         resolve();
       };
+      if (dueMs !== undefined) cancel = this.#clock.after(Math.max(1, dueMs - this.#clock.monotonicMs()), wake);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
     });
   }
 
   async #write(series: Series, timeoutMs = WRITE_TIMEOUT_MS): Promise<void> {
-    // Taken out first: what happens while it is being written is news again.
-    this.#waiting.delete(series);
     try {
       await this.#createOrCount(series, { timeoutMs, maxAttempts: WRITE_ATTEMPTS });
       this.#written++;
     } catch (error) {
-      // Its count is not lost: the next occurrence writes it.
+      if (series.isWarning && mayPass(error)) {
+        this.#writeLater(series, WARNING_RETRY_MS);
+        return;
+      }
+      // Its count is kept: the next occurrence writes it.
       if (error instanceof WriteOutcomeUnknownError) return;
       this.#dropped++;
       const reason = error instanceof Error ? error.message : String(error);
@@ -245,12 +271,18 @@ function involvedObject({ apiVersion, kind, metadata }: KubeObject): Involved {
   return { apiVersion, kind, name, namespace, uid, resourceVersion };
 }
 
-/** The server wants the events of cluster-scoped objects in `default`. */
-function eventNamespace({ namespace }: Involved): string {
-  return namespace ?? "default";
+const UNAUTHORIZED = 401;
+const TOO_MANY_REQUESTS = 429;
+const FIRST_SERVER_ERROR = 500;
+
+/** Whether the same write may succeed later. If the server refuses the event itself, it will refuse it again. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof StatusError)) return true;
+  const { code } = error.status;
+  return code === UNAUTHORIZED || code === TOO_MANY_REQUESTS || code >= FIRST_SERVER_ERROR;
 }
 
-/** Kubernetes' Time has whole seconds. */
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+/** The server expects the events of cluster-scoped objects in `default`. */
+function eventNamespace({ namespace }: Involved): string {
+  return namespace ?? "default";
 }

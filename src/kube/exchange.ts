@@ -27,6 +27,8 @@ export interface Call {
   readonly query?: Query;
   readonly body?: Json;
   readonly contentType?: string;
+  /** Absent: JSON. */
+  readonly accept?: string;
   /** For messages. */
   readonly object: string;
   readonly safety: Safety;
@@ -44,7 +46,7 @@ export interface ExchangeOptions {
 /** Parsed in about two milliseconds. */
 const MAX_TEXT_PARSED_AT_ONCE = 256 * 1024;
 
-/** Turns calls into requests and answers into objects, and knows which writes are under way. */
+/** Turns calls into requests and answers into objects, and tracks writes in progress. */
 export class Exchange {
   readonly #basePath: string;
   readonly #userAgent: string;
@@ -65,7 +67,7 @@ export class Exchange {
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     if (bytes > LIMITS.requestBodyBytes) {
       throw new InvalidRequestError(
-        `${context.method} ${context.object}: the body has ${bytes} bytes, the server takes ${LIMITS.requestBodyBytes}`,
+        `${context.method} ${context.object}: the body has ${bytes} bytes, the server accepts ${LIMITS.requestBodyBytes}`,
       );
     }
     return this.#sender.send(
@@ -93,13 +95,13 @@ export class Exchange {
     try {
       return this.object(of, call, response?.body);
     } catch (error) {
-      // It said yes, but to what cannot be read.
+      // The write succeeded, but the answer cannot be read.
       if (error instanceof BadResponseError) throw new WriteOutcomeUnknownError(error.request, error);
       throw error;
     }
   }
 
-  /** A list and its items. Large ones are parsed object by object, giving way to others in between. */
+  /** A list and its items. Large ones are parsed object by object, and yield to other work in between. */
   async list<T extends KubeObject>(
     of: Resource<T>,
     call: Call,
@@ -134,7 +136,7 @@ export class Exchange {
     return parsed;
   }
 
-  /** Resolves when no write is under way any more. */
+  /** Resolves when no write is in progress. */
   async settled(): Promise<void> {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
   }
@@ -153,7 +155,10 @@ export class Exchange {
   }
 
   headers(call: Call): Record<string, string> {
-    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#userAgent };
+    const headers: Record<string, string> = {
+      accept: call.accept ?? "application/json",
+      "user-agent": this.#userAgent,
+    };
     if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
     return headers;
   }

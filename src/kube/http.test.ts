@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { openHttpTransport, seededRandom, systemClock } from "../runtime/index.ts";
 import { KubeClient } from "./client.ts";
 import { Reflector } from "./reflector.ts";
@@ -17,8 +17,8 @@ const versioned = (name: string, resourceVersion: string) => {
   return { ...object, metadata: { ...object.metadata, uid: name, resourceVersion } };
 };
 
-test("over real sockets the reflector survives rubbish, half lines and resets, and leaves no listener behind", async () => {
-  // Each watch ends in its own way; the next one is the proof that it went on.
+it("over real sockets the reflector survives invalid data, half lines and resets, and leaves no listener behind", async () => {
+  // Each watch ends in its own way; the next watch proves that the reflector continued.
   const endings: ((response: ServerResponse) => void)[] = [
     (response) => response.write("rubbish\n"),
     (response) =>
@@ -44,7 +44,7 @@ test("over real sockets the reflector survives rubbish, half lines and resets, a
   });
   const transport = await openHttpTransport({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   closing.push(() => transport.close());
-  // Pauses before the next try take no time, and deadlines never come: what is tested is the stream.
+  // Pauses before a retry take no time, and deadlines never expire: this test is about the stream.
   const clock = {
     ...systemClock,
     sleep: (ms: number, signal?: AbortSignal) =>

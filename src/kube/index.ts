@@ -1,12 +1,12 @@
 /**
- * The Kubernetes runtime: a client on raw JSON, reflectors with caches, a work queue, leader election on a Lease, events,
- * and kubeconfig. It knows nothing of Lockstep and imports only `src/runtime`.
+ * The Kubernetes runtime: a client on raw JSON, reflectors with caches, a work queue, leader election on a Lease,
+ * events, and kubeconfig. It does not know Lockstep and imports only `src/runtime`.
  *
- * How the parts are meant to be used together: a `Reflector` per kind keeps a cache; the cache's handlers add keys to a
- * `WorkQueue`; the work reads caches, decides, and writes through a `KubeClient` with the resourceVersion it read, then
- * hands the answer back with `cache.wrote`, so that nothing it decides next is based on less. All of it runs inside
- * `Election.run`, whose leadership ends before another one's can begin. On shutdown: `queue.shutdown()`, then
- * `client.settled()`, then let the election release its lease. What may be sent twice is ruled in sender.ts.
+ * How to use the parts together: a `Reflector` per kind keeps a cache; the cache's handlers add keys to a `WorkQueue`.
+ * The work reads caches, decides, and writes through a `KubeClient` with the resourceVersion that it read. It then
+ * passes the answer to `cache.wrote`, so that its next decision includes that write. All of this runs inside
+ * `Election.run`, whose leadership ends before another one's can start. On shutdown: `queue.shutdown()`, then
+ * `client.settled()`, then let the election release its lease. sender.ts defines what may be sent twice.
  */
 export type { Cache, CacheHandler } from "./cache.ts";
 export type {
@@ -50,13 +50,17 @@ export {
 export type { EventNote, EventRecorderOptions, EventStats } from "./events.ts";
 export { EventRecorder } from "./events.ts";
 export type { IndexFunction } from "./indexes.ts";
+export { explainMissingKind } from "./missing-kind.ts";
 export type { KubeObject, ObjectMeta, ObjectName } from "./object.ts";
 export { deepFreeze, isKubeObject, keyOf, nameOfKey, withoutManagedFields } from "./object.ts";
-export type { ReflectorHealth, ReflectorOptions } from "./reflector.ts";
+export type { ReflectorFeed, ReflectorHealth, ReflectorOptions } from "./reflector.ts";
 export { Reflector } from "./reflector.ts";
 export type { AnyResource, Resource, Subresource } from "./resource.ts";
 export { resource } from "./resource.ts";
 export { compareVersions } from "./resource-version.ts";
 export type { RequestOptions } from "./sender.ts";
+export { shortName } from "./short-name.ts";
+export type { LaneUsage, StreamClaim, StreamLane, StreamUsage } from "./stream-budget.ts";
+export { MIN_STREAMS, StreamBudget } from "./stream-budget.ts";
 export type { WorkQueueHooks, WorkQueueOptions, WorkQueueStats, WorkResult } from "./work-queue.ts";
 export { WorkQueue } from "./work-queue.ts";

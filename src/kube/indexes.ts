@@ -34,12 +34,12 @@ class Index<T> {
   }
 }
 
-/** Several indexes over the same objects. Upkeep costs what the changed object's own values cost, nothing more. */
+/** Several indexes over the same objects. An update costs only as much as the changed object's own values. */
 export class Indexes<T> {
   readonly #indexes = new Map<string, Index<T>>();
 
   define(name: string, valuesOf: IndexFunction<T>, objects: Iterable<[string, T]>): void {
-    if (this.#indexes.has(name)) throw new Error(`the index '${name}' is defined already`);
+    if (this.#indexes.has(name)) throw new Error(`the index '${name}' is already defined`);
     const index = new Index(valuesOf);
     for (const [key, object] of objects) index.add(key, object);
     this.#indexes.set(name, index);
@@ -53,7 +53,7 @@ export class Indexes<T> {
     return this.#named(name).values();
   }
 
-  /** Index functions are pure, so what the previous object is filed under can be asked again. */
+  /** Index functions are pure, so the values of the previous object can be computed again. */
   change(key: string, previous: T | undefined, next: T | undefined): void {
     for (const index of this.#indexes.values()) {
       if (previous !== undefined) index.remove(key, previous);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { LineSplitter, LineTooLongError } from "./lines.ts";
 
-test("however the text is cut, the lines come out whole and in order", () => {
+it("wherever the text is cut, the lines are complete and in order", () => {
   const line = fc.string({ minLength: 1 }).filter((text) => !text.includes("\n") && text.trim() !== "");
   fc.assert(
     fc.property(fc.array(line), fc.array(fc.nat(20)), (lines, cuts) => {
@@ -20,7 +20,7 @@ test("however the text is cut, the lines come out whole and in order", () => {
   );
 });
 
-test("a line that does not end is given up at the limit", () => {
+it("a line without an end fails at the limit", () => {
   const splitter = new LineSplitter(100);
   const read = () => {
     for (let chunk = 0; chunk < 20; chunk++) for (const _line of splitter.push("x".repeat(10)));

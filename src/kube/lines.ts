@@ -6,7 +6,10 @@ export class LineTooLongError extends Error {
   }
 }
 
-/** Cuts text that arrives in pieces into lines. What follows the last line end waits for the rest, up to a limit. */
+/**
+ * Splits text that arrives in pieces into lines. The text after the last line end is kept for the next piece, up to a
+ * limit.
+ */
 export class LineSplitter {
   readonly #maxLength: number;
   #pieces: string[] = [];
@@ -29,7 +32,7 @@ export class LineSplitter {
     if (start < text.length) this.#keep(start === 0 ? text : text.slice(start));
   }
 
-  /** Whether half a line is waiting. */
+  /** Whether an incomplete line is waiting. */
   get hasRest(): boolean {
     return this.#length > 0;
   }

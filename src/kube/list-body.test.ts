@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { cutList } from "./list-body.ts";
 
-test("cut and put together, a list is what JSON.parse makes of it, whatever strings its objects contain", () => {
+it("a list that is split and parsed item by item equals JSON.parse of the whole, for any strings in its objects", () => {
   const list = fc.record({
     kind: fc.string(),
     metadata: fc.dictionary(fc.string(), fc.jsonValue()),
@@ -21,7 +21,7 @@ test("cut and put together, a list is what JSON.parse makes of it, whatever stri
   );
 });
 
-test.each([
+it.each([
   "",
   "[]",
   '{"items":[{"a":1}',
@@ -31,6 +31,6 @@ test.each([
   '{"kind":"List"}',
   '{"items":null}',
   '{"kind" "x","items":[]}',
-])("%s is no list to cut", (text) => {
+])("%s is not a list that can be split", (text) => {
   expect(cutList(text)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /**
- * Cuts the text of a list into its items, so that each can be parsed by itself with pauses in between: JSON.parse of a
- * whole page of large objects blocks the event loop for tens of milliseconds.
+ * Splits the text of a list into its items, so that each can be parsed separately with pauses in between: JSON.parse of
+ * a whole page of large objects blocks the event loop for tens of milliseconds.
  */
 export interface ListBody {
   /** The list without its items, as JSON. */
@@ -9,7 +9,7 @@ export interface ListBody {
   readonly items: readonly (readonly [start: number, end: number])[];
 }
 
-/** Undefined for text that is not a list in good order; whoever parses it as a whole learns what is wrong. */
+/** Undefined for text that is not a well-formed list; the caller then parses it as a whole and gets the error. */
 export function cutList(text: string): ListBody | undefined {
   let at = skipSpace(text, 0);
   if (text[at] !== "{") return undefined;
@@ -54,7 +54,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** The index behind the value; 0 or less when it has no end. Values are not checked: parsing them does that. */
+/** The index behind the value; 0 or less if it has no end. Values are not validated: parsing does that. */
 function skipValue(text: string, start: number): number {
   const first = text[start];
   if (first === '"') return skipString(text, start);

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 
-/** Objects are values: nobody changes one in place, a change is a copy. */
+/** Objects are values: never change one in place; copy it. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -8,7 +8,7 @@ export interface KubeObject {
   readonly [field: string]: Json | undefined;
 }
 
-/** The parts of metadata this room reads; the rest is kept as it came. */
+/** The parts of metadata that this room reads; the rest is kept unchanged. */
 export interface ObjectMeta extends JsonObject {
   readonly name: string;
   readonly namespace?: string;
@@ -20,7 +20,7 @@ export interface ObjectMeta extends JsonObject {
   readonly annotations?: { readonly [key: string]: string };
 }
 
-/** What names one object among those of its kind. */
+/** Identifies one object of its kind. */
 export interface ObjectName {
   /** Absent for cluster-scoped objects. */
   readonly namespace?: string;
@@ -47,14 +47,14 @@ export function isKubeObject(value: unknown): value is KubeObject {
   );
 }
 
-/** The object without `metadata.managedFields`, which is often half of its size and of no use to a reader. */
+/** The object without `metadata.managedFields`, which is often half of its size and useless to a reader. */
 export function withoutManagedFields<T extends KubeObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _dropped, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** Makes any change of the object, at any depth, throw. For tests and development: it costs a walk over the object. */
+/** Makes any change of the object, at any depth, throw. For tests and development, because it traverses the object. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -2,12 +2,12 @@ import { compareVersions, newerVersion } from "./resource-version.ts";
 
 interface Waiter {
   readonly version: string;
-  /** Lists that had begun when the wait did; only a later one proves anything about a version without order. */
+  /** Lists that had started when the wait started; only a later list proves anything about a version without order. */
   readonly listsBegun: number;
   readonly done: () => void;
 }
 
-/** How far a list-and-watch has come, and who waits for it to come further. */
+/** How far a list-and-watch has progressed, and the callers that wait for a version. */
 export class Progress {
   #version: string | undefined;
   #listsBegun = 0;
@@ -22,7 +22,7 @@ export class Progress {
     this.#listsBegun++;
   }
 
-  /** With `reset` the server's history began anew, and versions from before mean nothing any more. */
+  /** With `reset`, the server's history was reset, and earlier versions mean nothing any more. */
   listEnds(version: string, reset: boolean): void {
     this.#version = reset ? version : newerVersion(this.#version, version);
     this.#waiters = this.#waiters.filter((waiter) => {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
@@ -12,7 +12,7 @@ import { configMap, configMaps } from "./testing/resources.ts";
 const STEPS = 120;
 const NAMES = ["a", "b", "c", "d", "e"];
 
-/** How often each danger came up over all seeds: a danger that never did was not tested. */
+/** How often each fault occurred over all seeds: a fault that never occurred was not tested. */
 const reached = new Map<string, number>();
 const reach = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1);
 
@@ -69,7 +69,7 @@ function breakAWatch(random: Random, api: FakeApi): void {
   else if (what === "500 event") watch.sendEvent("ERROR", status(500, "", "InternalError"));
   else if (what === "bookmark") watch.sendBookmark();
   else if (what === "rubbish") watch.sendText("}{\n");
-  // Only what that stream has carried already can come twice.
+  // Only events that this stream has already carried can be repeated.
   else if (past && isOlder(String(past.version - 1), watch.request.query.get("resourceVersion") ?? "0") === false) {
     watch.sendEvent(past.type, past.object);
   }
@@ -123,7 +123,7 @@ async function story(seed: number): Promise<void> {
     else if (action < 0.65) api.compactedVersion = api.store.version;
     else if (action < 0.75) {
       const cached = cache.get(name);
-      // Our own compare-and-swap, from what the cache shows; its answer goes back into the cache.
+      // Our own compare-and-swap, based on the cache; its answer goes back into the cache.
       if (cached) {
         const write = client.update(configMaps, { ...cached, data: { own: String(step) } }).then(
           (written) => {
@@ -142,7 +142,7 @@ async function story(seed: number): Promise<void> {
     } else await clock.advance(random.next() * 20_000);
   }
 
-  // The faults end; with them every difference between server and cache.
+  // The faults end, and then server and cache must become equal.
   api.fault = () => undefined;
   await clock.advance(20 * 60_000);
   const state = (objects: readonly { metadata: { name: string; resourceVersion?: string } }[]) =>
@@ -155,10 +155,10 @@ async function story(seed: number): Promise<void> {
   expect(clock.sleeping).toBe(0);
 }
 
-test("whatever goes wrong, at quiescence the cache equals the server, and no object ever moves backwards", async () => {
+it("after any faults the cache finally equals the server, and no object ever moves backwards", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), (seed) => story(seed)),
-    // The example once brought an object's earlier life back.
+    // This seed once restored an object's earlier life.
     { numRuns: 200, seed: 7, examples: [[893952524]] },
   );
   const dangers = [

@@ -1,9 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { seededRandom } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { KubeClient } from "./client.ts";
 import type { KubeObject } from "./object.ts";
-import { Reflector, type ReflectorOptions } from "./reflector.ts";
+import { Reflector, type ReflectorFeed, type ReflectorOptions } from "./reflector.ts";
+import { MIN_STREAMS, StreamBudget } from "./stream-budget.ts";
 import { FakeApi, type OpenWatch, status } from "./testing/fake-api.ts";
 import { configMap, configMaps } from "./testing/resources.ts";
 
@@ -58,7 +59,7 @@ function setUp(options: Partial<ReflectorOptions<KubeObject>> = {}) {
   };
 }
 
-test("lists in pages, then follows the watch", async () => {
+it("a reflector lists in pages, then follows the watch", async () => {
   const { api, clock, cache, changes, start, lists } = setUp({ pageObjects: 2 });
   for (const name of ["a", "b", "c"]) api.put(configMaps, configMap(name));
   expect(cache.hasSynced).toBe(false);
@@ -74,7 +75,7 @@ test("lists in pages, then follows the watch", async () => {
   expect(cache.version).toBe(String(api.store.version));
 });
 
-test("a cached object cannot be changed in place, and carries no managed fields", async () => {
+it("a cached object cannot be changed in place, and carries no managed fields", async () => {
   const { api, cache, start } = setUp();
   const object = configMap("a", { x: "1" });
   api.put(configMaps, { ...object, metadata: { ...object.metadata, managedFields: [{ manager: "m" }] } });
@@ -85,7 +86,7 @@ test("a cached object cannot be changed in place, and carries no managed fields"
   expect(() => Object.assign(cached?.data ?? {}, { x: "2" })).toThrow(TypeError);
 });
 
-test("after a reset in the middle of a line the watch goes on from the last whole event", async () => {
+it("after a reset in the middle of a line the watch continues from the last complete event", async () => {
   const { api, clock, cache, start, watch, watchesFrom, lists } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -99,7 +100,7 @@ test("after a reset in the middle of a line the watch goes on from the last whol
   expect(lists()).toHaveLength(1);
 });
 
-test("an event cut into chunks anywhere is put together", async () => {
+it("an event that is split into chunks anywhere is reassembled", async () => {
   const { clock, cache, start, watch } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -112,7 +113,7 @@ test("an event cut into chunks anywhere is put together", async () => {
   expect(cache.getByKey("default/ä")?.metadata.uid).toBe("u");
 });
 
-test("bookmarks move the version on, so that a quiet kind needs no new list", async () => {
+it("bookmarks advance the version, so that a quiet kind needs no new list", async () => {
   const { api, clock, cache, start, watch, watchesFrom, lists } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -127,7 +128,7 @@ test("bookmarks move the version on, so that a quiet kind needs no new list", as
   expect(lists()).toHaveLength(1);
 });
 
-test("410 as the answer, or as an event in the stream, means listing anew; deletes that were missed are found", async () => {
+it("410 as the answer, or as an event in the stream, causes a new list, which reveals missed deletes", async () => {
   const { api, clock, cache, changes, start, watch, lists, names } = setUp();
   api.put(configMaps, configMap("a"));
   api.put(configMaps, configMap("b"));
@@ -144,11 +145,11 @@ test("410 as the answer, or as an event in the stream, means listing anew; delet
   watch().end();
   await clock.advance(60_000);
   expect(lists().length).toBeGreaterThan(2);
-  // A version that expires at once must not mean a flood of lists: 60 s hold a handful of doubling pauses.
+  // A version that expires at once must not cause a flood of lists: 60 s allow only a few doubling pauses.
   expect(lists().length).toBeLessThan(12);
 });
 
-test("no failure stops it for good", async () => {
+it("no failure stops a reflector permanently", async () => {
   const { api, clock, cache, start, reflector } = setUp();
   api.put(configMaps, configMap("a"));
   const faults = [
@@ -170,7 +171,7 @@ test("no failure stops it for good", async () => {
   expect(reflector.health).toMatchObject({ hasSynced: true, failure: undefined });
 });
 
-test("Retry-After on the list is honoured", async () => {
+it("Retry-After on the list is honoured", async () => {
   const { api, clock, cache, start } = setUp();
   let first = true;
   api.fault = () => {
@@ -185,7 +186,7 @@ test("Retry-After on the list is honoured", async () => {
   expect(cache.hasSynced).toBe(true);
 });
 
-test("a watch that is open but silent is taken for dead", async () => {
+it("an open but silent watch counts as dead", async () => {
   const { api, clock, cache, start, watch } = setUp({ idleTimeoutMs: 60_000 });
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -197,7 +198,7 @@ test("a watch that is open but silent is taken for dead", async () => {
   expect(cache.size).toBe(1);
 });
 
-test("duplicates and late copies of old events change nothing", async () => {
+it("duplicates and late copies of old events change nothing", async () => {
   const { api, clock, cache, changes, start, watch } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -218,7 +219,7 @@ test("duplicates and late copies of old events change nothing", async () => {
   expect(cache.size).toBe(0);
 });
 
-test("a new object of the same name is a delete and an add, and a late delete of the old one does not harm it", async () => {
+it("a new object of the same name is a delete and an add, and a late delete of the old one does not harm it", async () => {
   const { api, clock, cache, changes, start, watch } = setUp();
   api.put(configMaps, configMap("a"));
   await start();
@@ -233,7 +234,7 @@ test("a new object of the same name is a delete and an add, and a late delete of
   expect(cache.get(renewed.metadata)?.metadata.uid).toBe(renewed.metadata.uid);
 });
 
-test("late copies of an object's earlier lives stay dead", async () => {
+it("late copies of an object's earlier lives are ignored", async () => {
   const { api, clock, cache, start, watch } = setUp();
   await start();
   const name = { namespace: "default", name: "a" };
@@ -249,7 +250,7 @@ test("late copies of an object's earlier lives stay dead", async () => {
   expect(cache.size).toBe(0);
 });
 
-test("a list from an older cache is refused until the server has caught up", async () => {
+it("a list from an older cache is refused until the server has caught up", async () => {
   const { api, clock, cache, changes, start, watch, names } = setUp();
   api.put(configMaps, configMap("a"));
   const past = api.store.version;
@@ -269,7 +270,7 @@ test("a list from an older cache is refused until the server has caught up", asy
   expect(changes).toEqual(["+a", "+b", "-a", "+c"]);
 });
 
-test("a server restored from a backup is believed after minutes, not at once", async () => {
+it("a server restored from a backup is accepted after minutes, not at once", async () => {
   const { api, clock, cache, start, watch, names } = setUp();
   api.put(configMaps, configMap("a"));
   const backup = api.store.version;
@@ -285,7 +286,7 @@ test("a server restored from a backup is believed after minutes, not at once", a
   expect(cache.version).toBe(String(backup));
 });
 
-test("one lagging answer before an outage and one after it are not a restored backup", async () => {
+it("one lagging answer before an outage and one after it are not a restored backup", async () => {
   const { api, clock, start, watch, names } = setUp();
   api.put(configMaps, configMap("a"));
   const past = api.store.version;
@@ -301,7 +302,7 @@ test("one lagging answer before an outage and one after it are not a restored ba
   expect(names()).toEqual(["a", "b"]);
 });
 
-test("continue tokens that keep expiring lead to one list without pages", async () => {
+it("continue tokens that keep expiring lead to one list without pages", async () => {
   const { api, clock, cache, start, lists } = setUp({ pageObjects: 1 });
   for (const name of ["a", "b", "c"]) api.put(configMaps, configMap(name));
   api.fault = (request) =>
@@ -312,7 +313,7 @@ test("continue tokens that keep expiring lead to one list without pages", async 
   expect(lists().at(-1)?.query.has("limit")).toBe(false);
 });
 
-test("rubbish in the stream is not believed; the watch is opened anew, and at last everything listed", async () => {
+it("invalid data in the stream is ignored; the watch is reopened, and finally everything is listed", async () => {
   const { api, clock, cache, start, lists } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -326,7 +327,7 @@ test("rubbish in the stream is not believed; the watch is opened anew, and at la
   expect(lists().length).toBeGreaterThan(1);
 });
 
-test("our own write is in the cache at once, and what the watch brings late cannot undo it", async () => {
+it("our own write is in the cache at once, and what the watch brings late cannot undo it", async () => {
   const { api, clock, client, cache, start, watch, names } = setUp();
   const first = api.put(configMaps, configMap("a", { x: "1" }));
   await start();
@@ -353,7 +354,7 @@ test("our own write is in the cache at once, and what the watch brings late cann
   expect(names()).toEqual(["a"]);
 });
 
-test("the answer of a write that comes after the watch has passed it does not bring a deleted object back", async () => {
+it("the answer of a write that comes after the watch has passed it does not bring a deleted object back", async () => {
   const { api, clock, cache, start, watch } = setUp();
   await start();
   expect(cache.hasSynced).toBe(true);
@@ -368,7 +369,7 @@ test("the answer of a write that comes after the watch has passed it does not br
   expect(cache.size).toBe(0);
 });
 
-test("a list that began before our write does not take the written object away", async () => {
+it("a list that started before our write does not remove the written object", async () => {
   const { api, clock, client, cache, changes, start, watch } = setUp();
   api.put(configMaps, configMap("a"));
   const before = api.store.version;
@@ -382,7 +383,7 @@ test("a list that began before our write does not take the written object away",
   expect(changes).toEqual(["+a", "+b"]);
 });
 
-test("with a selector, our own write enters only if it is known to belong", async () => {
+it("with a selector, our own write enters only if it is known to belong", async () => {
   const selection = { labelSelector: "app=db" };
   const { api, clock, client, cache, start } = setUp({
     selection,
@@ -406,7 +407,7 @@ test("with a selector, our own write enters only if it is known to belong", asyn
   expect(cache.size).toBe(1);
 });
 
-test("indexes follow every change", async () => {
+it("the indexes of a cache follow every change", async () => {
   const { api, clock, cache, start } = setUp({
     indexes: { color: (object) => (object.metadata.labels?.color ? [object.metadata.labels.color] : []) },
   });
@@ -427,7 +428,7 @@ test("indexes follow every change", async () => {
   expect(() => cache.byIndex("size", "1")).toThrow("there is no index 'size'");
 });
 
-test("a handler that throws stops neither the others nor the stream", async () => {
+it("a handler that throws stops neither the others nor the stream", async () => {
   const { api, clock, cache, changes, start } = setUp();
   cache.subscribe({
     added() {
@@ -442,7 +443,7 @@ test("a handler that throws stops neither the others nor the stream", async () =
   expect(changes).toEqual(["+a", "+b"]);
 });
 
-test("an abort ends it at once and leaves nothing behind", async () => {
+it("an abort ends a reflector at once and leaves nothing behind", async () => {
   const { api, clock, abort, start } = setUp();
   const { done } = await start();
   abort.abort(new Error("enough"));
@@ -452,7 +453,7 @@ test("an abort ends it at once and leaves nothing behind", async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-test("a list that is asked for is made at once, and until it is in nothing seen before is to be relied on", async () => {
+it("a requested list starts at once, and until it is complete the reflector reports a failure", async () => {
   const { api, clock, reflector, names, start, watch, lists } = setUp();
   await start();
   watch().goSilent();
@@ -471,7 +472,7 @@ test("a list that is asked for is made at once, and until it is in nothing seen 
   expect(api.watches.size).toBe(1);
 });
 
-test("a list that had begun before another was asked for is not taken for it", async () => {
+it("a list that started before the request does not count as the requested list", async () => {
   const { api, clock, reflector, names, start, watch, lists } = setUp();
   await start();
   watch().goSilent();
@@ -488,7 +489,7 @@ test("a list that had begun before another was asked for is not taken for it", a
   expect(reflector.health.failure).toBeUndefined();
 });
 
-test("a list that is asked for does not wait for the pause after a failure to end", async () => {
+it("a requested list does not wait for the pause after a failure", async () => {
   const { api, clock, reflector, start, watch, lists } = setUp();
   await start();
   api.fault = () => ({ kind: "refuse" });
@@ -500,4 +501,90 @@ test("a list that is asked for does not wait for the pause after a failure to en
   await clock.settle();
   expect(lists()).toHaveLength(before + 1);
   expect(reflector.health.failure).toBeUndefined();
+});
+
+it("with a feed nothing is cached: the feed gets the content of lists and watches, in order", async () => {
+  const told: string[] = [];
+  const feed: ReflectorFeed<KubeObject> = {
+    listBegins: () => told.push("list"),
+    listed: ({ metadata, data }) => told.push(`${metadata.name} ${data === undefined ? "without" : "with"} content`),
+    listEnded: () => told.push("end"),
+    changed: ({ metadata }, isDeleted) => told.push(`${isDeleted ? "-" : "~"}${metadata.name}`),
+  };
+  const { api, clock, cache, start } = setUp({ feed, metadataOnly: true, pageObjects: 1 });
+  for (const name of ["a", "b"]) api.put(configMaps, configMap(name, { x: "1" }));
+  await start();
+  expect(told.splice(0)).toEqual(["list", "a without content", "b without content", "end"]);
+  api.put(configMaps, configMap("b", { x: "2" }));
+  api.remove(configMaps, { namespace: "default", name: "a" });
+  await clock.settle();
+  expect(told.splice(0)).toEqual(["~b", "-a"]);
+  expect(cache.size).toBe(0);
+  expect(cache.version).toBe(String(api.store.version));
+
+  for (const watch of api.watches) watch.reset();
+  for (const name of ["c", "d"]) api.put(configMaps, configMap(name));
+  api.compactedVersion = api.store.version;
+  await clock.advance(5_000);
+  expect(told).toContain("c without content");
+});
+
+it("without a free stream a reflector reads nothing and reports that, and starts as soon as one is free", async () => {
+  const streams = new StreamBudget({ limit: MIN_STREAMS });
+  const clock = new VirtualClock();
+  const api = new FakeApi({ clock });
+  const client = new KubeClient({ transport: api, clock, random: seededRandom(1), streams });
+  const { limit } = streams.usage().lanes.members;
+  const seats = await Promise.all(
+    Array.from({ length: limit }, () =>
+      streams.take({ lane: "members", kind: "Other" }, new AbortController().signal, () => {}),
+    ),
+  );
+  let turns = 0;
+  const { reflector, start } = setUp({
+    client,
+    clock,
+    stream: { lane: "members" },
+    healthChanged: () => turns++,
+  });
+  await start();
+  expect(reflector.health).toMatchObject({ hasSynced: false, isStarved: true, isForbidden: false });
+  expect(reflector.health.failure).toBe(`no free stream: all ${limit} streams for members are in use`);
+  expect(turns).toBe(1);
+  reflector.listAnew("the server is back");
+  await clock.advance(600_000);
+  expect(reflector.health.isStarved).toBe(true);
+  expect(api.requests).toEqual([]);
+
+  seats[0]?.release();
+  await clock.advance(1_000);
+  expect(reflector.health).toMatchObject({ hasSynced: true, isStarved: false, failure: undefined });
+});
+
+it("between two watches a reflector gives its stream to a kind that has less than its share, and later resumes where it was", async () => {
+  const streams = new StreamBudget({ limit: MIN_STREAMS });
+  const clock = new VirtualClock();
+  const api = new FakeApi({ clock });
+  const client = new KubeClient({ transport: api, clock, random: seededRandom(1), streams });
+  const { abort, reflector, start } = setUp({ client, clock, stream: { lane: "members" } });
+  await start();
+  const { limit } = streams.usage().lanes.members;
+  const never = new AbortController().signal;
+  const kind = "v1/ConfigMap";
+  for (let index = 1; index < limit; index++) await streams.take({ lane: "members", kind }, never, () => {});
+  const other = streams.take({ lane: "members", kind: "v1/Pod" }, never, () => {});
+  for (const watch of api.watches) watch.end();
+  await clock.advance(2_000);
+  const seat = await other;
+  expect(reflector.health).toMatchObject({ isStarved: true, hasSynced: true });
+
+  seat.release();
+  api.put(configMaps, configMap("late"));
+  await clock.advance(2_000);
+  expect(reflector.health.failure).toBeUndefined();
+  expect(reflector.cache.size).toBe(1);
+  abort.abort(new Error("over"));
+  await clock.settle();
+  expect(streams.usage().lanes.members.open).toBe(limit - 1);
+  expect(api.requests.filter(({ query }) => !query.has("watch"))).toHaveLength(1);
 });

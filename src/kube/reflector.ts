@@ -9,6 +9,7 @@ import { LineSplitter } from "./lines.ts";
 import { deepFreeze, type KubeObject, keyOf, withoutManagedFields } from "./object.ts";
 import { type Resource, readObject } from "./resource.ts";
 import { isOlder } from "./resource-version.ts";
+import type { StreamClaim, StreamSeat } from "./stream-budget.ts";
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -17,77 +18,100 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log?: Log | undefined;
   readonly selection?: Selection | undefined;
-  /** What `selection`'s label and field selectors mean, so that our own writes enter the cache only if they belong. */
+  /**
+   * The meaning of `selection`'s label and field selectors, so that our own writes enter the cache only if they match.
+   */
   readonly selects?: ((object: T) => boolean) | undefined;
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;
-  /** Drops what nobody reads, before it is kept. */
+  /** Drops unused fields before an object is kept. */
   readonly transform?: ((object: T) => T) | undefined;
-  /** Managed fields are dropped unless asked for: often half of an object. */
-  readonly keepManagedFields?: boolean | undefined;
   /** Makes changing a cached object throw. For tests. */
   readonly freeze?: boolean | undefined;
   readonly pageObjects?: number | undefined;
-  /** A watch that brings nothing for this long, not even a bookmark, is taken for dead and opened anew. */
+  /** Only metadata crosses the wire. */
+  readonly metadataOnly?: boolean | undefined;
+  /** Receives everything instead of the cache, which stays empty: for kinds of which few objects are read. */
+  readonly feed?: ReflectorFeed<T> | undefined;
+  /** The streams that it shares a limit with; absent: those that the program always has. */
+  readonly stream?: Pick<StreamClaim, "lane" | "weight"> | undefined;
+  /** A watch that brings nothing for this long, not even a bookmark, counts as dead and is reopened. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Called when the list or watch stops working, works again, or has worked for the first time. */
+  /** Called when the list or watch stops working, works again, or works for the first time. */
   readonly healthChanged?: (() => void) | undefined;
+}
+
+/** Receives the content of lists and watches, in order. An event may be older than the result of a later `get`. */
+export interface ReflectorFeed<T> {
+  listBegins(): void;
+  listed(object: T): void;
+  /** Objects that were not listed since `listBegins` are gone. */
+  listEnded(): void;
+  changed(object: T, isDeleted: boolean): void;
 }
 
 export interface ReflectorHealth {
   readonly hasSynced: boolean;
-  /** When the server was last heard, on the monotonic clock. What lies longer back than bookmarks come is suspect. */
+  /**
+   * When the server last sent something, on the monotonic clock. If that is longer ago than the bookmark interval, the
+   * stream is suspect.
+   */
   readonly lastHeardMs: number | undefined;
-  /** Why the list or watch does not work at the moment. */
+  /** Why the list or watch does not work now. */
   readonly failure: string | undefined;
-  /** Whether it fails because the server does not let us read this: then waiting will not help. */
+  /** Whether it fails because the server does not allow the read: then waiting does not help. */
   readonly isForbidden: boolean;
+  /** Whether it waits for a free stream: then the failure is not about the server. */
+  readonly isStarved: boolean;
   readonly lists: number;
   readonly watches: number;
 }
 
-/** Bookmarks come about once a minute: two missing ones, and the connection is half-open. */
+/** Bookmarks come about once a minute: if two are missing, the connection is half-open. */
 const IDLE_TIMEOUT_MS = 130_000;
-/** The server ends the watch by itself after this; spread out, so that reconnects do not come in waves. */
+/** The server ends the watch by itself after this time; randomized, so that reconnects do not come in waves. */
 const WATCH_SECONDS_MIN = 300;
 const WATCH_SECONDS_SPREAD = 300;
 const OPEN_TIMEOUT_MS = 30_000;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** A watch that ends sooner than this without an event did not work, whatever it said. */
+/** A watch that ends sooner than this without an event did not work. */
 const USEFUL_WATCH_MS = 5_000;
-/** After so many watches in a row that did not work, the version itself is suspected, and everything listed anew. */
+/** After this many failed watches in a row, the version itself is suspect, and everything is listed again. */
 const MAX_FRUITLESS_WATCHES = 5;
 const PAGE_ATTEMPTS = 4;
-/** A list is read without pages after its continue tokens expired so often: then one answer must do. */
+/** After its continue tokens expired this often, a list is read without pages. */
 const MAX_EXPIRED_PAGES = 2;
 /**
- * A server that only has versions from before those we saw was restored from a backup, if it stays so for this long;
- * sooner it is a cache that lags. Until then nothing moves backwards.
+ * If a server only has older versions than we have seen, it was restored from a backup, provided that this lasts this
+ * long; before that, it is a lagging cache. Until then, nothing moves backwards.
  */
 const HISTORY_RESET_AFTER_MS = 5 * 60_000;
-/** And said so often: a lagging answer before an outage and one after it prove nothing. */
+/** And this many answers agree: one lagging answer before an outage and one after it prove nothing. */
 const HISTORY_RESET_LISTS = 5;
-/** The largest object etcd takes, four times over for managed fields and escapes. */
+/** The largest object that etcd accepts, times four for managed fields and escapes. */
 const MAX_LINE_LENGTH = 4 * LIMITS.requestBodyBytes;
 
-/** Thrown (inside) when a watch brought nothing for too long. Nothing is known to be wrong yet: opening it anew will tell. */
+/**
+ * Thrown internally when a watch brought nothing for too long. Nothing is known to be wrong yet: reopening it will
+ * show.
+ */
 class IdleWatchError extends Error {
   override readonly name = "IdleWatchError";
 }
 
-/** Thrown (inside) when somebody knows better than the watch does that it may have missed something. */
+/** Thrown internally when a caller knows that the watch may have missed something. */
 class ListAskedError extends Error {
   override readonly name = "ListAskedError";
 }
 
-/** Thrown (inside) when a list is older than what has been seen already. */
+/** Thrown internally when a list is older than what was already seen. */
 class StaleListError extends Error {
   override readonly name = "StaleListError";
 }
 
 /**
- * Keeps a cache equal to what the server has of one kind: lists in pages, then watches, and goes on from where it was
- * after every fault. It never stops by itself.
+ * Keeps a cache equal to the server's objects of one kind: lists in pages, then watches, and resumes after every fault.
+ * It never stops by itself.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -100,11 +124,13 @@ export class Reflector<T extends KubeObject> {
   #lastHeardMs: number | undefined;
   #failure: string | undefined;
   #isForbidden = false;
+  #isStarved = false;
+  #seat: StreamSeat | undefined;
   #lists = 0;
   #watches = 0;
-  /** Set from when a list was asked for until one has begun since. */
+  /** Set from the request of a list until a list has started since. */
   #isListAsked = false;
-  /** Ends the watch or the pause that is under way. */
+  /** Ends the current watch or pause. */
   #interrupt: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -130,18 +156,19 @@ export class Reflector<T extends KubeObject> {
       lastHeardMs: this.#lastHeardMs,
       failure: this.#failure,
       isForbidden: this.#isForbidden,
+      isStarved: this.#isStarved,
       lists: this.#lists,
       watches: this.#watches,
     };
   }
 
   /**
-   * Lists at once, whatever the watch does: for whoever learns that the server was away, when a watch may stand still
-   * without knowing it. `why` is the failure until the list is in: what was seen before it is not to be relied on.
+   * Lists at once, regardless of the watch: for callers that learn that the server was unreachable, when a watch may
+   * stall unnoticed. `why` is the failure until the list is complete: what was seen before it is not reliable.
    */
   listAnew(why: string): void {
     this.#isListAsked = true;
-    if (this.#cache.hasSynced) this.#setFailure(why);
+    if (this.#cache.hasSynced && !this.#isStarved) this.#setFailure(why);
     this.#interrupt?.abort(new ListAskedError(why));
   }
 
@@ -151,34 +178,54 @@ export class Reflector<T extends KubeObject> {
     allowManyListeners(signal);
     while (!signal.aborted) {
       try {
+        await this.#takeSeat(signal);
         await this.#list(signal);
         const worked = await this.#watchUntilLost(signal);
         if (worked) failures = 0;
-        // A version that expires as soon as it was listed would otherwise mean listing without end.
+        // Otherwise a version that expires as soon as it was listed would cause endless lists.
         else await this.#pause(failures++, undefined, signal);
       } catch (error) {
         if (signal.aborted) break;
-        this.#report("list failed; it is tried again", error);
+        this.#report("list failed; it is retried", error);
         await this.#pause(failures++, error, signal);
       }
     }
+    this.#seat?.release();
+  }
+
+  /** Before anything is read: a stream that has to wait costs the server nothing. */
+  async #takeSeat(signal: AbortSignal): Promise<void> {
+    if (this.#seat?.isOwed()) {
+      this.#seat.release();
+      this.#seat = undefined;
+    }
+    if (this.#seat) return;
+    const { client, resource, stream } = this.#options;
+    const claim = {
+      lane: stream?.lane ?? "own",
+      kind: `${resource.apiVersion}/${resource.kind}`,
+      weight: stream?.weight,
+    };
+    this.#seat = await client.streams.take(claim, signal, (why) => this.#setFailure(why, "starved"));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, selection } = this.#options;
+    const { client, resource, selection, metadataOnly, feed } = this.#options;
     const limit = this.#expiredPages > MAX_EXPIRED_PAGES ? 0 : (this.#options.pageObjects ?? LIMITS.listPageObjects);
     const listed = new Set<string>();
     let reset = false;
     let token: string | undefined;
     let version = "";
     this.#cache.progress.listBegins();
+    feed?.listBegins();
     this.#isListAsked = false;
     do {
       let page: ListPage<T>;
       try {
-        // The first page is tried again by `run`, with its longer pauses; the others here, lest one hiccup undo them all.
+        // `run` retries the first page, with its longer pauses; the others are retried here, so that one failure does
+        // not discard them all.
         const maxAttempts = token === undefined ? 1 : PAGE_ATTEMPTS;
-        page = await client.listPage(resource, { ...selection, limit, signal, maxAttempts }, token);
+        page = await client.listPage(resource, { ...selection, metadataOnly, limit, signal, maxAttempts }, token);
       } catch (error) {
         if (error instanceof ExpiredError) this.#expiredPages++;
         throw error;
@@ -188,9 +235,12 @@ export class Reflector<T extends KubeObject> {
       version = page.resourceVersion;
       for (const item of page.items) {
         const object = this.#prepared(item);
-        listed.add(keyOf(object.metadata));
-        if (reset) this.#cache.forceUpsert(object);
-        else this.#cache.upsert(object);
+        if (feed) feed.listed(object);
+        else {
+          listed.add(keyOf(object.metadata));
+          if (reset) this.#cache.forceUpsert(object);
+          else this.#cache.upsert(object);
+        }
         if (this.#breather.isDue) await this.#breather.rest();
       }
       token = page.continueToken;
@@ -198,6 +248,7 @@ export class Reflector<T extends KubeObject> {
     } while (token !== undefined);
     if (signal.aborted) return;
     this.#cache.finishList(version, listed, reset);
+    feed?.listEnded();
     this.#lists++;
     this.#expiredPages = 0;
     this.#setFailure(undefined);
@@ -205,7 +256,7 @@ export class Reflector<T extends KubeObject> {
     this.#log.debug("listed", { objects: listed.size, version });
   }
 
-  /** Throws StaleListError while a list from the past may be a cache that lags. */
+  /** Throws StaleListError while an older list may come from a lagging cache. */
   #isHistoryReset(version: string): boolean {
     const seen = this.#cache.version;
     if (!isOlder(version, seen)) {
@@ -218,7 +269,7 @@ export class Reflector<T extends KubeObject> {
     if (nowMs - this.#stale.sinceMs < HISTORY_RESET_AFTER_MS || this.#stale.lists < HISTORY_RESET_LISTS) {
       throw new StaleListError(`the server listed version ${version}, but ${seen} has been seen already`);
     }
-    this.#log.error("the server's history began anew (a restored backup?); everything is taken as it is now", {
+    this.#log.error("the server's history was reset (a restored backup?); its current state is accepted", {
       version,
       seen,
     });
@@ -226,11 +277,12 @@ export class Reflector<T extends KubeObject> {
     return true;
   }
 
-  /** Watches, again and again, until the version is lost. Whether any of the watches worked. */
+  /** Watches repeatedly until the version is lost. Returns whether any of the watches worked. */
   async #watchUntilLost(signal: AbortSignal): Promise<boolean> {
     let worked = false;
     for (let fruitless = 0; fruitless < MAX_FRUITLESS_WATCHES; ) {
-      // Asked for while the last list was under way: that one may be of before.
+      await this.#takeSeat(signal);
+      // Requested while the last list was in progress: that list may be older than the request.
       if (this.#isListAsked) return true;
       const startedMs = this.#clock.monotonicMs();
       const versionBefore = this.#cache.version;
@@ -245,20 +297,20 @@ export class Reflector<T extends KubeObject> {
       const useful = this.#cache.version !== versionBefore || this.#clock.monotonicMs() - startedMs >= USEFUL_WATCH_MS;
       if (useful) worked = true;
       if (failure instanceof ExpiredError) {
-        this.#log.info("the watch's version is too old; listing anew", { version: versionBefore });
+        this.#log.info("the watch's version is too old; listing again", { version: versionBefore });
         return worked;
       }
       fruitless = useful ? 0 : fruitless + 1;
-      if (failure !== undefined) this.#report("watch broke off; it goes on from where it was", failure);
+      if (failure !== undefined) this.#report("watch failed; it resumes where it was", failure);
       if (failure !== undefined || !useful) await this.#pause(Math.max(0, fruitless - 1), failure, signal);
       if (signal.aborted) return worked;
     }
-    this.#log.warn("watches keep failing; listing anew", { version: this.#cache.version });
+    this.#log.warn("watches keep failing; listing again", { version: this.#cache.version });
     return worked;
   }
 
   async #watchOnce(parent: AbortSignal): Promise<void> {
-    const { client, resource, selection, random } = this.#options;
+    const { client, resource, selection, metadataOnly, random } = this.#options;
     const { controller, letGo } = childAbort(parent);
     const { signal } = controller;
     this.#interrupt = controller;
@@ -266,6 +318,7 @@ export class Reflector<T extends KubeObject> {
       const stream = await withDeadline(this.#clock, OPEN_TIMEOUT_MS, signal, () =>
         client.watch(resource, {
           ...selection,
+          metadataOnly,
           resourceVersion: this.#cache.version ?? "",
           timeoutSeconds: Math.round(WATCH_SECONDS_MIN + random.next() * WATCH_SECONDS_SPREAD),
           signal,
@@ -286,10 +339,10 @@ export class Reflector<T extends KubeObject> {
         }
         signal.throwIfAborted();
       }
-      if (lines.hasRest) this.#log.debug("the watch ended inside a line; the rest is asked for again");
+      if (lines.hasRest) this.#log.debug("the watch ended inside a line; the rest is requested again");
     } finally {
       letGo();
-      // Also tells the transport to let go of a stream that is not read to its end.
+      // Also tells the transport to release a stream that is not read to its end.
       controller.abort(new Error("watch closed"));
     }
   }
@@ -315,11 +368,16 @@ export class Reflector<T extends KubeObject> {
     this.#breather.rested();
   }
 
-  #setFailure(failure: string | undefined, isForbidden = false): void {
+  #setFailure(failure: string | undefined, cause?: "forbidden" | "starved"): void {
     if (failure === undefined && this.#isListAsked) return;
-    const turned = (failure === undefined) !== (this.#failure === undefined) || isForbidden !== this.#isForbidden;
+    const [isForbidden, isStarved] = [cause === "forbidden", cause === "starved"];
+    const turned =
+      (failure === undefined) !== (this.#failure === undefined) ||
+      isForbidden !== this.#isForbidden ||
+      isStarved !== this.#isStarved;
     this.#failure = failure;
     this.#isForbidden = isForbidden;
+    this.#isStarved = isStarved;
     if (turned) this.#options.healthChanged?.();
   }
 
@@ -335,14 +393,17 @@ export class Reflector<T extends KubeObject> {
         ? event.object.metadata.resourceVersion
         : undefined;
     if (typeof version !== "string" || version === "") throw new Error("the watch sent an event without a version");
+    const { feed } = this.#options;
     switch (event.type) {
       case "ADDED":
       case "MODIFIED":
-        this.#cache.upsert(this.#prepared(readObject(this.#options.resource, event.object)));
+      case "DELETED": {
+        const object = this.#prepared(readObject(this.#options.resource, event.object));
+        if (feed) feed.changed(object, event.type === "DELETED");
+        else if (event.type === "DELETED") this.#cache.remove(object);
+        else this.#cache.upsert(object);
         break;
-      case "DELETED":
-        this.#cache.remove(this.#prepared(readObject(this.#options.resource, event.object)));
-        break;
+      }
       case "BOOKMARK":
         break;
       default:
@@ -353,8 +414,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   #prepared(object: T): T {
-    const { keepManagedFields, transform, freeze } = this.#options;
-    let result = keepManagedFields ? object : withoutManagedFields(object);
+    const { transform, freeze } = this.#options;
+    // Often half of an object, and no reader needs them.
+    let result = withoutManagedFields(object);
     if (transform) result = transform(result);
     return freeze ? deepFreeze(result) : result;
   }
@@ -368,10 +430,10 @@ export class Reflector<T extends KubeObject> {
 
   #report(message: string, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    // The same failure, again and again, is worth one line until something changes.
+    // A repeated failure is logged once until something changes.
     if (this.#failure === reason) this.#log.debug(message, { reason });
     else this.#log.warn(message, { reason });
-    this.#setFailure(reason, error instanceof ForbiddenError);
+    this.#setFailure(reason, error instanceof ForbiddenError ? "forbidden" : undefined);
   }
 
   async #pause(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,8 @@
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/;
 
 /**
- * Which of two resourceVersions is newer: negative when `a` is older than `b`, 0 when equal. Undefined when they cannot
- * be compared: Kubernetes promises an order only for decimal numbers, and some aggregated servers use other texts.
+ * Which of two resourceVersions is newer: negative if `a` is older than `b`, 0 if equal. Undefined if they cannot be
+ * compared: Kubernetes defines an order only for decimal numbers, and some aggregated servers use other texts.
  */
 export function compareVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;
@@ -18,7 +18,7 @@ export function isOlder(a: string | undefined, b: string | undefined): boolean {
   return order !== undefined && order < 0;
 }
 
-/** The newer of the two; `b` when they cannot be compared, since it came later. */
+/** The newer of the two; `b` if they cannot be compared, because it came later. */
 export function newerVersion(a: string | undefined, b: string): string {
   return a !== undefined && isOlder(b, a) ? a : b;
 }

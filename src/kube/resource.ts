@@ -2,13 +2,13 @@ import { InvalidRequestError } from "./errors.ts";
 import type { KubeObject, ObjectName } from "./object.ts";
 import { isKubeObject } from "./object.ts";
 
-/** One kind as the server's REST interface knows it. `parse` turns what it sends into what the caller works with. */
+/** One kind in the server's REST interface. `parse` turns its objects into what the caller works with. */
 export interface Resource<T extends KubeObject = KubeObject> {
   readonly apiVersion: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Throws when the object is not of this kind's shape. */
+  /** Throws if the object does not have this kind's shape. */
   readonly parse: (object: KubeObject) => T;
 }
 
@@ -30,8 +30,8 @@ const GROUP_VERSION = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?v[a-z0-9]+$/;
 const PLURAL = /^[a-z][-a-z0-9]*$/;
 
 /**
- * The path of an object or, without a name, of its collection. Every part is checked, so that no name taken from outside
- * can lead to another object: Kubernetes itself refuses '/', '%', '.' and '..' as path segments.
+ * The path of an object or, without a name, of its collection. Every part is checked, so that no name from outside can
+ * lead to another object: Kubernetes itself refuses '/', '%', '.' and '..' as path segments.
  */
 export function pathOf(
   of: AnyResource,
@@ -90,7 +90,7 @@ export function describe(of: AnyResource, name: Partial<ObjectName>): string {
   return `${of.kind} ${name.namespace ? `${name.namespace}/` : ""}${name.name}`;
 }
 
-/** Reads an object of this kind. Items of a list carry neither apiVersion nor kind on a real server: they are added. */
+/** Reads an object of this kind. On a real server, items of a list have neither apiVersion nor kind: they are added. */
 export function readObject<T extends KubeObject>(of: Resource<T>, value: unknown): T {
   if (typeof value === "object" && value !== null && !("kind" in value && "apiVersion" in value)) {
     return readObject(of, { apiVersion: of.apiVersion, kind: of.kind, ...value });

@@ -22,25 +22,26 @@ import {
 } from "./errors.ts";
 
 /**
- * Whether a request may be sent again. THE RULE, which everything else in this file carries out:
+ * Whether a request may be sent again. THE RULE, which the rest of this file implements:
  *
  * 1. `read`: always. Dry runs are reads: they change nothing.
- * 2. Any write, when it was certainly not applied: the connection was never made (`neverSent`), or the server refused
- *    it for load (429, given out before a request is carried out).
- * 3. `repeatable` writes also when nobody knows whether the first copy was applied (connection lost, no answer in time,
- *    5xx), because a second copy cannot do more than a first one that arrived late:
+ * 2. Any write, if it was certainly not applied: the connection was never made (`neverSent`), or the server refused
+ *    it because of load (429, sent before a request is carried out).
+ * 3. `repeatable` writes also if it is unknown whether the first copy was applied (connection lost, no answer in time,
+ *    5xx), because a second copy has no other effect than a first one that arrived late:
  *    - with a resourceVersion (update, patch): the second copy of an applied write meets a newer version and conflicts;
- *    - delete with a uid: that very object is deleted, never another one of its name;
- *    - create with a fixed name: the second copy finds the name taken;
- *    - server-side apply and merge patch: they state values; stating them twice is stating them once.
- * 4. `once` writes (generateName, JSON and strategic patches without a version, deletes by name alone): never in case 3.
+ *    - delete with a uid: exactly that object is deleted, never another one of its name;
+ *    - create with a fixed name: the second copy finds that the name exists;
+ *    - server-side apply and merge patch: they set values; setting them twice is the same as once.
+ * 4. `once` writes (generateName, JSON and strategic patches without a version, deletes by name alone): never in case
+ *    3.
  *
- * When any copy of a write may have been applied and no success was heard, the caller gets WriteOutcomeUnknownError,
- * whatever the last answer was: a conflict after a lost answer may be a conflict with our own write. One exception:
- * `NotFound` after a lost answer of a delete by uid is the success it asked for.
+ * If any copy of a write may have been applied and no success was received, the caller gets WriteOutcomeUnknownError,
+ * regardless of the last answer: a conflict after a lost answer may be a conflict with our own write. One exception:
+ * `NotFound` after a lost answer of a delete by uid is the requested success.
  *
- * No rule helps against a copy that a server carries out long after we gave it up, behind later writes of ours. What must
- * not go back is therefore written with a resourceVersion.
+ * No rule helps against a copy that a server carries out long after we gave it up, behind our later writes. So what
+ * must not go back is written with a resourceVersion.
  */
 export type Safety = "read" | "repeatable" | "once";
 
@@ -55,8 +56,8 @@ export interface Sending {
 
 export interface RequestOptions {
   /**
-   * Aborting ends a read at once. A write that has been sent is finished, but not repeated: cutting it off would not
-   * undo it, only leave its outcome unknown.
+   * Aborting ends a read at once. A write that was sent is completed, but not repeated: cancelling it would not undo
+   * it, only leave its outcome unknown.
    */
   readonly signal?: AbortSignal | undefined;
   /** For the request with all its retries. */
@@ -65,15 +66,15 @@ export interface RequestOptions {
   readonly maxAttempts?: number | undefined;
 }
 
-/** Kubernetes' own server gives a request 60 s; nobody answers after that. */
+/** Kubernetes' own server limits a request to 60 s; no answer comes after that. */
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Half of it, so that one lost connection leaves time for a second try. */
+/** Half of it, so that one lost connection leaves time for a second attempt. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
-/** With the delays below this rides out a server's restart of about ten seconds, and no more load than that. */
+/** With the delays below, this survives a server's restart of about ten seconds, without much load. */
 const DEFAULT_MAX_ATTEMPTS = 6;
 const RETRY_BASE_MS = 250;
 const RETRY_MAX_MS = 8_000;
-/** A longer Retry-After is shortened to this: a server's mistake must not silence us for an hour. */
+/** A longer Retry-After is shortened to this: a server's mistake must not stop us for an hour. */
 const RETRY_AFTER_MAX_MS = 30_000;
 
 export interface SenderOptions {
@@ -83,7 +84,7 @@ export interface SenderOptions {
   readonly log: Log;
 }
 
-/** Sends one request until it succeeded, failed for good, or its time is over. */
+/** Sends one request until it succeeds, fails permanently, or its time is over. */
 export class Sender {
   readonly #transport: Transport;
   readonly #clock: Clock;
@@ -97,7 +98,7 @@ export class Sender {
     this.#log = options.log;
   }
 
-  /** The answer of a success; undefined when a delete turned out to be done already. */
+  /** The answer of a success; undefined if a delete turned out to be complete already. */
   async send(sending: Sending, options: RequestOptions = {}): Promise<HttpResponse | undefined> {
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const maxAttempts = options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
@@ -122,7 +123,7 @@ export class Sender {
         if (mayBeApplied) throw new WriteOutcomeUnknownError(sending.context, outcome.error);
         throw outcome.error;
       }
-      this.#log.debug("request failed and is sent again", {
+      this.#log.debug("request failed and is retried", {
         method: sending.context.method,
         path: sending.context.path,
         attempt: attempt + 1,
@@ -165,7 +166,7 @@ export class Sender {
   #delayMs(error: Error, attempt: number): number {
     const backoffMs = retryDelayMs(attempt, RETRY_BASE_MS, RETRY_MAX_MS, this.#random);
     const askedMs = error instanceof StatusError ? (error.status.retryAfterMs ?? 0) : 0;
-    // Everybody was told the same number: the jitter on top keeps them from coming back together.
+    // All clients got the same number; the jitter keeps them from returning together.
     return askedMs > 0 ? Math.min(askedMs, RETRY_AFTER_MAX_MS) + backoffMs / 2 : backoffMs;
   }
 }
@@ -174,7 +175,7 @@ type Outcome =
   | { readonly response: HttpResponse }
   | { readonly error: Error; readonly transient: boolean; readonly maybeApplied: boolean };
 
-/** 501 and 505 say that it will never work; every other 5xx, and 429, may pass. */
+/** 501 and 505 will never work; every other 5xx, and 429, may pass. */
 function isTransient(status: number): boolean {
   return status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }
@@ -188,7 +189,7 @@ export function unreachable(context: RequestContext, error: unknown): Unreachabl
   return new UnreachableError(context, `the server cannot be reached: ${why}`, { cause: error });
 }
 
-/** Retry-After comes as seconds or as a date; the Status may carry it too, and the header wins. */
+/** Retry-After is in seconds or a date; the Status may contain it too, and the header takes precedence. */
 export function withRetryAfter(status: StatusInfo, response: { headers: Headers }, clock: Clock): StatusInfo {
   const header = response.headers["retry-after"]?.trim();
   if (!header) return status;

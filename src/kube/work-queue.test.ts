@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { seededRandom, systemClock } from "../runtime/index.ts";
 import { VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { Delays } from "./delays.ts";
@@ -21,7 +21,7 @@ function recording(tookMs = 0, options: Partial<WorkQueueOptions> = {}) {
   return { ...made, runs };
 }
 
-test("a key added often while it waits runs once", async () => {
+it("a key added often while it waits runs once", async () => {
   const { clock, queue, runs } = recording();
   for (let round = 0; round < 3; round++) for (const key of ["a", "b"]) queue.add(key);
   expect(queue.stats.depth).toBe(2);
@@ -30,7 +30,7 @@ test("a key added often while it waits runs once", async () => {
   expect(runs).toEqual(["a@0", "b@0"]);
 });
 
-test("a key added while it runs runs once more afterwards, never at the same time", async () => {
+it("a key added while it runs runs once more afterwards, never at the same time", async () => {
   const { clock, queue, runs } = recording(100);
   queue.start();
   queue.add("a");
@@ -41,7 +41,7 @@ test("a key added while it runs runs once more afterwards, never at the same tim
   expect(runs).toEqual(["a@0", "a@100"]);
 });
 
-test("no more keys run at a time than allowed, and a busy key does not starve the others", async () => {
+it("no more keys run at a time than allowed, and a busy key does not starve the others", async () => {
   const { clock, queue, runs } = recording(10, { concurrency: 2 });
   queue.start();
   for (const key of ["busy", "b", "c", "d"]) queue.add(key);
@@ -54,7 +54,7 @@ test("no more keys run at a time than allowed, and a busy key does not starve th
   expect(runs.slice(0, 4)).toEqual(["busy@0", "b@0", "c@10", "d@10"]);
 });
 
-test("of several delays for one key the earliest wins", async () => {
+it("of several delays for one key the earliest wins", async () => {
   const { clock, queue, runs } = recording();
   queue.start();
   queue.addAfter("a", 1_000);
@@ -67,7 +67,7 @@ test("of several delays for one key the earliest wins", async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-test("a delay outlives a run that came in between, and a jump of the wall clock", async () => {
+it("a delay survives a run in between, and a jump of the wall clock", async () => {
   const { clock, queue, runs } = recording();
   queue.start();
   queue.addAfter("a", 1_000);
@@ -80,7 +80,7 @@ test("a delay outlives a run that came in between, and a jump of the wall clock"
   expect(runs).toEqual(["a@0", "a@1000"]);
 });
 
-test("what fails is tried again after delays that double with jitter up to a limit, and success starts over", async () => {
+it("failed work is retried after delays that double with jitter up to a limit, and success resets the delay", async () => {
   const runs: number[] = [];
   let failing = true;
   const { clock, queue } = setUp(
@@ -114,7 +114,7 @@ test("what fails is tried again after delays that double with jitter up to a lim
   expect((runs.at(-1) ?? 0) - (runs.at(-2) ?? 0)).toBeLessThanOrEqual(101);
 });
 
-test("a failing key holds no worker while it waits", async () => {
+it("a failing key holds no worker while it waits", async () => {
   const runs: string[] = [];
   const { clock, queue } = setUp(
     async (key) => {
@@ -131,7 +131,7 @@ test("a failing key holds no worker while it waits", async () => {
   expect(runs).toEqual(["bad", "good"]);
 });
 
-test("work may ask to be done again later", async () => {
+it("work may ask to run again later", async () => {
   const runs: number[] = [];
   const { clock, queue } = setUp(async () => {
     runs.push(clock.monotonicMs());
@@ -143,7 +143,7 @@ test("work may ask to be done again later", async () => {
   expect(runs).toEqual([0, 300, 600]);
 });
 
-test("shutdown finishes what is under way, starts nothing more, and leaves no timer", async () => {
+it("shutdown completes the work in progress, starts nothing more, and leaves no timer", async () => {
   const { clock, queue, runs } = recording(100, { concurrency: 1 });
   queue.start();
   queue.add("a");
@@ -160,7 +160,7 @@ test("shutdown finishes what is under way, starts nothing more, and leaves no ti
   expect(clock.sleeping).toBe(0);
 });
 
-test("after the grace time of a shutdown the work's signal aborts", async () => {
+it("after the grace time of a shutdown the work's signal aborts", async () => {
   const { clock, queue } = setUp(async (_key, signal) => {
     await clock.sleep(60_000, signal);
     return undefined;
@@ -172,7 +172,7 @@ test("after the grace time of a shutdown the work's signal aborts", async () => 
   expect(clock.monotonicMs()).toBe(5_000);
 });
 
-test("a key that cannot wait does not stand behind a thousand that can", async () => {
+it("a key that cannot wait is not queued behind a thousand that can", async () => {
   const { clock, queue, runs } = recording(10, { concurrency: 8 });
   queue.start();
   for (let index = 0; index < 1_000; index++) queue.addWhenFree(`free${index}`);
@@ -184,7 +184,7 @@ test("a key that cannot wait does not stand behind a thousand that can", async (
   expect(runs).toHaveLength(1_001);
 });
 
-test("what can wait gets its turn, however much there is that cannot", async () => {
+it("keys that can wait get their turn, regardless of how many cannot", async () => {
   const { clock, queue, runs } = recording(10, { concurrency: 1 });
   queue.start();
   for (let index = 0; index < 100; index++) queue.add(`now${index}`);
@@ -193,7 +193,7 @@ test("what can wait gets its turn, however much there is that cannot", async () 
   expect(runs.slice(0, 2)).toEqual(["now0@0", "free@0"]);
 });
 
-test("a key that can wait and then cannot runs once, with those that cannot", async () => {
+it("a key that is first added as able to wait and then as urgent runs once, with the urgent ones", async () => {
   const { clock, queue, runs } = recording(10, { concurrency: 1 });
   for (const key of ["a", "b", "c"]) queue.addWhenFree(key);
   queue.add("c");
@@ -203,7 +203,7 @@ test("a key that can wait and then cannot runs once, with those that cannot", as
   expect(runs).toEqual(["c@0", "a@0", "b@10"]);
 });
 
-test("work may ask to be looked at again soon, and when there is time", async () => {
+it("work may ask to run again soon, and to run again when there is time", async () => {
   const runs: number[] = [];
   const { clock, queue } = setUp(async () => {
     runs.push(clock.monotonicMs());
@@ -215,7 +215,7 @@ test("work may ask to be looked at again soon, and when there is time", async ()
   expect(runs).toEqual([0, 100, 300]);
 });
 
-test("what an earlier run asked for is forgotten when a later one does not need it", async () => {
+it("an earlier run's request is dropped when a later run does not repeat it", async () => {
   const runs: number[] = [];
   const { clock, queue } = setUp(async () => {
     runs.push(clock.monotonicMs());
@@ -229,7 +229,7 @@ test("what an earlier run asked for is forgotten when a later one does not need 
   expect(runs).toEqual([0, 50]);
 });
 
-test("a time that is set again and again takes no more room", () => {
+it("a time that is set again and again takes no additional memory", () => {
   const delays = new Delays<string>();
   for (let index = 0; index < 1_000; index++) {
     delays.set("a", 1_000_000 - index);
@@ -241,7 +241,7 @@ test("a time that is set again and again takes no more room", () => {
   expect(delays.take(2_000_000)).toBeUndefined();
 });
 
-test("keys that can wait and have nothing to do let others have the event loop in between", async () => {
+it("keys that can wait and have nothing to do yield the event loop in between", async () => {
   const runs: string[] = [];
   const work = async (key: string) => {
     runs.push(key);
@@ -255,7 +255,7 @@ test("keys that can wait and have nothing to do let others have the event loop i
   await queue.shutdown();
 });
 
-test("hooks hear how long keys waited and worked", async () => {
+it("hooks receive how long keys waited and worked", async () => {
   const heard: string[] = [];
   const { clock, queue } = recording(50, {
     concurrency: 1,
@@ -271,7 +271,7 @@ test("hooks hear how long keys waited and worked", async () => {
   expect(heard).toEqual(["start a 0 0", "end a 50 false", "start b 50 0", "end b 50 false"]);
 });
 
-test("in every interleaving: one worker per key, none lost, and each add is followed by a run that began after it", async () => {
+it("in every interleaving: one worker per key, none lost, and each add is followed by a run that began after it", async () => {
   const step = fc.record({
     key: fc.constantFrom("a", "b", "c"),
     kind: fc.constantFrom("add", "free", "after", "time"),
@@ -295,7 +295,7 @@ test("in every interleaving: one worker per key, none lost, and each add is foll
         work: async (key) => {
           expect(busy.has(key)).toBe(false);
           busy.add(key);
-          // Two, and one that can wait beside them.
+          // Two, and one that can wait in addition.
           expect(busy.size).toBeLessThanOrEqual(3);
           lastStart.set(key, tick++);
           if (clock.monotonicMs() >= (due.get(key) ?? 0)) due.delete(key);

@@ -2,12 +2,12 @@ import { type CancelTimer, type Clock, type Log, type Random, retryDelayMs, sile
 import { Delays } from "./delays.ts";
 
 /**
- * When to look at the key again although nothing changed; undefined: when something does. The last word counts: what an
- * earlier run had asked for is forgotten.
+ * When to run the key again although nothing changed; undefined: only on a change. The last value counts: an earlier
+ * run's request is dropped.
  */
 export interface WorkResult {
   readonly requeueAfterMs?: number | undefined;
-  /** The same for what can wait: it is then due as by `addWhenFree`. */
+  /** The same for work that can wait: it is then added as by `addWhenFree`. */
   readonly whenFreeAfterMs?: number | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log | undefined;
-  /** Handles one key. Throwing means: again, after a delay that doubles each time. */
+  /** Handles one key. If it throws, it runs again after a delay that doubles each time. */
   readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult | undefined>;
   readonly concurrency?: number | undefined;
   readonly retryBaseMs?: number | undefined;
@@ -23,7 +23,7 @@ export interface WorkQueueOptions {
   readonly hooks?: WorkQueueHooks | undefined;
 }
 
-/** Called with plain numbers, for whatever metrics there are. */
+/** Called with plain numbers, for any metrics system. */
 export interface WorkQueueHooks {
   /** The key left the queue: how long it waited, and how many still wait. */
   started?(key: string, waitedMs: number, depth: number): void;
@@ -40,16 +40,19 @@ export interface WorkQueueStats {
 }
 
 const DEFAULT_CONCURRENCY = 4;
-/** What can wait runs beside the rest, one key for so many that may run at a time: it never starves, and never crowds. */
+/**
+ * Keys that can wait run in addition to the rest, one for this many concurrent workers: they neither starve nor crowd
+ * out others.
+ */
 const KEYS_PER_FREE_SLOT = 16;
-/** From a hiccup of a tenth of a second to an outage, which is then asked about once every two minutes. */
+/** From a short failure of a tenth of a second to an outage, which is then retried once every two minutes. */
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 120_000;
 
 /**
- * Keys to be worked on. A key waits at most once however often it is added; it is never worked on twice at a time;
- * added while it is being worked on, it runs once more afterwards. First come, first served, so that no key starves.
- * Keys that can wait have a line of their own, so that a thousand of them do not stand before one that cannot.
+ * A queue of keys. A key waits at most once, however often it is added, and is never processed twice at a time. If it
+ * is added while it is being processed, it runs once more afterwards. The order is first come, first served, so that no
+ * key starves. Keys that can wait have a separate queue, so that a thousand of them do not delay an urgent one.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -57,16 +60,16 @@ export class WorkQueue {
   readonly #log: Log;
   readonly #concurrency: number;
   readonly #freeSlots: number;
-  /** Insertion order is the order of work; the value is since when the key waits. */
+  /** Insertion order is the order of work; the value is the time since when the key waits. */
   readonly #waiting = new Map<string, number>();
-  /** The same for what can wait. */
+  /** The same for keys that can wait. */
   readonly #patient = new Map<string, number>();
   readonly #running = new Set<string>();
   #patientRunning = 0;
   /** Added while running. */
   readonly #again = new Map<string, number>();
   readonly #delays = new Delays<string>();
-  /** What the last run of each key asked for. */
+  /** The request of each key's last run. */
   readonly #requeues = new Delays<string>();
   readonly #patientRequeues = new Delays<string>();
   readonly #retries = new Delays<string>();
@@ -98,7 +101,7 @@ export class WorkQueue {
     };
   }
 
-  /** Begins to work; what was added before waits until then. */
+  /** Starts processing; earlier keys wait until then. */
   start(): void {
     if (this.#state !== "idle") return;
     this.#state = "running";
@@ -116,7 +119,7 @@ export class WorkQueue {
     this.#dispatch();
   }
 
-  /** Due, but not before what cannot wait: whatever concerns very many keys at once, or nobody waits for. */
+  /** Due, but after urgent keys: for what affects very many keys at once, or is not waited for. */
   addWhenFree(key: string): void {
     if (this.#state === "stopped") return;
     const isDueAnyway = this.#waiting.has(key) || this.#again.has(key) || this.#patient.has(key);
@@ -124,7 +127,7 @@ export class WorkQueue {
     this.#dispatch();
   }
 
-  /** Due after a while. Of several times for one key the earliest wins; `add` in the meantime does not cancel it. */
+  /** Due after a delay. Of several times for one key, the earliest wins; `add` in the meantime does not cancel it. */
   addAfter(key: string, delayMs: number): void {
     if (this.#state === "stopped") return;
     if (delayMs > 0) {
@@ -133,7 +136,7 @@ export class WorkQueue {
     } else this.add(key);
   }
 
-  /** Forgets a key that has gone: its delays, its failures. Work under way finishes. */
+  /** Forgets a key that is gone: its delays, its failures. Work in progress completes. */
   forget(key: string): void {
     this.#waiting.delete(key);
     this.#patient.delete(key);
@@ -143,8 +146,8 @@ export class WorkQueue {
   }
 
   /**
-   * Takes no more work and resolves when the work under way is done. With `graceMs`, work that takes longer has its
-   * signal aborted then; what it is writing at that moment is still finished by the client.
+   * Accepts no more work and resolves when the work in progress is complete. With `graceMs`, the signal of longer work
+   * is aborted then; the client still completes the write that it has sent.
    */
   async shutdown(graceMs?: number): Promise<void> {
     this.#state = "stopped";
@@ -169,7 +172,7 @@ export class WorkQueue {
       if (next.done) break;
       void this.#run(...next.value, "waiting");
     }
-    // A key that runs is passed over: it comes next when it has ended. Of those there are few.
+    // A running key is skipped: it is next when it has ended. There are few of those.
     for (const [key, sinceMs] of this.#patient) {
       if (this.#patientRunning >= this.#freeSlots) return;
       if (!this.#running.has(key)) void this.#run(key, sinceMs, "patient");
@@ -184,8 +187,9 @@ export class WorkQueue {
     this.#options.hooks?.started?.(key, startedMs - sinceMs, this.#waiting.size + this.#patient.size);
     let failed = false;
     try {
-      // Something in between, so that work which throws or adds keys synchronously cannot re-enter the dispatch. What can
-      // wait lets the event loop turn: a thousand keys with nothing to do would otherwise run without a pause.
+      // An asynchronous step in between, so that work that throws or adds keys synchronously cannot re-enter the
+      // dispatch. Keys that can wait let the event loop run: a thousand keys with nothing to do would otherwise run
+      // without a pause.
       await (line === "patient" ? this.#clock.sleep(0) : Promise.resolve());
       const result = await this.#options.work(key, this.#workAbort.signal);
       this.#succeeded(key, result);
@@ -221,7 +225,7 @@ export class WorkQueue {
     const { retryBaseMs = RETRY_BASE_MS, retryMaxMs = RETRY_MAX_MS, random } = this.#options;
     const delayMs = retryDelayMs(failures, retryBaseMs, retryMaxMs, random);
     const reason = error instanceof Error ? error.message : String(error);
-    this.#log.warn("work failed; it is tried again", {
+    this.#log.warn("work failed; it is retried", {
       key,
       failures: failures + 1,
       delayMs: Math.round(delayMs),
@@ -229,13 +233,13 @@ export class WorkQueue {
     });
     if (this.#state === "stopped") return;
     this.#failures.set(key, failures + 1);
-    // A retry replaces the one before: the delay grows, also when events made the key run in between.
+    // A retry replaces the previous one: the delay grows, even if events made the key run in between.
     this.#retries.remove(key);
     this.#retries.add(key, this.#clock.monotonicMs() + delayMs);
     this.#wake();
   }
 
-  /** Sees to it that the next delayed key is woken in time: one sleep at most, however many keys wait. */
+  /** Wakes the next delayed key in time: at most one timer, however many keys wait. */
   #wake(): void {
     if (this.#state !== "running") return;
     this.#dispatch();

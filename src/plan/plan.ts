@@ -1,27 +1,31 @@
-import { adopt, awaitsAdoption } from "./adopt.ts";
-import { maxUnavailableOf } from "./budget.ts";
-import { deployStatic } from "./deploy.ts";
-import { desiredOf, registerClusters, scheduledTotal } from "./desired.ts";
-import { Draft } from "./draft.ts";
-import { detectFailures } from "./failure.ts";
-import { figuresOf } from "./figures.ts";
-import { fixIdentity } from "./identity.ts";
-import { leaderOf } from "./leader.ts";
-import { noteReach, takeTurnsOfLost } from "./loss.ts";
-import { busyClusters } from "./member.ts";
-import { deletePods } from "./mend.ts";
-import { handOut } from "./ondelete.ts";
-import { preflight } from "./preflight.ts";
-import { Tally } from "./quorum.ts";
-import { type RolloutView, trackRollout } from "./rollout.ts";
-import { type ScaleOutcome, scale } from "./scale.ts";
-import { reportReach, settle } from "./settle.ts";
-import { resolveTarget, reviewHalt, type Target } from "./target.ts";
-import { release, tearDown } from "./teardown.ts";
-import { pruneTopologies, removeDrained, returnTurns, sweepTopology } from "./turns.ts";
-import type { ClusterName, Grant, Intent, Ledger, Observations, PlanResult, TimeMs } from "./types.ts";
-import { startUpdates } from "./update.ts";
-import { viewOf } from "./view.ts";
+import { historyAfter } from "../rollout/index.ts";
+import { leaderOf, reportUnreadable } from "./evidence/leader.ts";
+import { reportReach, settle } from "./evidence/settle.ts";
+import { viewOf } from "./evidence/view.ts";
+import { identityOf } from "./identity/identity.ts";
+import { Draft } from "./ledger/draft.ts";
+import { pruneTopologies, returnTurns, sweepTopology } from "./ledger/turns.ts";
+import { maxUnavailableOf } from "./limits/budget.ts";
+import { figuresOf } from "./limits/figures.ts";
+import { preflight } from "./limits/preflight.ts";
+import { Tally } from "./limits/quorum.ts";
+import { adopt, awaitsAdoption } from "./membership/adopt.ts";
+import { deployStatic } from "./membership/deploy.ts";
+import { desiredOf, registerClusters, scheduledTotal } from "./membership/desired.ts";
+import { noteReach, takeTurnsOfLost } from "./membership/loss.ts";
+import { reportMaintenance } from "./membership/maintenance.ts";
+import { busyClusters } from "./membership/member.ts";
+import { removeDrained, removeLeftovers, standingOf } from "./membership/removal.ts";
+import { type ScaleOutcome, scale } from "./membership/scale.ts";
+import { release, tearDown } from "./membership/teardown.ts";
+import type { ClusterName, Grant, Intent, Ledger, Observations, PlanResult, TimeMs } from "./types/index.ts";
+import { detectFailures } from "./update/failure.ts";
+import { moveLeader } from "./update/leader-move.ts";
+import { deletePods } from "./update/mend.ts";
+import { handOut } from "./update/ondelete.ts";
+import { type RolloutView, trackRollout } from "./update/rollout.ts";
+import { resolveTarget, reviewHalt, type Target } from "./update/target.ts";
+import { startUpdates } from "./update/update.ts";
 
 /**
  * A pass works on the views of its start; when it changes the ledger, another pass looks again. Each pass that changes
@@ -35,7 +39,7 @@ const PASSES_MAX = 64;
  * again on the result with the same observations changes nothing more.
  */
 export function plan(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs): PlanResult {
-  const draft = new Draft(intent, ledger, observations, nowMs, ledger.identity ?? fixIdentity(intent));
+  const draft = new Draft(intent, ledger, observations, nowMs, identityOf(intent, ledger));
   let outcome: PassOutcome = { target: null, finished: false };
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     const before = draft.changes;
@@ -48,6 +52,7 @@ export function plan(intent: Intent, ledger: Ledger, observations: Observations,
     const evidence = [{ object: "CrossClusterStatefulset", field: `spec.${field}`, value: "cannot be met" }];
     draft.wait(code, undefined, `spec.${field}: ${message}`, remedy, evidence);
   }
+  removeLeftovers(draft, outcome.finished);
   pruneTopologies(draft);
   const grants: Grant[] = [];
   for (const cluster of draft.order) {
@@ -55,10 +60,12 @@ export function plan(intent: Intent, ledger: Ledger, observations: Observations,
     if (grant) grants.push(grant);
   }
   return {
-    ledger: { ...draft.ledger },
+    ledger: { ...draft.ledger, history: historyAfter(ledger, draft.ledger) },
     grants,
+    standing: standingOf(draft, grants),
     actions: draft.actions,
     steps: draft.steps,
+    completed: draft.completed,
     waiting: draft.waiting,
     figures: figuresOf(draft, outcome.target),
     finished: outcome.finished,
@@ -115,6 +122,8 @@ function onePass(draft: Draft): PassOutcome {
     if (update.type === "OnDelete") handOut(draft, target, desired);
     else if (view) for (const cluster of startUpdates(turns, update, view, limits)) keep.add(cluster);
   };
+  if (!still) for (const cluster of moveLeader(turns)) keep.add(cluster);
+  if (changed()) return { target, finished: false };
   // [F3] A rollback goes before membership; otherwise membership goes before the next update step.
   const back = rollout?.rollout.kind === "rollback";
   if (back && !changed()) {
@@ -134,6 +143,8 @@ function onePass(draft: Draft): PassOutcome {
   returnTurns(draft, keep);
   if (!still) removeDrained(draft);
   deletePods(draft);
+  reportUnreadable(draft);
+  reportMaintenance(draft, turns.leader.kind === "known" ? turns.leader.cluster : undefined);
   if (!changed()) sweepTopology(draft);
   return { target, finished: false };
 }

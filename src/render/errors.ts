@@ -1,6 +1,6 @@
 import type { AppliedOverride, OverrideError } from "./overrides.ts";
 
-/** What keeps a member's manifests from being rendered; nothing is then written to that member. */
+/** Errors that prevent rendering a member's manifests; nothing is then written to that member. */
 export type RenderError = OverrideError | OverrideTouchesGrantError | LimitError | RenderInputError;
 
 /** Thrown when an override changes a field that the grant decides: the member would not run its grant. */
@@ -13,7 +13,7 @@ export class OverrideTouchesGrantError extends Error {
   constructor({ policy, rule }: AppliedOverride, path: string, cluster: string, object: string) {
     super(
       `${policy}, ${rule}: it changes ${path} of ${object} for cluster ${cluster}, which is granted cluster by cluster; ` +
-        "take that out of the policy; counts, order and partition belong into the CrossClusterStatefulset's spec",
+        "remove that from the policy; counts, order and partition belong in the CrossClusterStatefulset's spec",
     );
     this.policy = policy;
     this.rule = rule;
@@ -22,12 +22,12 @@ export class OverrideTouchesGrantError extends Error {
   }
 }
 
-/** Thrown when Kubernetes would refuse an object for its size or for a name in it. */
+/** Thrown when Kubernetes would refuse an object because of its size or a name in it. */
 export class LimitError extends Error {
   override readonly name = "LimitError";
   readonly object: string;
   readonly field: string;
-  /** In the unit that the message names. */
+  /** In the unit of the message. */
   readonly actual: number;
   readonly limit: number;
   constructor(object: string, field: string, problem: string, remedy: string, actual: number, limit: number) {
@@ -39,7 +39,7 @@ export class LimitError extends Error {
   }
 }
 
-/** Thrown when what should be rendered does not fit together: a revision, grant or topology that is not the other's. */
+/** Thrown when the inputs do not belong together: a revision, grant or topology of another application or version. */
 export class RenderInputError extends Error {
   override readonly name = "RenderInputError";
 }

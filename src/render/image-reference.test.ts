@@ -10,12 +10,12 @@ describe("image names", () => {
     ["localhost/nginx", { registry: "localhost", repository: "nginx", tag: "", digest: "" }],
     ["r.example:5000/a/b:v1", { registry: "r.example:5000", repository: "a/b", tag: "v1", digest: "" }],
     [`r.example/a@${DIGEST}`, { registry: "r.example", repository: "a", tag: "", digest: DIGEST }],
-  ])("takes %s apart and puts it together again", (image, parts) => {
+  ])("splits and reassembles %s", (image, parts) => {
     expect(parseImage(image)).toEqual(parts);
     expect(formatImage(parts)).toBe(image);
   });
 
-  it("drops the digest beside a tag, as Karmada does", () => {
+  it("drops the digest if there is also a tag, as Karmada does", () => {
     expect(parseImage(`r.example/a:v1@${DIGEST}`)).toMatchObject({ tag: "v1", digest: "" });
   });
 
@@ -23,7 +23,7 @@ describe("image names", () => {
     expect(parseImage(image)).toBeUndefined();
   });
 
-  it("replaces a tag by a digest and a digest by a tag, and ignores what is neither", () => {
+  it("replaces a tag by a digest and a digest by a tag, and ignores a value that is neither", () => {
     const tagged = { registry: "", repository: "a", tag: "v1", digest: "" };
     expect(formatImage(withTagOrDigest(tagged, DIGEST))).toBe(`a@${DIGEST}`);
     expect(formatImage(withTagOrDigest({ ...tagged, tag: "", digest: DIGEST }, "v2"))).toBe("a:v2");

@@ -1,12 +1,12 @@
 /**
- * A container image's name taken apart and put together as Karmada's image overrider does it:
- * `[registry/]repository[:tag]` or `[registry/]repository@digest`.
+ * Splits and reassembles a container image's name as Karmada's image overrider does: `[registry/]repository[:tag]` or
+ * `[registry/]repository@digest`.
  */
 export interface ImageReference {
-  registry: string;
-  repository: string;
-  tag: string;
-  digest: string;
+  readonly registry: string;
+  readonly repository: string;
+  readonly tag: string;
+  readonly digest: string;
 }
 
 const REPOSITORY_PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
@@ -16,12 +16,12 @@ const NAME = new RegExp(`^(?:${HOST}/)?${REPOSITORY_PART}(?:/${REPOSITORY_PART})
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 
-/** The longest name that the image format allows. */
+/** The maximum length in the image format. */
 const NAME_MAX_CHARS = 255;
 
 /**
- * Undefined when it is no image name. Where a tag and a digest are both given, the digest is dropped, as Karmada drops
- * it: the result must be what Karmada would have sent.
+ * Undefined if it is not an image name. If both a tag and a digest are given, the digest is dropped, as in Karmada: the
+ * result must be what Karmada would have sent.
  */
 export function parseImage(image: string): ImageReference | undefined {
   const at = image.indexOf("@");

@@ -1,9 +1,10 @@
 /**
- * Rendering: revision + grant + topology -> the manifests of one member, as a pure function. Also what a revision is,
- * and the user's override policies with Karmada's semantics. Wrapping a manifest for an engine is the engine's job.
+ * Rendering: revision + grant + topology -> the manifests of one member, as a pure function. Also the definition of a
+ * revision, and the user's override policies with Karmada's semantics. The engine wraps a manifest for its own use.
  * Imports runtime, contract, api and plan.
  */
 export { LimitError, OverrideTouchesGrantError, type RenderError, RenderInputError } from "./errors.ts";
+export { metadataDigest } from "./metadata-digest.ts";
 export type { NetworkSettings } from "./network.ts";
 export {
   type AppliedOverride,
@@ -21,11 +22,14 @@ export {
   RevisionCollisionError,
   type RevisionContent,
   type RevisionSource,
+  revisionMeaning,
   sameRevision,
   sameWorkload,
   snapshotRevision,
 } from "./revision.ts";
+export { revisionSizeProblem } from "./revision-size.ts";
 export { sanitize } from "./sanitize.ts";
 export { type ClusterFacts, labelSelectorMatches } from "./selectors.ts";
+export { changedBeside, templateMarks, withRestartMarks } from "./template-marks.ts";
 export { topologyConfigMapName } from "./topology-files.ts";
 export { NEUTRAL_REPLICAS, type ReplicaSource, type Retention, workloadDifferences } from "./workload.ts";

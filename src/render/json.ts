@@ -1,14 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
-
-/** The value below `path`, or undefined where the path ends early. */
-export function valueAt(object: JsonObject, ...path: readonly string[]): Json | undefined {
-  let current: Json | undefined = object;
-  for (const key of path) {
-    if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;
-    current = current[key];
-  }
-  return current;
-}
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../runtime/index.ts";
 
 export function objectAt(object: JsonObject, ...path: readonly string[]): JsonObject | undefined {
   const value = valueAt(object, ...path);
@@ -20,7 +10,7 @@ export function stringAt(object: JsonObject, ...path: readonly string[]): string
   return typeof value === "string" ? value : undefined;
 }
 
-/** The object below `path`, made where it is missing. Only for objects this room owns. */
+/** The object below `path`, created if it is missing. Only for objects that this room owns. */
 export function ensureObject(object: JsonObject, ...path: readonly string[]): JsonObject {
   let current = object;
   for (const key of path) {
@@ -43,15 +33,15 @@ export function stringMapAt(object: JsonObject, ...path: readonly string[]): Rec
 }
 
 /**
- * One text for one meaning: keys sorted, and what Kubernetes reads as "not set" (null, undefined) left out. Lists keep
- * their order and their nulls, because there a position means something.
+ * A canonical text: keys sorted, and values that Kubernetes reads as "not set" (null, undefined) left out. Lists keep
+ * their order and their nulls, because positions have a meaning there.
  */
-export function canonicalText(value: Json | undefined): string {
+export function meaningText(value: Json | undefined): string {
   return JSON.stringify(sorted(value ?? null));
 }
 
 export function sameMeaning(a: Json | undefined, b: Json | undefined): boolean {
-  return canonicalText(a) === canonicalText(b);
+  return meaningText(a) === meaningText(b);
 }
 
 function sorted(value: Json): Json {
@@ -65,7 +55,7 @@ function sorted(value: Json): Json {
   return result;
 }
 
-/** `namespace/name`, or the name alone for what has no namespace. */
+/** `namespace/name`, or the name alone for cluster-scoped objects. */
 export function nameOf(object: JsonObject): string {
   const namespace = stringAt(object, "metadata", "namespace");
   const name = stringAt(object, "metadata", "name") ?? "";
@@ -76,7 +66,7 @@ export function kindAndName(object: JsonObject): string {
   return `${stringAt(object, "kind") ?? "object"} ${nameOf(object)}`;
 }
 
-/** The same value with every object's keys in order: the same meaning is then the same text. */
+/** The same value with every object's keys in order: equal values then have equal texts. */
 export function sortKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isJsonObject(value)) return value;

@@ -1,16 +1,18 @@
-import { ANNOTATIONS } from "../contract/index.ts";
-import { isJsonObject, type JsonObject, LIMITS } from "../runtime/index.ts";
+import { type JsonObject, LIMITS } from "../runtime/index.ts";
 import { LimitError } from "./errors.ts";
 import { kindAndName, objectAt, stringAt, stringMapAt } from "./json.ts";
 
 /** etcd's default limit for one request. */
 const ETCD_REQUEST_MAX_BYTES = 1536 * 1024;
-/** Left for what is added on the way: the dispatch object around the manifest, managed fields, status. */
+/** Reserved for what is added later: the dispatch object around the manifest, managed fields, status. */
 const ETCD_REQUEST_HEADROOM_BYTES = 64 * 1024;
 export const OBJECT_MAX_BYTES = ETCD_REQUEST_MAX_BYTES - ETCD_REQUEST_HEADROOM_BYTES;
-/** Kubernetes refuses a ConfigMap or Secret whose values are larger than this together. */
+/** Reserved for the annotations that an engine adds to what it delivers: Karmada's own have less than 300 bytes. */
+const ANNOTATIONS_HEADROOM_BYTES = 1024;
+export const ANNOTATIONS_MAX_BYTES = LIMITS.annotationsBytes - ANNOTATIONS_HEADROOM_BYTES;
+/** Kubernetes refuses a ConfigMap or Secret whose values together are larger than this. */
 export const CONFIG_MAX_BYTES = 1024 * 1024;
-/** DNS subdomain names, which most objects have. */
+/** DNS subdomain names, as most objects have. */
 const NAME_MAX_CHARS = 253;
 /** DNS labels: Services, label values and label names. */
 const LABEL_MAX_CHARS = 63;
@@ -19,10 +21,7 @@ const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const SERVICE_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
 
-const SHORTER_TOPOLOGY =
-  "the topology makes up most of it: shorten the addresses (identity.addressTemplate, identity.clusterIDs) or spread fewer instances";
-
-/** Checks what every API server on the way would refuse, and says it before anything is written. */
+/** Checks for everything that an API server on the way would refuse, and reports it before anything is written. */
 export function checkLimits(object: JsonObject): void {
   checkName(object);
   checkLabels(object);
@@ -60,7 +59,7 @@ function checkLabels(object: JsonObject): void {
       throw new LimitError(
         kindAndName(object),
         `label ${key}`,
-        `has the value '${value}', which no label may have`,
+        `has the value '${value}', which is not a valid label value`,
         "use letters, digits, '-', '_' and '.', with a letter or digit at both ends",
         value.length,
         LABEL_MAX_CHARS,
@@ -71,15 +70,17 @@ function checkLabels(object: JsonObject): void {
 
 function checkAnnotations(object: JsonObject): void {
   const annotations = stringMapAt(object, "metadata", "annotations");
+  const room = annotationsRoom(annotations);
+  if (room >= 0) return;
   const sizes = Object.entries(annotations).map(([key, value]) => ({ key, size: bytes(key) + bytes(value) }));
-  const total = sizes.reduce((sum, { size }) => sum + size, 0);
-  if (total <= LIMITS.annotationsBytes) return;
-  const topologyKeys: string[] = [ANNOTATIONS.topology, ANNOTATIONS.initialCluster];
-  const topology = sizes.filter(({ key }) => topologyKeys.includes(key)).reduce((sum, { size }) => sum + size, 0);
   const largest = sizes.reduce((a, b) => (b.size > a.size ? b : a));
-  const remedy =
-    topology * 2 > total ? SHORTER_TOPOLOGY : `shorten the largest, ${largest.key} (${largest.size} bytes)`;
-  fail(object, "metadata.annotations", total, LIMITS.annotationsBytes, "bytes", remedy);
+  const remedy = `shorten the largest, ${largest.key} (${largest.size} bytes)`;
+  fail(object, "metadata.annotations", ANNOTATIONS_MAX_BYTES - room, ANNOTATIONS_MAX_BYTES, "bytes", remedy);
+}
+
+/** How much more text an object with these annotations may have in them; less than 0: it has too much. */
+export function annotationsRoom(annotations: Readonly<Record<string, string>>): number {
+  return ANNOTATIONS_MAX_BYTES - sum(Object.entries(annotations).map(([key, value]) => bytes(key) + bytes(value)));
 }
 
 function checkConfig(object: JsonObject): void {
@@ -90,9 +91,7 @@ function checkConfig(object: JsonObject): void {
     sum(plain.flatMap((field) => strings(object, field).map(bytes))) +
     sum(base64.flatMap((field) => strings(object, field).map((text) => Buffer.byteLength(text, "base64"))));
   if (total <= CONFIG_MAX_BYTES) return;
-  const isTopology = isJsonObject(object.data) && typeof object.data["topology.json"] === "string";
-  const remedy = isTopology ? SHORTER_TOPOLOGY : "split it, or keep large files elsewhere";
-  fail(object, "data", total, CONFIG_MAX_BYTES, "bytes", remedy);
+  fail(object, "data", total, CONFIG_MAX_BYTES, "bytes", "split it, or keep large files elsewhere");
 }
 
 function strings(object: JsonObject, field: string): string[] {
@@ -111,7 +110,7 @@ function fail(object: JsonObject, field: string, actual: number, limit: number, 
   throw new LimitError(
     kindAndName(object),
     field,
-    `has ${actual} ${unit}, and Kubernetes allows ${limit}`,
+    `has ${actual} ${unit}, and at most ${limit} are allowed`,
     remedy,
     actual,
     limit,

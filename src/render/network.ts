@@ -1,22 +1,22 @@
 import type { AppIdentity } from "../plan/index.ts";
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
 import { RenderInputError } from "./errors.ts";
-import { kindAndName, objectAt, stringAt, stringMapAt, valueAt } from "./json.ts";
+import { kindAndName, objectAt, stringAt, stringMapAt } from "./json.ts";
 import { MANAGED_BY } from "./topology-files.ts";
 
-/** What of the instances' network names Lockstep ships itself. */
+/** The objects for the instances' network names that Lockstep creates itself. */
 export interface NetworkSettings {
-  headlessService: boolean;
-  /** Makes the Service known to the other clusters. */
-  serviceExport: boolean;
-  /** Both versions are in use; the older one is understood everywhere. */
-  serviceExportVersion?: "v1alpha1" | "v1beta1";
-  /** Absent: true, because a quorum cannot form of instances that are found only once they are ready. */
-  publishNotReadyAddresses?: boolean;
+  readonly headlessService: boolean;
+  /** Exports the Service to the other clusters. */
+  readonly serviceExport: boolean;
+  /** Both versions are in use; every implementation supports the older one. */
+  readonly serviceExportVersion?: "v1alpha1" | "v1beta1";
+  /** Absent: true, because a quorum cannot form if instances are only published once they are ready. */
+  readonly publishNotReadyAddresses?: boolean;
   /** Absent: the ports of the pod template's containers. */
-  ports?: ReadonlyArray<{ name: string; port: number }>;
-  /** The instances' labels, for kinds whose own spec does not say. */
-  selector?: Readonly<Record<string, string>>;
+  readonly ports?: ReadonlyArray<{ name: string; port: number }>;
+  /** The instances' labels, for kinds whose own spec does not contain them. */
+  readonly selector?: Readonly<Record<string, string>>;
 }
 
 export function headlessService(app: AppIdentity, workload: JsonObject, network: NetworkSettings): JsonObject {
@@ -24,7 +24,7 @@ export function headlessService(app: AppIdentity, workload: JsonObject, network:
   if (Object.keys(selector).length === 0) {
     throw new RenderInputError(
       `Service ${app.namespace}/${app.service}: the labels of its instances are not known, because ` +
-        `${kindAndName(workload)} has no spec.selector.matchLabels; give the selector, or ship the Service yourself`,
+        `${kindAndName(workload)} has no spec.selector.matchLabels; set the selector, or create the Service yourself`,
     );
   }
   const ports = network.ports?.map(({ name, port }) => ({ name, port, protocol: "TCP" })) ?? servicePorts(workload);
@@ -49,7 +49,7 @@ export function serviceExport(app: AppIdentity, network: NetworkSettings): JsonO
   };
 }
 
-/** The pod template's ports, each number and protocol once. A headless Service may also have none. */
+/** The pod template's ports, each number and protocol once. A headless Service may have none. */
 function servicePorts(workload: JsonObject): JsonObject[] {
   const containers = valueAt(workload, "spec", "template", "spec", "containers");
   const byNumber = new Map<string, JsonObject>();
@@ -66,7 +66,7 @@ function servicePorts(workload: JsonObject): JsonObject[] {
   return [...byNumber.values()];
 }
 
-/** A Service of that name among the user's own objects takes the place of Lockstep's. */
+/** A Service of that name among the user's own objects replaces Lockstep's. */
 export function isOwnService(object: JsonObject, app: AppIdentity): boolean {
   return object.kind === "Service" && objectAt(object, "metadata")?.name === app.service;
 }

@@ -1,27 +1,41 @@
 import { parse as parseYaml, stringify as stringifyYaml, type Tags } from "yaml";
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import {
+  applyPatch,
+  escapePointer,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  PatchError,
+  type PatchOperation,
+  patchInPlace,
+  valueAt,
+  valueAtPointer,
+} from "../runtime/index.ts";
 import { formatImage, parseImage, withTagOrDigest } from "./image-reference.ts";
-import { ensureObject, objectAt, stringAt, valueAt } from "./json.ts";
-import { applyPatch, escapePointer, PatchError, type PatchOperation, valueAtPointer } from "./json-patch.ts";
+import { ensureObject, objectAt, stringAt } from "./json.ts";
+import type { OverrideBudget } from "./override-budget.ts";
+
+/** The maximum length of a path or an image in an error, because errors appear in conditions. */
+const SHOWN_CHARACTERS = 200;
 
 /** Thrown when one overrider does not apply; `overrides.ts` adds the policy and the rule. */
 export class OverriderError extends Error {
   override readonly name = "OverriderError";
-  /** Its place in the rule, such as `plaintext[0]`. */
+  /** Its position in the rule, such as `plaintext[0]`. */
   readonly overrider: string;
-  /** The path in the object that it is about; empty when it names none. */
+  /** The path in the object that it refers to; empty if it names none. */
   readonly path: string;
   readonly reason: string;
   constructor(overrider: string, path: string, reason: string) {
     super(`${overrider}: ${reason}`);
     this.overrider = overrider;
-    this.path = path;
+    this.path = path.slice(0, SHOWN_CHARACTERS);
     this.reason = reason;
   }
 }
 
-/** Applies one rule's overriders, in Karmada's order, to a copy of the object. */
-export function applyOverriders(object: JsonObject, overriders: JsonObject): JsonObject {
+/** Applies one rule's overriders to the object itself, in Karmada's order, and returns the result. */
+export function applyOverriders(object: JsonObject, overriders: JsonObject, budget: OverrideBudget): JsonObject {
   let result = object;
   for (const { field, apply } of ORDER) {
     const list = overriders[field];
@@ -30,18 +44,23 @@ export function applyOverriders(object: JsonObject, overriders: JsonObject): Jso
     for (const [index, entry] of list.entries()) {
       const place = `${field}[${index}]`;
       if (!isJsonObject(entry)) throw new OverriderError(place, "", "must be an object");
-      result = patched(result, place, apply(result, entry, place));
+      check(budget.overrider(), place, "");
+      result = patched(result, place, apply(result, entry, place, budget), budget);
     }
   }
   return result;
 }
 
-type Overrider = (object: JsonObject, entry: JsonObject, place: string) => PatchOperation[];
+type Overrider = (object: JsonObject, entry: JsonObject, place: string, budget: OverrideBudget) => PatchOperation[];
+
+function check(denied: string | undefined, place: string, path: string): void {
+  if (denied !== undefined) throw new OverriderError(place, path, denied);
+}
 
 const ORDER: ReadonlyArray<{ field: string; apply: Overrider }> = [
   { field: "imageOverrider", apply: imagePatches },
-  { field: "commandOverrider", apply: (object, entry, place) => commandPatches("command", object, entry, place) },
-  { field: "argsOverrider", apply: (object, entry, place) => commandPatches("args", object, entry, place) },
+  { field: "commandOverrider", apply: (...given) => commandPatches("command", ...given) },
+  { field: "argsOverrider", apply: (...given) => commandPatches("args", ...given) },
   { field: "labelsOverrider", apply: (object, entry, place) => metadataPatches("labels", object, entry, place) },
   {
     field: "annotationsOverrider",
@@ -51,14 +70,18 @@ const ORDER: ReadonlyArray<{ field: string; apply: Overrider }> = [
   { field: "plaintext", apply: (_object, entry, place) => [patchOperation(entry, "path", place)] },
 ];
 
-function patched(object: JsonObject, place: string, patches: readonly PatchOperation[]): JsonObject {
+function patched(
+  object: JsonObject,
+  place: string,
+  patches: readonly PatchOperation[],
+  budget: OverrideBudget,
+): JsonObject {
   const addsTo = (map: string) => patches.some(({ op, path }) => op === "add" && path.startsWith(`/metadata/${map}/`));
   const needed = ["labels", "annotations"].filter((map) => addsTo(map) && !objectAt(object, "metadata", map));
-  const document = needed.length > 0 ? structuredClone(object) : object;
-  // On Karmada's hub a template that a policy has claimed always has both maps; here those marks were taken off.
-  for (const map of needed) ensureObject(document, "metadata", map);
+  // On Karmada's hub, a template that a policy has claimed always has both maps; here those marks were removed.
+  for (const map of needed) ensureObject(object, "metadata", map);
   try {
-    const result = applyPatch(document, patches);
+    const result = patchInPlace(object, patches, budget.patches);
     if (isJsonObject(result)) return result;
   } catch (error) {
     if (error instanceof PatchError) throw new OverriderError(place, error.path, `${error.operation}: ${error.reason}`);
@@ -69,40 +92,53 @@ function patched(object: JsonObject, place: string, patches: readonly PatchOpera
 
 const POD_TEMPLATE_KINDS = new Set(["ReplicaSet", "Deployment", "DaemonSet", "StatefulSet", "Job"]);
 
-/** Where the containers of the kinds that Karmada knows are; undefined for every other kind. */
+/** The path of the containers for the kinds that Karmada knows; undefined for every other kind. */
 function containersPath(object: JsonObject): string[] | undefined {
   if (object.kind === "Pod") return ["spec", "containers"];
   const known = typeof object.kind === "string" && POD_TEMPLATE_KINDS.has(object.kind);
   return known ? ["spec", "template", "spec", "containers"] : undefined;
 }
 
-function containers(object: JsonObject): Array<{ path: string; container: JsonObject }> {
+/** The containers for which `isWanted` holds, with their paths. */
+function containers(
+  object: JsonObject,
+  place: string,
+  budget: OverrideBudget,
+  isWanted: (container: JsonObject) => boolean = () => true,
+): Array<{ path: string; container: JsonObject }> {
   const path = containersPath(object);
   const list = path && valueAt(object, ...path);
   if (!path || !Array.isArray(list)) return [];
-  return list.flatMap((container, index) =>
-    isJsonObject(container) ? [{ path: `/${path.join("/")}/${index}`, container }] : [],
-  );
+  const prefix = `/${path.join("/")}`;
+  check(budget.patches.visit(list.length), place, prefix);
+  const found: Array<{ path: string; container: JsonObject }> = [];
+  list.forEach((container, index) => {
+    if (isJsonObject(container) && isWanted(container)) found.push({ path: `${prefix}/${index}`, container });
+  });
+  return found;
 }
 
-function imagePatches(object: JsonObject, entry: JsonObject, place: string): PatchOperation[] {
+function imagePatches(object: JsonObject, entry: JsonObject, place: string, budget: OverrideBudget): PatchOperation[] {
   const { predicate } = entry;
   let targets: Array<{ path: string; image: Json | undefined }>;
   if (isJsonObject(predicate)) {
     const path = text(predicate, "path", `${place}.predicate`);
     targets = [{ path, image: valueAtPointer(object, path) }];
   } else {
-    targets = containers(object).map(({ path, container }) => ({ path: `${path}/image`, image: container.image }));
+    targets = containers(object, place, budget).map(({ path, container }) => ({
+      path: `${path}/image`,
+      image: container.image,
+    }));
   }
   return targets.map(({ path, image }) => {
-    if (typeof image !== "string") throw new OverriderError(place, path, "no image is there");
+    if (typeof image !== "string") throw new OverriderError(place, path, "there is no image at this path");
     return { op: "replace", path, value: overriddenImage(image, entry, place, path) };
   });
 }
 
 function overriddenImage(image: string, entry: JsonObject, place: string, path: string): string {
   const parts = parseImage(image);
-  if (!parts) throw new OverriderError(place, path, `'${image}' is not an image name`);
+  if (!parts) throw new OverriderError(place, path, `'${image.slice(0, SHOWN_CHARACTERS)}' is not an image name`);
   const operator = operatorOf(entry, place);
   const value = stringAt(entry, "value") ?? "";
   const change = (current: string) => (operator === "remove" ? "" : operator === "add" ? current + value : value);
@@ -124,19 +160,23 @@ function commandPatches(
   object: JsonObject,
   entry: JsonObject,
   place: string,
+  budget: OverrideBudget,
 ): PatchOperation[] {
   const operator = operatorOf(entry, place);
   const values = Array.isArray(entry.value) ? entry.value.filter((value) => typeof value === "string") : [];
-  return containers(object)
-    .filter(({ container }) => container.name === entry.containerName)
-    .map(({ path, container }): PatchOperation => {
-      const list = container[field];
-      const current = Array.isArray(list) ? list.map(String) : [];
-      let value = current;
-      if (operator === "add") value = [...current, ...values];
-      if (operator === "remove") value = current.filter((word) => !values.includes(word));
-      return { op: "add", path: `${path}/${field}`, value };
-    });
+  // Some versions of V8 hash text that looks like a number by a known formula, but not text that starts with a sign.
+  const isListed = new Set(operator === "remove" ? values.map((value) => `=${value}`) : []);
+  const named = containers(object, place, budget, ({ name }) => name === entry.containerName);
+  return named.map(({ path, container }): PatchOperation => {
+    const list = Array.isArray(container[field]) ? container[field] : [];
+    // Every container of that name gets all of them.
+    check(budget.patches.visit(list.length + values.length), place, path);
+    const current = list.map(String);
+    let value = current;
+    if (operator === "add") value = [...current, ...values];
+    if (operator === "remove") value = current.filter((word) => !isListed.has(`=${word}`));
+    return { op: "add", path: `${path}/${field}`, value };
+  });
 }
 
 function metadataPatches(
@@ -149,18 +189,18 @@ function metadataPatches(
   if (!isJsonObject(entry.value)) throw new OverriderError(`${place}.value`, "", "must be a map");
   const current = objectAt(object, "metadata", map) ?? {};
   return Object.entries(entry.value).flatMap(([key, value]): PatchOperation[] => {
-    // What is not there is neither removed nor replaced, and that is no failure.
+    // A missing key is neither removed nor replaced, and that is not an error.
     if (operator !== "add" && !Object.hasOwn(current, key)) return [];
     const path = `/metadata/${map}/${escapePointer(key)}`;
     return [operator === "remove" ? { op: "remove", path } : { op: operator, path, value: value ?? null }];
   });
 }
 
-/** Changes a document that is kept as text in one field, such as a file in a ConfigMap. */
-function fieldPatches(object: JsonObject, entry: JsonObject, place: string): PatchOperation[] {
+/** Changes a document that is stored as text in one field, such as a file in a ConfigMap. */
+function fieldPatches(object: JsonObject, entry: JsonObject, place: string, budget: OverrideBudget): PatchOperation[] {
   const path = text(entry, "fieldPath", place);
   const source = valueAtPointer(object, path);
-  if (typeof source !== "string") throw new OverriderError(place, path, "no text is there");
+  if (typeof source !== "string") throw new OverriderError(place, path, "there is no text at this path");
   const format = isNonEmptyList(entry.yaml) ? YAML_TEXT : JSON_TEXT;
   const list = isNonEmptyList(entry.yaml) ? entry.yaml : entry.json;
   const listName = format === YAML_TEXT ? "yaml" : "json";
@@ -170,6 +210,7 @@ function fieldPatches(object: JsonObject, entry: JsonObject, place: string): Pat
     if (!isJsonObject(operation)) throw new OverriderError(operationPlace, path, "must be an object");
     return patchOperation(operation, "subPath", operationPlace);
   });
+  check(budget.text(format.name, source), place, path);
   let document: Json;
   try {
     document = format.parse(source);
@@ -177,15 +218,16 @@ function fieldPatches(object: JsonObject, entry: JsonObject, place: string): Pat
     // The parser's own message may quote the document, which may be secret.
     throw new OverriderError(place, path, `the text there is not ${format.name}`);
   }
+  check(budget.document(format.name, document), place, path);
   if (holdsInexactNumber(document)) {
     throw new OverriderError(
       place,
       path,
-      "the text holds a number too large to be carried exactly; write it as a string",
+      "the text contains a number that is too large to be exact; write it as a string",
     );
   }
   try {
-    return [{ op: "replace", path, value: format.print(applyPatch(document, operations)) }];
+    return [{ op: "replace", path, value: format.print(applyPatch(document, operations, budget.patches)) }];
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
     throw new OverriderError(place, path, `${error.operation} of sub-path ${error.path}: ${error.reason}`);
@@ -196,11 +238,14 @@ const JSON_TEXT = {
   name: "JSON",
   parse: (source: string): Json => JSON.parse(source),
   print: (value: Json): string => JSON.stringify(value),
-};
+} as const;
 
-/** YAML 1.1, as Kubernetes' own YAML library reads it, which takes neither 12:30 for a number nor dates for dates. */
+/** YAML 1.1, as Kubernetes' own YAML library reads it: 12:30 is not a number, and dates are strings. */
 const YAML_OPTIONS = {
   version: "1.1",
+  // For a duplicate key the last value wins, as in Kubernetes' library; the parser's check would compare every key with
+  // every other.
+  uniqueKeys: false,
   customTags: (tags: Tags): Tags =>
     tags.filter(
       (tag) => typeof tag === "string" || (tag.tag !== "tag:yaml.org,2002:timestamp" && tag.format !== "TIME"),
@@ -212,7 +257,7 @@ const YAML_TEXT = {
   parse: (source: string): Json => parseYaml(source, YAML_OPTIONS),
   print: (value: Json): string =>
     stringifyYaml(value, { ...YAML_OPTIONS, sortMapEntries: true, indentSeq: false, lineWidth: 0 }),
-};
+} as const;
 
 function holdsInexactNumber(value: Json): boolean {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);

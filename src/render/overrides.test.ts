@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../runtime/index.ts";
-import { valueAtPointer } from "./json-patch.ts";
+import { type JsonObject, valueAtPointer } from "../runtime/index.ts";
 import { applyOverrides, OverrideError } from "./overrides.ts";
 import { CONFIG_MAP, cluster, STATEFULSET, yaml } from "./testing/fixtures.ts";
 
@@ -20,7 +19,7 @@ spec: {overrideRules: [{overriders: ${overriders}}]${spec}}
 `);
 }
 
-/** A policy that leaves its name in the annotation `order`, so that the last one shows. */
+/** A policy that writes its name into the annotation `order`, so that the last applied one is visible. */
 function marker(kind: string, name: string, selectors = "null"): JsonObject {
   const namespace = kind === "OverridePolicy" ? ", namespace: shop" : "";
   return yaml(`
@@ -35,7 +34,7 @@ function overridden(overriders: string, object = STATEFULSET): JsonObject {
   return applyOverrides(yaml(object), member1, [policy(overriders)]).object;
 }
 
-describe("image overrider", () => {
+describe("an image overrider", () => {
   it.each([
     ["{component: Registry, operator: replace, value: mirror.local}", "mirror.local/team/db:1.0"],
     ["{component: Registry, operator: add, value: ':5000'}", "registry.example:5000/team/db:1.0"],
@@ -45,7 +44,7 @@ describe("image overrider", () => {
     ["{component: Tag, operator: replace, value: '2.0'}", "registry.example/team/db:2.0"],
     ["{component: Tag, operator: add, value: -arm64}", "registry.example/team/db:1.0-arm64"],
     ["{component: Tag, operator: remove}", "registry.example/team/db"],
-  ])("%s", (entry, image) => {
+  ])("with %s gives %s", (entry, image) => {
     expect(valueAtPointer(overridden(`{imageOverrider: [${entry}]}`), `${CONTAINER}/image`)).toBe(image);
   });
 
@@ -56,15 +55,15 @@ describe("image overrider", () => {
     expect(overridden(`{imageOverrider: [${entry}]}`, custom)).toMatchObject({ spec: { image: "a/xline:2" } });
   });
 
-  it("leaves a kind without known containers alone when no predicate is given", () => {
+  it("does not change a kind without known containers if no predicate is given", () => {
     const entry = "{component: Tag, operator: replace, value: '2'}";
     expect(overridden(`{imageOverrider: [${entry}]}`, CONFIG_MAP)).toEqual(yaml(CONFIG_MAP));
   });
 
-  it("fails where the predicate's path holds no image", () => {
+  it("fails if there is no image at the predicate's path", () => {
     const entry = "{predicate: {path: /spec/nothing}, component: Tag, operator: replace, value: '2'}";
     expect(() => overridden(`{imageOverrider: [${entry}]}`)).toThrow(
-      /imageOverrider\[0\] at \/spec\/nothing: no image/,
+      /imageOverrider\[0\] at \/spec\/nothing: there is no image/,
     );
   });
 });
@@ -78,7 +77,7 @@ describe("command and args overriders", () => {
     expect(valueAtPointer(result, `${CONTAINER}/args`)).toEqual(["--quorum"]);
   });
 
-  it("make the list where there is none", () => {
+  it("create the list if there is none", () => {
     const pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: c}]}}";
     const result = overridden("{argsOverrider: [{containerName: c, operator: add, value: [-v]}]}", pod);
     expect(valueAtPointer(result, "/spec/containers/0/args")).toEqual(["-v"]);
@@ -86,7 +85,7 @@ describe("command and args overriders", () => {
 });
 
 describe("labels and annotations overriders", () => {
-  it("add, replace and remove; what is not there is neither replaced nor removed", () => {
+  it("add, replace and remove; a missing key is neither replaced nor removed", () => {
     const result = overridden(`
       {labelsOverrider: [
          {operator: add, value: {zone/name: a}}, {operator: replace, value: {app: db2, none: x}}, {operator: remove, value: {gone: x}}],
@@ -102,7 +101,7 @@ describe("labels and annotations overriders", () => {
   });
 });
 
-describe("field overrider", () => {
+describe("a field overrider", () => {
   const object = `
 apiVersion: v1
 kind: ConfigMap
@@ -115,7 +114,7 @@ data:
     list: [a]
 `;
 
-  it("changes JSON kept as text, and keeps the order of its keys", () => {
+  it("changes JSON stored as text, and keeps the order of its keys", () => {
     const result = overridden(
       "{fieldOverrider: [{fieldPath: /data/app.json, json: [{subPath: /log/level, operator: replace, value: debug}]}]}",
       object,
@@ -123,7 +122,7 @@ data:
     expect(valueAtPointer(result, "/data/app.json")).toBe('{"z":1,"log":{"level":"debug"}}');
   });
 
-  it("changes YAML kept as text, and takes a time of day for the text it is", () => {
+  it("changes YAML stored as text, and reads a time of day as text", () => {
     const result = overridden(
       `{fieldOverrider: [{fieldPath: /data/app.yaml, yaml: [
         {subPath: /log/level, operator: replace, value: debug}, {subPath: /list/-, operator: add, value: b}]}]}`,
@@ -132,7 +131,7 @@ data:
     expect(valueAtPointer(result, "/data/app.yaml")).toBe("list:\n- a\n- b\nlog:\n  level: debug\ntime: 12:30:45\n");
   });
 
-  it("refuses a text that is not what it should be, without quoting it", () => {
+  it("refuses a text in another format, without quoting it", () => {
     const secret =
       "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}, stringData: {k: '{pass-word'}}";
     const entry = "{fieldPath: /stringData/k, json: [{subPath: /a, operator: add, value: 1}]}";
@@ -143,7 +142,7 @@ data:
     const config =
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {k: '{\"id\": 12345678901234567890}'}}";
     const entry = "{fieldPath: /data/k, json: [{subPath: /a, operator: add, value: 1}]}";
-    expect(() => overridden(`{fieldOverrider: [${entry}]}`, config)).toThrow(/too large to be carried exactly/);
+    expect(() => overridden(`{fieldOverrider: [${entry}]}`, config)).toThrow(/too large to be exact/);
   });
 
   it("needs operations", () => {
@@ -152,7 +151,7 @@ data:
 });
 
 describe("the order of overriders in one rule", () => {
-  it("is image, command, args, labels, annotations, field, plaintext, whatever the order in the file", () => {
+  it("is image, command, args, labels, annotations, field, plaintext, regardless of the order in the file", () => {
     const result = overridden(`
       {plaintext: [{path: ${CONTAINER}/image, operator: replace, value: plain:1}, {path: /metadata/labels/app, operator: replace, value: plain}],
        labelsOverrider: [{operator: replace, value: {app: label}}],
@@ -181,7 +180,7 @@ describe("the order of policies", () => {
     marker("OverridePolicy", "f-name", byName),
   ];
 
-  it("is cluster-wide first, then match-all, label, name, then the policy's name, whatever order they are listed in", () => {
+  it("is cluster-wide first, then match-all, label, name, then the policy's name, regardless of the order in the list", () => {
     const names = inOrder.map((each) => valueAtPointer(each, "/metadata/name"));
     fc.assert(
       fc.property(fc.shuffledSubarray(inOrder, { minLength: 1 }), (some) => {
@@ -207,7 +206,7 @@ describe("the order of policies", () => {
     expect(applyOverrides(yaml(STATEFULSET), member1, [uses, sets]).applied).toHaveLength(2);
   });
 
-  it("leaves out a policy that names another object", () => {
+  it("skips a policy that names another object", () => {
     const other = marker("OverridePolicy", "o", "[{apiVersion: apps/v1, kind: StatefulSet, name: other}]");
     expect(applyOverrides(yaml(STATEFULSET), member1, [other]).applied).toEqual([]);
   });
@@ -293,7 +292,7 @@ describe("a policy that cannot be applied", () => {
     expect(() => overridden(overriders)).toThrow(OverrideError);
   });
 
-  it("never changes what it was given", () => {
+  it("never changes its input", () => {
     const object = yaml(STATEFULSET);
     applyOverrides(object, member1, [policy("{plaintext: [{path: /spec/x, operator: add, value: 1}]}")]);
     expect(object).toEqual(yaml(STATEFULSET));

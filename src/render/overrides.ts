@@ -1,21 +1,23 @@
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { kindAndName, nameOf, stringAt, valueAt } from "./json.ts";
+import { clone, isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
+import { kindAndName, nameOf, stringAt } from "./json.ts";
+import { OverrideBudget } from "./override-budget.ts";
 import { applyOverriders, OverriderError } from "./overriders.ts";
 import { type ClusterFacts, clusterMatches, MATCH, resourceMatchRank } from "./selectors.ts";
 
-/** Thrown when a policy that is meant for this object and cluster cannot be applied: nothing may then be written. */
+/** Thrown when a policy that selects this object and cluster cannot be applied: nothing may then be written. */
 export class OverrideError extends Error {
   override readonly name = "OverrideError";
   readonly policy: string;
-  /** The rule's place in the policy, such as `spec.overrideRules[1]`. */
+  /** The rule's position in the policy, such as `spec.overrideRules[1]`. */
   readonly rule: string;
   readonly overrider: string;
   readonly path: string;
   readonly cluster: string;
   constructor({ policy, rule }: AppliedOverride, cluster: string, object: string, cause: OverriderError) {
+    const overrider = cause.overrider ? `.overriders.${cause.overrider}` : "";
     const at = cause.path ? ` at ${cause.path}` : "";
     super(
-      `${policy}, ${rule}.overriders.${cause.overrider}${at}: ${cause.reason} ` +
+      `${policy}, ${rule}${overrider}${at}: ${cause.reason} ` +
         `(${object} for cluster ${cluster}); correct the policy or narrow its resourceSelectors or targetCluster`,
     );
     this.policy = policy;
@@ -27,29 +29,29 @@ export class OverrideError extends Error {
 }
 
 export interface AppliedOverride {
-  policy: string;
-  rule: string;
+  readonly policy: string;
+  readonly rule: string;
 }
 
 export interface Overridden {
-  object: JsonObject;
-  /** What was applied, in order. */
-  applied: AppliedOverride[];
+  readonly object: JsonObject;
+  /** The applied policies, in order. */
+  readonly applied: AppliedOverride[];
 }
 
-/** Says of a policy that it is Lockstep's own hold, whose patch is meant to fail and must not be applied. */
+/** Whether a policy is Lockstep's own hold, whose patch always fails and must not be applied. */
 export type IsHold = (policy: JsonObject) => boolean;
 
 export interface OverrideOptions {
-  isHold?: IsHold;
-  /** Called after each rule with the object as it is then; may throw, to name the rule that went too far. */
-  afterRule?: (object: JsonObject, rule: AppliedOverride) => void;
+  readonly isHold?: IsHold;
+  /** Called after each rule with the current object; may throw, to name the rule that changed too much. */
+  readonly afterRule?: (object: JsonObject, rule: AppliedOverride) => void;
 }
 
 /**
- * The user's OverridePolicies and ClusterOverridePolicies, applied as Karmada applies them: cluster-wide policies
- * first, then those of the object's namespace; in each group those that match everything, then by label, then by
- * name, and equals by ascending name. Later ones see what earlier ones did, so the last wins.
+ * The user's OverridePolicies and ClusterOverridePolicies, applied as Karmada applies them. Cluster-wide policies come
+ * first, then those of the object's namespace. In each group, those that match everything come first, then by label,
+ * then by name; equals by ascending name. Later ones see the result of earlier ones, so the last wins.
  */
 export function applyOverrides(
   object: JsonObject,
@@ -58,15 +60,16 @@ export function applyOverrides(
   { isHold = () => false, afterRule }: OverrideOptions = {},
 ): Overridden {
   const users = policies.filter((policy) => !isHold(policy));
-  const first = applyGroup(object, cluster, users.filter(isClusterWide), afterRule);
-  // Chosen only now: a cluster-wide policy may have changed the labels that these select by.
+  const budget = new OverrideBudget();
+  const first = applyGroup(object, cluster, users.filter(isClusterWide), budget, afterRule);
+  // Selected only now: a cluster-wide policy may have changed the labels that these select by.
   const namespace = stringAt(first.object, "metadata", "namespace");
   const own = namespace ? users.filter((policy) => isNamespaced(policy, namespace)) : [];
-  const second = applyGroup(first.object, cluster, own, afterRule);
+  const second = applyGroup(first.object, cluster, own, budget, afterRule);
   return { object: second.object, applied: [...first.applied, ...second.applied] };
 }
 
-/** The policies that could touch one of the objects in some cluster: what a revision has to keep. */
+/** The policies that could change one of the objects in some cluster: a revision must store these. */
 export function relevantPolicies(
   objects: readonly JsonObject[],
   policies: readonly JsonObject[],
@@ -77,7 +80,7 @@ export function relevantPolicies(
   for (const object of objects) {
     const namespace = stringAt(object, "metadata", "namespace");
     const wide = users.filter((policy) => isClusterWide(policy) && matches(policy, object));
-    // Namespaced policies select by the labels that the cluster-wide ones leave behind, in whichever cluster.
+    // Namespaced policies select by the labels that the cluster-wide ones set, in any cluster.
     const anyLabels = wide.some(mayChangeLabels);
     const own = users.filter(
       (policy) => namespace && isNamespaced(policy, namespace) && matches(policy, object, anyLabels),
@@ -108,6 +111,7 @@ function applyGroup(
   object: JsonObject,
   cluster: ClusterFacts,
   policies: readonly JsonObject[],
+  budget: OverrideBudget,
   afterRule: OverrideOptions["afterRule"],
 ): Overridden {
   const ranked = policies
@@ -120,8 +124,12 @@ function applyGroup(
     for (const { targetCluster, overriders, place } of rulesOf(policy)) {
       if (targetCluster && !clusterMatches(targetCluster, cluster)) continue;
       const rule = { policy: `${stringAt(policy, "kind")} ${nameOf(policy)}`, rule: place };
+      // Copied once: the rules then change the copy.
+      if (applied.length === 0) result = clone(object);
       try {
-        result = applyOverriders(result, overriders);
+        const denied = budget.overrider();
+        if (denied !== undefined) throw new OverriderError("", "", denied);
+        result = applyOverriders(result, overriders, budget);
       } catch (error) {
         if (!(error instanceof OverriderError)) throw error;
         throw new OverrideError(rule, cluster.name, kindAndName(object), error);
@@ -134,9 +142,9 @@ function applyGroup(
 }
 
 interface Rule {
-  targetCluster?: JsonObject;
-  overriders: JsonObject;
-  place: string;
+  readonly targetCluster?: JsonObject;
+  readonly overriders: JsonObject;
+  readonly place: string;
 }
 
 /** Without rules, the deprecated single pair `targetCluster` and `overriders` of the spec is the rule. */
@@ -169,7 +177,7 @@ function nameOnly(policy: JsonObject): string {
   return stringAt(policy, "metadata", "name") ?? "";
 }
 
-/** By code units, which is the order of bytes for the characters that names may have. */
+/** By code units, which is the byte order for the characters that names may have. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATIONS, SEED_ANNOTATIONS } from "../contract/index.ts";
+import { testIntent } from "../plan/check/testing/intent.ts";
 import { emptyLedger, initialCluster, plan, topologyView } from "../plan/index.ts";
-import { testIntent } from "../plan/testing/intent.ts";
-import { stringMapAt, valueAt } from "./json.ts";
+import { valueAt } from "../runtime/index.ts";
+import { stringMapAt } from "./json.ts";
 import { renderMember } from "./render.ts";
 import { nameRevision, snapshotRevision } from "./revision.ts";
 import { cluster, yaml } from "./testing/fixtures.ts";
 
 describe("what the planner grants", () => {
-  it("[I7] [I8] [D2] a static deployment: every member is told the whole application and its own part of it", () => {
+  it("[I7] [I8] [D2] in a static deployment every member gets the topology of the whole application and its own part", () => {
     const template = yaml(
       "{apiVersion: apps.my.io/v1alpha1, kind: XlineCluster, metadata: {name: xline, namespace: default}, spec: {replicas: 3}}",
     );

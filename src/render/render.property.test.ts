@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ANNOTATIONS } from "../contract/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
-import { stringMapAt, valueAt } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../runtime/index.ts";
+import { stringMapAt } from "./json.ts";
 import { type RenderResult, renderMember } from "./render.ts";
 import { sameWorkload } from "./revision.ts";
 import { type Case, CONFIG_MAP, renderInput, STATEFULSET, topology, yaml } from "./testing/fixtures.ts";
@@ -55,7 +55,7 @@ const anyCase = fc
 
 const text = (result: RenderResult) => JSON.stringify(result.ok ? result : result.error.message);
 
-describe("whatever is rendered", () => {
+describe("a rendered workload", () => {
   it("either runs exactly its grant or is refused", () => {
     const seen = { rendered: 0, refused: 0 };
     fc.assert(
@@ -78,7 +78,7 @@ describe("whatever is rendered", () => {
     expect(Math.min(seen.rendered, seen.refused)).toBeGreaterThan(0);
   });
 
-  it("is the same text every time, and changes nothing that was given", () => {
+  it("is the same text every time, and rendering changes no input", () => {
     fc.assert(
       fc.property(anyCase, (each) => {
         const input = deepFreeze(renderInput(each));
@@ -96,7 +96,7 @@ describe("whatever is rendered", () => {
     );
   });
 
-  it("carries nothing that a server filled in", () => {
+  it("contains no field that a server filled in", () => {
     const fields = ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields"];
     const more = ["deletionGracePeriodSeconds", "ownerReferences", "finalizers", "selfLink", "generateName"];
     const junk = fc.dictionary(fc.constantFrom(...fields, ...more), fc.jsonValue({ maxDepth: 1 }));
@@ -132,7 +132,7 @@ describe("whatever is rendered", () => {
     );
   });
 
-  it("says the same as the template, whatever the grant", () => {
+  it("has the same content as the template, for any grant", () => {
     fc.assert(
       fc.property(anyCase, (each) => {
         const result = renderMember(renderInput({ ...each, policies: [], dependencies: [] }));

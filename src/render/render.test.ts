@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { ANNOTATIONS, SEED_ANNOTATIONS } from "../contract/index.ts";
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { stringMapAt, valueAt } from "./json.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
+import { stringMapAt } from "./json.ts";
 import { type MemberManifest, type RenderResult, renderMember } from "./render.ts";
 import { snapshotRevision } from "./revision.ts";
 import {
@@ -64,6 +64,7 @@ metadata:
     crossclusterstatefulset.karmada.io/processor: "true"
     crossclusterstatefulset.karmada.io/revision: db-2
     crossclusterstatefulset.karmada.io/topology: '[{"cluster":"member1","replicas":1,"ordinals":[0],"instances":["db-0"],"addresses":["db-0.member1.db.shop.svc.clusterset.local"],"states":["member"]},{"cluster":"member2","replicas":2,"ordinals":[100,101],"instances":["db-100","db-101"],"addresses":["db-100.member2.db.shop.svc.clusterset.local","db-101.member2.db.shop.svc.clusterset.local"],"states":["member","member"]}]'
+    crossclusterstatefulset.karmada.io/topology-ref: ""
     crossclusterstatefulset.karmada.io/topology-version: "4"
     crossclusterstatefulset.karmada.io/transfer-leader-to: db-0
   labels:
@@ -107,13 +108,13 @@ spec:
     expect(valueAt(rendered().workload, "spec", "ordinals")).toBeUndefined();
   });
 
-  it("[U11] leaves restarting to a person when the grant is OnDelete", () => {
+  it("[U11] leaves restarts to the user when the grant is OnDelete", () => {
     expect(valueAt(rendered({ grant: { onDelete: true } }).workload, "spec", "updateStrategy")).toEqual({
       type: "OnDelete",
     });
   });
 
-  it("keeps or deletes volumes as the CrossClusterStatefulset says, and is silent where both are the default", () => {
+  it("keeps or deletes volumes as the CrossClusterStatefulset requires, and sets nothing if both are the default", () => {
     const at = (retention?: Retention) =>
       valueAt(rendered({ member: { retention } }).workload, "spec", "persistentVolumeClaimRetentionPolicy");
     expect(at({ whenScaled: "Delete", whenDeleted: "Retain" })).toEqual({
@@ -123,7 +124,7 @@ spec:
     expect(at({ whenScaled: "Retain", whenDeleted: "Retain" })).toBeUndefined();
   });
 
-  it("[Q13] restarts one pod at a time, whatever its template says, unless the member is declared Parallel", () => {
+  it("[Q13] restarts one pod at a time, regardless of its template, unless the member is declared Parallel", () => {
     const template = (value: string) =>
       yaml(STATEFULSET.replace("{partition: 3}", `{partition: 3, maxUnavailable: ${value}}`));
     const at = (value: string, memberConcurrency?: "Serial" | "Parallel") =>
@@ -142,7 +143,7 @@ spec:
     const config = (level: string) => [yaml(CONFIG_MAP.replace("info", level))];
     expect(marks({})).toBeUndefined();
     expect(marks({ restart: "r1" })).toEqual({ "crossclusterstatefulset.karmada.io/restarted-at": "r1" });
-    // Pinned: a version of Lockstep that marks the same content otherwise would restart every pod on upgrade.
+    // Pinned: a version of Lockstep with other marks for the same content would restart every pod on upgrade.
     expect(marks({ dependencies: config("info") })).toEqual({
       "crossclusterstatefulset.karmada.io/dependencies": "47hkhjcrmm",
     });
@@ -159,7 +160,7 @@ describe("[D7] writing over what a cluster runs", () => {
     expect(workloadDifferences({ ...running(), status: { replicas: 2 } }, workload)).toEqual([]);
   });
 
-  it("says what it would move", () => {
+  it("names the fields that it would change", () => {
     expect(workloadDifferences(yaml(STATEFULSET), workload)).toEqual([
       "/spec/replicas",
       "/spec/updateStrategy/rollingUpdate/partition",
@@ -189,14 +190,14 @@ describe("pods that use a dependency", () => {
       "annotations",
     );
 
-  it("restart when an override changes it, in the clusters where it does", () => {
+  it("restart when an override changes it, only in the clusters of the override", () => {
     expect(mark("member1", "debug")).not.toEqual(mark("member1", "warn"));
     expect(mark("member2", "debug")).toEqual(mark("member2", "warn"));
   });
 });
 
-describe("an operator written to the proposal", () => {
-  // The proposal's own text. Its second entry repeats member1 where the sentence under it says member2.
+describe("an operator written for the proposal", () => {
+  // The proposal's own text. Its second entry repeats member1, but the sentence below it says member2.
   const PROPOSAL = `# member1
 Name:         xline
 Namespace:    xline
@@ -229,7 +230,7 @@ Annotations:
   const member = (name: string, replicas: number, processor = true) =>
     rendered({ app, template, topology: view, grant: { cluster: name, replicas, processor } }).workload;
 
-  it("finds its keys and shapes, word for word but for the slip", () => {
+  it("finds its keys and shapes exactly, except for that mistake", () => {
     const shown = PROPOSAL.split("---").map((part) => /\/replicas: (\[[^\]]*\])/.exec(part)?.[1] ?? "");
     const [first, second] = shown.map((text) =>
       text.replaceAll('"member1":"2"', '"member2":"2"').replaceAll(/\s/g, ""),
@@ -238,7 +239,7 @@ Annotations:
     expect(annotationsOf(member("member2", 2))["corssclusterstatefulset.karmada.io/replicas"]).toBe(second);
   });
 
-  it("[G7] is told whether to act, by the proposal's key and by the contract's", () => {
+  it("[G7] learns whether to act from the proposal's key and from the contract's", () => {
     for (const processor of [true, false]) {
       const annotations = annotationsOf(member("member1", 1, processor));
       expect(annotations[SEED_ANNOTATIONS.processer]).toBe(String(processor));
@@ -246,12 +247,12 @@ Annotations:
     }
   });
 
-  it("[U10] is told of a restart, which its spec does not show", () => {
+  it("[U10] is notified of a restart, which its spec does not show", () => {
     const { workload } = rendered({ app, template, topology: view, grant: { replicas: 1 }, restart: "r1" });
     expect(annotationsOf(workload)["crossclusterstatefulset.karmada.io/restarted-at"]).toBe("r1");
   });
 
-  it("gets its own count, and the rest of its spec as it is", () => {
+  it("gets its own count, and the rest of its spec unchanged", () => {
     expect(member("member2", 2).spec).toEqual({ replicas: 2, version: "1" });
   });
 });
@@ -277,7 +278,7 @@ describe("where the count goes", () => {
     });
   });
 
-  it("is refused when ReviseReplica fails, with its words", () => {
+  it("is refused when ReviseReplica fails, with its message", () => {
     const input = renderInput({ template: custom("{}") });
     const revise = (): JsonObject => {
       throw new Error("line 3: attempt to index a nil value");
@@ -292,7 +293,7 @@ describe("where the count goes", () => {
     expect(rendered({ template, replicas: { kind: "revised", object } }).workload.spec).toEqual({ size: 2 });
   });
 
-  it("is refused when nobody knows, with what helps", () => {
+  it("is refused when the field is unknown, with a remedy", () => {
     expect(failure({ template: custom("{size: 5}") })).toMatch(/Thing shop\/db: spec\.replicas.*add a ReviseReplica/);
   });
 });
@@ -355,12 +356,12 @@ describe("overrides", () => {
     );
   });
 
-  it("may repeat what the grant says", () => {
+  it("may set a field to the granted value", () => {
     const policies = [policy("{overriders: {plaintext: [{path: /spec/replicas, operator: replace, value: 2}]}}")];
     expect(rendered({ policies }).applied).toHaveLength(1);
   });
 
-  it("cannot take the contract off or put words into its mouth", () => {
+  it("cannot remove or change the contract's annotations", () => {
     const policies = [
       policy(`{overriders: {plaintext: [{path: /metadata/annotations, operator: add, value: {mine: kept,
         ${ANNOTATIONS.transferLeaderTo}: db-9, ${ANNOTATIONS.processor}: 'maybe'}}]}}`),
@@ -380,13 +381,13 @@ describe("overrides", () => {
     expect(JSON.stringify(workload)).not.toMatch(/retain-replicas|ownerReferences/);
   });
 
-  it("that fail leave nothing to be written", () => {
+  it("that fail prevent any write", () => {
     const policies = [policy("{overriders: {plaintext: [{path: /nothing/here, operator: remove}]}}")];
     expect(failure({ policies })).toMatch(/plaintext\[0\] at \/nothing\/here/);
   });
 });
 
-describe("what goes with the workload", () => {
+describe("what is sent with the workload", () => {
   const network = { headlessService: true, serviceExport: true };
   const secret = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db-tls, namespace: shop}, data: {k: aGVsbG8=}}");
 
@@ -423,7 +424,7 @@ describe("what goes with the workload", () => {
     });
   });
 
-  it("is a headless Service that names instances before they are ready", () => {
+  it("is a headless Service that publishes instances before they are ready", () => {
     expect(byRole(rendered({ network }).manifests, "service").spec).toEqual({
       clusterIP: "None",
       publishNotReadyAddresses: true,
@@ -435,7 +436,7 @@ describe("what goes with the workload", () => {
     });
   });
 
-  it("takes ports, readiness, selector and the ServiceExport's version as they are asked for", () => {
+  it("uses the requested ports, readiness, selector and ServiceExport version", () => {
     const { manifests } = rendered({
       network: {
         ...network,
@@ -460,14 +461,14 @@ describe("what goes with the workload", () => {
     expect(manifests.filter(({ object }) => object.kind === "Service").map(({ role }) => role)).toEqual(["dependency"]);
   });
 
-  it("refuses a Service whose instances' labels nobody knows", () => {
+  it("refuses a Service if the labels of the instances are unknown", () => {
     const template = yaml(
       "{apiVersion: a.io/v1, kind: Thing, metadata: {name: db, namespace: shop}, spec: {replicas: 1}}",
     );
     expect(failure({ template, network })).toMatch(/Service shop\/db: the labels of its instances are not known/);
   });
 
-  it("keeps the dependencies of the instances below the partition, in the new content where both name one", () => {
+  it("keeps the dependencies of the instances below the partition, with the new content if both revisions name one", () => {
     const named = (name: string, text: string) =>
       yaml(`{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, namespace: shop}, data: {k: ${text}}}`);
     const baseRevision = snapshotRevision({
@@ -485,7 +486,7 @@ describe("what goes with the workload", () => {
   });
 });
 
-describe("what does not fit together", () => {
+describe("inputs that do not belong together", () => {
   it.each<[string, Case]>([
     ["another cluster", { cluster: cluster("member9") }],
     ["another topology version", { grant: { topologyVersion: 3 } }],

@@ -1,8 +1,7 @@
 import type { AppIdentity, Grant, RevisionId, TopologyView } from "../plan/index.ts";
-import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import { isJsonObject, type JsonObject, valueAtPointer } from "../runtime/index.ts";
 import { LimitError, OverrideTouchesGrantError, type RenderError, RenderInputError } from "./errors.ts";
 import { kindAndName, nameOf, sameMeaning, sortKeys, stringAt } from "./json.ts";
-import { valueAtPointer } from "./json-patch.ts";
 import { checkLimits } from "./limits.ts";
 import { headlessService, isOwnService, type NetworkSettings, serviceExport } from "./network.ts";
 import { type AppliedOverride, applyOverrides, OverrideError } from "./overrides.ts";
@@ -10,39 +9,46 @@ import { contentDigest, type RevisionContent } from "./revision.ts";
 import { sanitize } from "./sanitize.ts";
 import type { ClusterFacts } from "./selectors.ts";
 import { topologyConfigMap } from "./topology-files.ts";
+import type { ToldTopology } from "./topology-told.ts";
 import { grantWorkload, type MemberSettings, type ReplicaSource, stampContract, stampPodTemplate } from "./workload.ts";
 
 export interface RenderInput {
-  app: AppIdentity;
-  cluster: ClusterFacts;
-  grant: Grant;
+  readonly app: AppIdentity;
+  readonly cluster: ClusterFacts;
+  readonly grant: Grant;
   /** The content of `grant.revision`. */
-  revision: { id: RevisionId; content: RevisionContent };
+  readonly revision: { id: RevisionId; content: RevisionContent };
   /** The view of `grant.topologyVersion`. */
-  topology: TopologyView;
+  readonly topology: TopologyView;
   /** The planner's `initialCluster(ledger, grant)`. */
-  initialCluster: string;
-  /** What the instances below the partition still run: its dependencies stay until nobody uses them. */
-  baseRevision?: RevisionContent;
-  replicas?: ReplicaSource;
-  network?: NetworkSettings;
-  /** What a StatefulSet has to follow besides its grant. */
-  member?: MemberSettings;
+  readonly initialCluster: string;
+  /** What the instances below the partition still run: its dependencies stay until no instance uses them. */
+  readonly baseRevision?: RevisionContent;
+  readonly replicas?: ReplicaSource;
+  readonly network?: NetworkSettings;
+  /** Settings that a StatefulSet must follow in addition to its grant. */
+  readonly member?: MemberSettings;
+  /** The maximum size of the topology as an annotation; absent: the contract's limit. */
+  readonly topologyInlineBytes?: number;
 }
 
-export type ManifestRole = "dependency" | "topology" | "service" | "serviceExport" | "workload";
+/**
+ * `topologyPart`: a ConfigMap that a topology-ref names. The workload may be written only after the member is seen to
+ * have them.
+ */
+export type ManifestRole = "dependency" | "topology" | "topologyPart" | "service" | "serviceExport" | "workload";
 
 export interface MemberManifest {
-  role: ManifestRole;
+  readonly role: ManifestRole;
   /** `apiVersion/kind namespace/name`, unique in the result. */
-  key: string;
-  object: JsonObject;
+  readonly key: string;
+  readonly object: JsonObject;
 }
 
 export type RenderResult =
   | {
       ok: true;
-      /** In the order in which they must be applied: each one's needs come before it, the workload is last. */
+      /** In the order in which they must be applied: dependencies first, the workload last. */
       manifests: MemberManifest[];
       workload: JsonObject;
       applied: AppliedOverride[];
@@ -50,8 +56,8 @@ export type RenderResult =
   | { ok: false; error: RenderError };
 
 /**
- * What one member must hold for its grant. Pure; the same input gives the same text. On any error nothing may be
- * written to that member: it goes on with what it has.
+ * The objects that one member needs for its grant. Pure; the same input gives the same text. On any error, nothing may
+ * be written to that member: it continues with what it has.
  */
 export function renderMember(input: RenderInput): RenderResult {
   try {
@@ -61,7 +67,7 @@ export function renderMember(input: RenderInput): RenderResult {
     const manifests = [
       ...leftovers(input, dependencies),
       ...dependencies,
-      ...ownManifests(input, workload.object, dependencies),
+      ...ownManifests(input, workload, dependencies),
       manifest("workload", workload.object),
     ];
     checkUnique(manifests);
@@ -77,15 +83,16 @@ function renderWorkload(input: RenderInput, dependencies: readonly MemberManifes
   const { cluster, grant, revision, replicas, member } = input;
   const { content } = revision;
   const { restart } = content;
-  // Of this cluster's copies, so that pods restart only where an override really changed something.
+  // Of this cluster's copies, so that pods restart only if an override really changed something.
   const digest = contentDigest(dependencies.map(({ object }) => object));
   const stamps = { restart, dependencyDigest: content.dependencyDigest === undefined ? undefined : digest };
   const granted = grantWorkload(content.template, grant, replicas ?? { kind: "native" }, member);
   const overridden = override(stampPodTemplate(granted.object, stamps), cluster, content, granted.grantPaths);
-  return { object: sortedObject(stampContract(overridden.object, { ...input, restart })), applied: overridden.applied };
+  const { object, told } = stampContract(overridden.object, { ...input, restart });
+  return { object: sortedObject(object), told, applied: overridden.applied };
 }
 
-/** What only the instances below the partition still use. */
+/** Objects that only the instances below the partition still use. */
 function leftovers({ cluster, baseRevision }: RenderInput, dependencies: readonly MemberManifest[]): MemberManifest[] {
   const named = new Set(dependencies.map(({ key }) => key));
   return baseRevision ? dependenciesOf(cluster, baseRevision).filter(({ key }) => !named.has(key)) : [];
@@ -93,10 +100,11 @@ function leftovers({ cluster, baseRevision }: RenderInput, dependencies: readonl
 
 function ownManifests(
   { app, grant, topology, initialCluster, network }: RenderInput,
-  workload: JsonObject,
+  { object: workload, told }: { readonly object: JsonObject; readonly told: ToldTopology },
   dependencies: readonly MemberManifest[],
 ): MemberManifest[] {
-  const result = [manifest("topology", topologyConfigMap(app, grant, topology, initialCluster))];
+  const result = told.parts.map((part) => manifest("topologyPart", part));
+  result.push(manifest("topology", topologyConfigMap(app, grant, topology, initialCluster, told.ref)));
   if (network?.headlessService && !dependencies.some(({ object }) => isOwnService(object, app))) {
     result.push(manifest("service", headlessService(app, workload, network)));
   }
@@ -113,8 +121,8 @@ function dependenciesOf(cluster: ClusterFacts, content: RevisionContent): Member
 const IDENTITY_PATHS = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
 /**
- * Applies the revision's policies, and refuses the rule that changes what is not its to change. Sanitized again, as
- * Karmada prunes after its overrides: a policy can neither own the object nor ask the hub to retain the member's count.
+ * Applies the revision's policies, and refuses a rule that changes a field of the grant. The result is sanitized again,
+ * as Karmada prunes after its overrides: a policy can neither set an owner nor make the hub retain the member's count.
  */
 function override(object: JsonObject, cluster: ClusterFacts, content: RevisionContent, grantPaths: readonly string[]) {
   const guarded = [...IDENTITY_PATHS, ...grantPaths].map((path) => ({ path, value: valueAtPointer(object, path) }));
@@ -149,7 +157,7 @@ function checkInput({ app, cluster, grant, revision, topology }: RenderInput): v
     if (expected === actual) continue;
     throw new RenderInputError(
       `${kindAndName(template)}: the grant of cluster ${grant.cluster} is for ${what} ${expected}, ` +
-        `but was given ${actual ?? "none"}; it is rendered again when both are at hand`,
+        `but was given ${actual ?? "none"}; it is rendered again when both are available`,
     );
   }
   for (const { cluster: name, instances, addresses } of topology.clusters) {

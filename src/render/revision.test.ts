@@ -7,6 +7,7 @@ import {
   RevisionCollisionError,
   type RevisionContent,
   type RevisionSource,
+  revisionMeaning,
   sameRevision,
   snapshotRevision,
 } from "./revision.ts";
@@ -24,7 +25,7 @@ spec: {resourceSelectors: [{apiVersion: apps/v1, kind: StatefulSet, labelSelecto
 
 const changed = (from: string, to: string, text = STATEFULSET) => yaml(text.replace(from, to));
 
-describe("what makes a new revision", () => {
+describe("a new revision is made by", () => {
   it.each<[string, Partial<RevisionSource>]>([
     ["another image", { template: changed("db:1.0", "db:1.1") }],
     ["another label on the template", { template: changed("{app: db}}", "{app: db, tier: gold}}") }],
@@ -45,7 +46,7 @@ describe("what makes a new revision", () => {
   });
 });
 
-describe("what does not make a new revision", () => {
+describe("no new revision is made by", () => {
   const server = `metadata:
   name: db
   namespace: shop
@@ -103,7 +104,7 @@ status: {readyReplicas: 3}
     expect(nameRevision(revision()).id).toBe(nameRevision(revision(change)).id);
   });
 
-  it("but a policy for a label counts where a cluster-wide one may set that label", () => {
+  it("but a policy for a label counts if a cluster-wide one may set that label", () => {
     const relabels = yaml(`{kind: ClusterOverridePolicy, metadata: {name: c}, spec: {overrideRules: [
       {overriders: {labelsOverrider: [{operator: replace, value: {app: other}}]}}]}}`);
     expect(revision({ policies: [yaml(OTHER_LABEL), relabels] }).overrides).toHaveLength(2);
@@ -157,19 +158,19 @@ describe("a custom kind's count", () => {
     );
   const revise = (object: JsonObject, replicas: number): JsonObject => ({ ...object, spec: { size: replicas } });
 
-  it("is no revision when ReviseReplica says where it is", () => {
+  it("does not make a new revision if ReviseReplica can write it", () => {
     const at = (size: number) => revision({ template: xline(size), replicas: { kind: "revise", revise } });
     expect(sameRevision(at(3), at(5))).toBe(true);
   });
 
-  it("is one when nobody does", () => {
+  it("makes a new revision if its field is unknown", () => {
     expect(sameRevision(revision({ template: xline(3) }), revision({ template: xline(5) }))).toBe(false);
   });
 });
 
 describe("a revision's name", () => {
-  it("is the workload's name and a short hash, and never changes for the same content", () => {
-    // Pinned: a version of Lockstep that names the same content otherwise would roll every application on upgrade.
+  it("is the workload's name and a short hash, and is always the same for the same content", () => {
+    // Pinned: a version of Lockstep with another name for the same content would roll out every application on upgrade.
     expect(nameRevision(revision())).toEqual({ id: "db-q4skb27fwx", collisionCount: 0, isNew: true });
   });
 
@@ -181,15 +182,15 @@ describe("a revision's name", () => {
 
   it("is found again when the content comes back", () => {
     const { id } = nameRevision(revision());
-    expect(nameRevision(revision(), (each) => (each === id ? revision() : undefined))).toMatchObject({
+    expect(nameRevision(revision(), (each) => (each === id ? revisionMeaning(revision()) : undefined))).toMatchObject({
       id,
       isNew: false,
     });
   });
 
-  it("moves on when another content has it, and gives up at last", () => {
+  it("changes if another content has it, and fails after a limited number of attempts", () => {
     const first = nameRevision(revision()).id;
-    const foreign = revision({ restart: "other" });
+    const foreign = revisionMeaning(revision({ restart: "other" }));
     const second = nameRevision(revision(), (id) => (id === first ? foreign : undefined));
     expect(second).toMatchObject({ collisionCount: 1, isNew: true });
     expect(second.id).not.toBe(first);
@@ -197,8 +198,8 @@ describe("a revision's name", () => {
   });
 });
 
-describe("pods restart for changed dependencies", () => {
-  it("of a StatefulSet, but not those that were adopted with them", () => {
+describe("changed dependencies restart the pods", () => {
+  it("of a StatefulSet, but not adopted pods that already ran with them", () => {
     const digest = dependencyDigest(revision());
     expect(revision().dependencyDigest).toBe(digest);
     expect(revision({ adoptedDependencyDigest: digest }).dependencyDigest).toBeUndefined();

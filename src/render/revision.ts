@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { clone, isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { canonicalText, nameOf, objectAt, stringAt, stringMapAt } from "./json.ts";
+import { meaningText, nameOf, objectAt, stringAt, stringMapAt } from "./json.ts";
 import { type IsHold, relevantPolicies } from "./overrides.ts";
 import { sanitize } from "./sanitize.ts";
 import { topologyConfigMapName } from "./topology-files.ts";
@@ -13,35 +13,35 @@ import {
 } from "./workload.ts";
 
 /**
- * Everything of one revision that reaches members, as it was when the revision was taken. Plain JSON; it may hold
- * Secrets' content, so it has to be kept where Secrets are kept.
+ * Everything of one revision that reaches members, as of the creation of the revision. Plain JSON; it may contain
+ * Secrets' content, so it must be stored where Secrets are stored.
  */
 export interface RevisionContent {
   /** Sanitized; the count and the other fields that a grant decides are neutral. */
   readonly template: JsonObject;
   /** Sanitized, by kind and name. */
   readonly dependencies: readonly JsonObject[];
-  /** The override policies that may touch them: editing a policy is an update like any other, and goes in order. */
+  /** The override policies that may change them: editing a policy is an update like any other, and goes in order. */
   readonly overrides: readonly JsonObject[];
-  /** A restart with the same content: each stamp is a revision of its own. */
+  /** A restart with the same content: each stamp is a separate revision. */
   readonly restart?: string;
-  /** Present: the pod template is marked with its dependencies' content, so that pods restart when only that changed. */
+  /** Present: the pod template is marked with its dependencies' content, so that pods restart if only that changed. */
   readonly dependencyDigest?: string;
 }
 
 export interface RevisionSource {
-  template: JsonObject;
-  /** The objects that the interpreter says the template names, with their content. */
-  dependencies: readonly JsonObject[];
-  policies?: readonly JsonObject[];
-  isHold?: IsHold;
-  restart?: string;
-  /** `dependencyDigest` of what pods ran with when they were adopted: as long as it is that, they carry no mark. */
-  adoptedDependencyDigest?: string;
+  readonly template: JsonObject;
+  /** The objects that the template names, according to the interpreter, with their content. */
+  readonly dependencies: readonly JsonObject[];
+  readonly policies?: readonly JsonObject[];
+  readonly isHold?: IsHold;
+  readonly restart?: string;
+  /** `dependencyDigest` of what pods ran with when they were adopted: while it is unchanged, they carry no mark. */
+  readonly adoptedDependencyDigest?: string;
   /** `revised`: the template with NEUTRAL_REPLICAS. */
-  replicas?: ReplicaSource;
-  /** The interpreter's Prune, where a kind has one. */
-  prune?: (object: JsonObject) => JsonObject;
+  readonly replicas?: ReplicaSource;
+  /** The interpreter's Prune, for kinds that have one. */
+  readonly prune?: (object: JsonObject) => JsonObject;
 }
 
 export function snapshotRevision(source: RevisionSource): RevisionContent {
@@ -49,7 +49,7 @@ export function snapshotRevision(source: RevisionSource): RevisionContent {
   const template = neutralTemplate(sanitize(prune(source.template)), replicas);
   const topologyName = topologyConfigMapName(stringAt(template, "metadata", "name") ?? "");
   const dependencies = source.dependencies
-    // The template may well name it, but it is Lockstep's to write.
+    // The template may name it, but only Lockstep writes it.
     .filter((object) => !(object.kind === "ConfigMap" && stringAt(object, "metadata", "name") === topologyName))
     .map(sanitize)
     .sort(byKindAndName);
@@ -67,28 +67,33 @@ export function snapshotRevision(source: RevisionSource): RevisionContent {
   };
 }
 
-/** A short name for what the dependencies will hold in members: their content, and the policies that may change it. */
+/** A digest of what the dependencies will contain in members: their content, and the policies that may change it. */
 export function dependencyDigest({
   dependencies,
   overrides,
 }: Pick<RevisionContent, "dependencies" | "overrides">): string {
   const policies = relevantPolicies(dependencies, overrides).map(policyContent);
-  return shortHash(canonicalText([dependencies.map(dependencyContent), policies]));
+  return shortHash(meaningText([dependencies.map(dependencyContent), policies]));
 }
 
-/** A short name for what the dependencies hold, without their labels and annotations. */
+/** A digest of the dependencies' content, without their labels and annotations. */
 export function contentDigest(dependencies: readonly JsonObject[]): string {
-  return shortHash(canonicalText(dependencies.map(dependencyContent)));
+  return shortHash(meaningText(dependencies.map(dependencyContent)));
 }
 
-/** Two revisions are the same when members could not tell them apart; bytes and key order do not count. */
+/** A digest of everything that is visible to members; formatting and key order do not count. */
+export function revisionMeaning(content: RevisionContent): string {
+  return createHash("sha256").update(revisionText(content)).digest("hex");
+}
+
+/** Two revisions are the same if members cannot distinguish them. */
 export function sameRevision(a: RevisionContent, b: RevisionContent): boolean {
   return revisionText(a) === revisionText(b);
 }
 
 /**
- * Whether two copies of one workload, of whatever cluster, count and epoch, say the same. This is how an adopted
- * cluster's manifest is recognised as what the template would render there.
+ * Whether two copies of one workload have the same content, regardless of cluster, count and epoch. This is how
+ * Lockstep recognizes that an adopted cluster's manifest is what the template would render there.
  */
 export function sameWorkload(a: JsonObject, b: JsonObject, replicas?: ReplicaSource): boolean {
   const [left, right] = [a, b].map((template) => snapshotRevision({ template, dependencies: [], replicas }));
@@ -96,33 +101,35 @@ export function sameWorkload(a: JsonObject, b: JsonObject, replicas?: ReplicaSou
 }
 
 export interface NamedRevision {
-  /** Such as `xline-6f7d9c8b54`; also fits into a label. */
-  id: string;
-  collisionCount: number;
-  isNew: boolean;
+  /** For example `xline-6f7d9c8b54`; also fits into a label. */
+  readonly id: string;
+  readonly collisionCount: number;
+  readonly isNew: boolean;
 }
 
-/** Kubernetes gives up after fewer; each further collision is a coincidence of one in 10^14. */
+/** Kubernetes gives up after fewer; each further collision has a probability of one in 10^14. */
 const COLLISIONS_MAX = 20;
 
 /**
- * The revision's name, which follows from its content, so that going back to an old content finds the old name. A
- * different revision of the same name moves it on to the next one, as ControllerRevision does.
+ * The revision's name. It is derived from the content, so that returning to an old content finds the old name. If a
+ * different revision has the name, the next name is used, as for ControllerRevisions. `existing` returns the content of
+ * the revision that already has a name.
  */
 export function nameRevision(
   content: RevisionContent,
-  existing: (id: string) => RevisionContent | undefined = () => undefined,
+  existing: (id: string) => string | undefined = () => undefined,
 ): NamedRevision {
   const text = revisionText(content);
+  const meaning = revisionMeaning(content);
   for (let collisionCount = 0; collisionCount < COLLISIONS_MAX; collisionCount++) {
     const id = revisionId(stringAt(content.template, "metadata", "name") ?? "", text, collisionCount);
     const found = existing(id);
-    if (!found || revisionText(found) === text) return { id, collisionCount, isNew: !found };
+    if (found === undefined || found === meaning) return { id, collisionCount, isNew: found === undefined };
   }
   throw new RevisionCollisionError(nameOf(content.template), COLLISIONS_MAX);
 }
 
-/** Thrown when every name that a revision could have is taken by another content. */
+/** Thrown when every possible name of a revision belongs to another content. */
 export class RevisionCollisionError extends Error {
   override readonly name = "RevisionCollisionError";
   constructor(object: string, tries: number) {
@@ -140,7 +147,7 @@ function revisionId(name: string, text: string, collisionCount: number): string 
   return `${prefix}-${hash}`;
 }
 
-/** Without vowels and look-alikes, as Kubernetes' own names: no words, nothing to misread. */
+/** Without vowels and look-alikes, as in Kubernetes' own names: no words, nothing to misread. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
 function shortHash(text: string): string {
@@ -155,7 +162,7 @@ function shortHash(text: string): string {
 }
 
 function revisionText(content: RevisionContent): string {
-  return canonicalText({
+  return meaningText({
     template: comparableTemplate(content.template),
     dependencies: content.dependencies.map(dependencyContent),
     overrides: content.overrides.map(policyContent),
@@ -190,7 +197,7 @@ function policyContent({ apiVersion, kind, metadata, spec }: JsonObject): JsonOb
   return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, spec };
 }
 
-/** Takes out what grants decide, so that scaling, moving and a partition are not revisions. */
+/** Removes what grants decide, so that scaling, moving and a partition do not make revisions. */
 function neutralTemplate(template: JsonObject, replicas: ReplicaSource): JsonObject {
   const result = withReplicas(template, NEUTRAL_REPLICAS, replicas, "lenient").object;
   if (!isStatefulSet(result)) return result;

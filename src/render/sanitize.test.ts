@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sanitize } from "./sanitize.ts";
 import { yaml } from "./testing/fixtures.ts";
 
-describe("what of a hub object travels", () => {
+describe("the part of a hub object that is sent to members", () => {
   it("is what the user wrote", () => {
     const dirty = yaml(`
 apiVersion: a.io/v1

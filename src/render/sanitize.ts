@@ -1,7 +1,9 @@
 import { clone, isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { objectAt, stringAt } from "./json.ts";
 
-/** Set by an API server or meaningful on the hub alone. Owners never cross clusters: a member would delete the object. */
+/**
+ * Set by an API server, or meaningful only on the hub. Owners never cross clusters: a member would delete the object.
+ */
 const SERVER_METADATA = [
   "uid",
   "resourceVersion",
@@ -16,7 +18,7 @@ const SERVER_METADATA = [
   "generateName",
 ] as const;
 
-/** Annotations that tools on the hub leave behind and that mean nothing, or something else, in a member. */
+/** Annotations that tools on the hub add, and that mean nothing, or something else, in a member. */
 const HUB_ANNOTATIONS = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   "deployment.kubernetes.io/revision",
@@ -25,8 +27,8 @@ const HUB_ANNOTATIONS = new Set([
 ]);
 
 /**
- * What of a hub object may travel to a member: without status, server-populated metadata and the marks that Karmada
- * and Lockstep put on the template.
+ * The part of a hub object that may be sent to a member: without status, server-populated metadata and the marks that
+ * Karmada and Lockstep put on the template.
  */
 export function sanitize(object: JsonObject): JsonObject {
   const result = clone(object);
@@ -51,13 +53,13 @@ function dropHubKeys(metadata: JsonObject, map: string, entries: JsonObject): vo
   if (Object.keys(entries).length === 0) delete metadata[map];
 }
 
-/** Everything under karmada.io speaks to the hub (claims, placement, retain-replicas), or is Lockstep's to write. */
+/** Everything under karmada.io is for the hub (claims, placement, retain-replicas), or is written by Lockstep. */
 function isHubKey(key: string): boolean {
   const domain = key.slice(0, Math.max(key.indexOf("/"), 0));
   return domain === "karmada.io" || domain.endsWith(".karmada.io") || HUB_ANNOTATIONS.has(key);
 }
 
-/** What the API server or a controller fills in for single kinds. */
+/** Fields of single kinds that the API server or a controller fills in. */
 function sanitizeKind(object: JsonObject): void {
   if (object.kind === "Service") {
     const spec = objectAt(object, "spec");

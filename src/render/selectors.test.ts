@@ -5,7 +5,7 @@ import { cluster, STATEFULSET, yaml } from "./testing/fixtures.ts";
 const east = cluster("member1", { labels: { env: "prod" }, provider: "acme", region: "east", zones: ["e1", "e2"] });
 const bare = cluster("member2");
 
-describe("which clusters a rule is for", () => {
+describe("the clusters that a rule selects", () => {
   it.each([
     ["{}", true, true],
     ["{clusterNames: [member1]}", true, false],
@@ -22,13 +22,13 @@ describe("which clusters a rule is for", () => {
     ["{fieldSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [e2]}]}}", false, true],
     ["{fieldSelector: {matchExpressions: [{key: planet, operator: NotIn, values: [mars]}]}}", false, false],
     ["{clusterNames: [member1], labelSelector: {matchLabels: {env: test}}}", false, false],
-  ])("%s", (affinity, forEast, forBare) => {
+  ])("are, with %s, the labelled one: %s, the bare one: %s", (affinity, forEast, forBare) => {
     expect(clusterMatches(yaml(affinity), east)).toBe(forEast);
     expect(clusterMatches(yaml(affinity), bare)).toBe(forBare);
   });
 });
 
-describe("how closely a policy names a resource", () => {
+describe("how specifically a policy selects a resource", () => {
   const rank = (selectors: string) => resourceMatchRank(yaml(`{s: ${selectors}}`).s, yaml(STATEFULSET));
   const sts = "apiVersion: apps/v1, kind: StatefulSet";
 
@@ -45,7 +45,7 @@ describe("how closely a policy names a resource", () => {
     ["[{apiVersion: apps/v1, kind: Deployment}]", MATCH.none],
     ["[{apiVersion: apps/v1beta1, kind: StatefulSet}]", MATCH.none],
     [`[{${sts}}, {${sts}, name: db}]`, MATCH.name],
-  ])("%s", (selectors, expected) => {
+  ])("is, with %s, rank %s", (selectors, expected) => {
     expect(rank(selectors)).toBe(expected);
   });
 });

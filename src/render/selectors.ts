@@ -1,16 +1,16 @@
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { stringAt, stringMapAt } from "./json.ts";
 
-/** What a policy can select a cluster by, read from Karmada's Cluster object. */
+/** The properties by which a policy can select a cluster, read from Karmada's Cluster object. */
 export interface ClusterFacts {
-  name: string;
-  labels: Readonly<Record<string, string>>;
-  provider?: string;
-  region?: string;
-  zones?: readonly string[];
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly provider?: string;
+  readonly region?: string;
+  readonly zones?: readonly string[];
 }
 
-/** Kubernetes' label selector. A selector that is not valid selects nothing. */
+/** Kubernetes' label selector. An invalid selector selects nothing. */
 export function labelSelectorMatches(selector: JsonObject, labels: Readonly<Record<string, string>>): boolean {
   const { matchLabels, matchExpressions } = selector;
   if (isSet(matchLabels)) {
@@ -25,7 +25,7 @@ export function labelSelectorMatches(selector: JsonObject, labels: Readonly<Reco
   });
 }
 
-/** Karmada's ClusterAffinity: what is given must all hold; an exclusion wins. */
+/** Karmada's ClusterAffinity: all given conditions must hold; an exclusion takes precedence. */
 export function clusterMatches(affinity: JsonObject, cluster: ClusterFacts): boolean {
   const { exclude, labelSelector, fieldSelector, clusterNames } = affinity;
   if (strings(exclude).includes(cluster.name)) return false;
@@ -39,32 +39,34 @@ export function clusterMatches(affinity: JsonObject, cluster: ClusterFacts): boo
   return names.length === 0 || names.includes(cluster.name);
 }
 
-/** How closely a policy names a resource; a policy that names it more closely is applied later, and so wins. */
+/** How specifically a policy selects a resource; a more specific policy is applied later, and so wins. */
 export const MATCH = { none: 0, all: 1, label: 2, name: 3 } as const;
 export type MatchRank = (typeof MATCH)[keyof typeof MATCH];
 
-/** Without selectors every resource matches; otherwise the closest of the selectors counts. */
+/** Without selectors, every resource matches; otherwise the most specific selector counts. */
 export function resourceMatchRank(selectors: Json | undefined, resource: JsonObject): MatchRank {
   if (!Array.isArray(selectors) || selectors.length === 0) return MATCH.all;
+  // Read once: a policy may have thousands of selectors, and an object thousands of labels.
+  const labels = stringMapAt(resource, "metadata", "labels");
   let closest: MatchRank = MATCH.none;
   for (const selector of selectors) {
-    const rank = isJsonObject(selector) ? selectorRank(selector, resource) : MATCH.none;
+    const rank = isJsonObject(selector) ? selectorRank(selector, resource, labels) : MATCH.none;
     if (rank > closest) closest = rank;
   }
   return closest;
 }
 
-function selectorRank(selector: JsonObject, resource: JsonObject): MatchRank {
+function selectorRank(selector: JsonObject, resource: JsonObject, labels: Record<string, string>): MatchRank {
   if (selector.apiVersion !== resource.apiVersion || selector.kind !== resource.kind) return MATCH.none;
   const namespace = stringAt(selector, "namespace");
   if (namespace && namespace !== stringAt(resource, "metadata", "namespace")) return MATCH.none;
   const name = stringAt(selector, "name");
-  // With a name given, the label selector is not looked at.
+  // If a name is given, the label selector is not used.
   if (name) return name === stringAt(resource, "metadata", "name") ? MATCH.name : MATCH.none;
   const { labelSelector } = selector;
   if (!isSet(labelSelector)) return MATCH.all;
   if (!isJsonObject(labelSelector)) return MATCH.none;
-  return labelSelectorMatches(labelSelector, stringMapAt(resource, "metadata", "labels")) ? MATCH.label : MATCH.none;
+  return labelSelectorMatches(labelSelector, labels) ? MATCH.label : MATCH.none;
 }
 
 function fieldSelectorMatches(selector: JsonObject, cluster: ClusterFacts): boolean {
@@ -88,12 +90,12 @@ function clusterField(key: string, { provider, region, zones }: ClusterFacts): r
 }
 
 interface Requirement {
-  key: string;
-  operator: string;
-  values: string[];
+  readonly key: string;
+  readonly operator: string;
+  readonly values: string[];
 }
 
-/** One `undefined` for each requirement that cannot be read: it must not be taken as met. */
+/** One `undefined` for each requirement that cannot be read: it must not count as met. */
 function requirements(list: Json | undefined): Array<Requirement | undefined> {
   if (!isSet(list)) return [];
   if (!Array.isArray(list)) return [undefined];

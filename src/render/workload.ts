@@ -1,14 +1,14 @@
 import { ANNOTATIONS, CONTRACT_PREFIX, SEED_ANNOTATIONS, seedReplicas } from "../contract/index.ts";
 import type { AppIdentity, Grant, TopologyView, VolumeRetention } from "../plan/index.ts";
-import { clone, isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
+import { clone, escapePointer, isJsonObject, type Json, type JsonObject, valueAt } from "../runtime/index.ts";
 import { RenderInputError } from "./errors.ts";
-import { ensureObject, kindAndName, objectAt, stringMapAt, valueAt } from "./json.ts";
-import { escapePointer } from "./json-patch.ts";
-import { topologyText } from "./topology-files.ts";
+import { ensureObject, kindAndName, objectAt, stringMapAt } from "./json.ts";
+import { annotationsRoom } from "./limits.ts";
+import { type ToldTopology, tellTopology } from "./topology-told.ts";
 
 /**
- * Who writes the count into the workload. `native`: this room, for the kinds it knows and for `spec.replicas`.
- * `revise`: a pure function (Lua). `revised`: already done elsewhere (a webhook), for exactly this grant.
+ * What writes the count into the workload. `native`: this room, for the kinds that it knows and for `spec.replicas`.
+ * `revise`: a pure function (Lua). `revised`: already written elsewhere (by a webhook), for exactly this grant.
  */
 export type ReplicaSource =
   | { kind: "native" }
@@ -16,13 +16,13 @@ export type ReplicaSource =
   | { kind: "revised"; object: JsonObject };
 
 export interface Retention {
-  whenScaled: VolumeRetention;
-  whenDeleted: VolumeRetention;
+  readonly whenScaled: VolumeRetention;
+  readonly whenDeleted: VolumeRetention;
 }
 
-/** What of the CrossClusterStatefulset's spec each member's StatefulSet has to follow. */
+/** The settings of the CrossClusterStatefulset's spec that each member's StatefulSet must follow. */
 export interface MemberSettings {
-  /** Its volumes; absent: as the template says. */
+  /** Its volumes; absent: as in the template. */
   readonly retention?: Retention;
   /** Absent: Serial. */
   readonly memberConcurrency?: "Serial" | "Parallel";
@@ -33,22 +33,24 @@ export interface RevisionStamps {
   readonly dependencyDigest?: string;
 }
 
-/** What the member contract is made of. */
+/** The inputs of the member contract. */
 export interface ContractSource {
   readonly app: AppIdentity;
   readonly grant: Grant;
   readonly topology: TopologyView;
   readonly initialCluster: string;
   readonly restart?: string;
+  /** The maximum size of the topology as an annotation; absent: the contract's limit. */
+  readonly topologyInlineBytes?: number;
 }
 
-/** The workload as granted, and the paths of it that belong to the grant: no override may change them. */
+/** The workload as granted, and its paths that belong to the grant: no override may change them. */
 export interface GrantedWorkload {
-  object: JsonObject;
-  grantPaths: string[];
+  readonly object: JsonObject;
+  readonly grantPaths: string[];
 }
 
-/** Marks that make pods restart for a reason their spec does not show. */
+/** Marks that make pods restart for a reason that their spec does not show. */
 export const RESTART_ANNOTATION = `${CONTRACT_PREFIX}restarted-at`;
 export const DEPENDENCIES_ANNOTATION = `${CONTRACT_PREFIX}dependencies`;
 
@@ -58,12 +60,12 @@ export function isStatefulSet(object: JsonObject): boolean {
   return object.apiVersion === "apps/v1" && object.kind === "StatefulSet";
 }
 
-/** Kubernetes' own kinds restart their pods when, and only when, the pod template changes. */
+/** Kubernetes' own kinds restart their pods if and only if the pod template changes. */
 export function restartsOnPodTemplate(object: JsonObject): boolean {
   return POD_TEMPLATE_KINDS.has(`${object.apiVersion}/${object.kind}`);
 }
 
-/** Writes the grant's figures into the spec. */
+/** Writes the grant's numbers into the spec. */
 export function grantWorkload(
   template: JsonObject,
   grant: Grant,
@@ -75,10 +77,10 @@ export function grantWorkload(
   return { object, grantPaths: [...grantPaths, ...grantStatefulSet(object, grant, settings)] };
 }
 
-/** The count that every revision's template has, so that scaling is not a revision. It is never sent to a member. */
+/** The count in every revision's template, so that scaling does not make a revision. It is never sent to a member. */
 export const NEUTRAL_REPLICAS = 1;
 
-/** `lenient` leaves a kind as it is when nobody knows where its count belongs. */
+/** `lenient` leaves a kind unchanged if the field of its count is unknown. */
 export function withReplicas(
   template: JsonObject,
   replicas: number,
@@ -92,7 +94,7 @@ export function withReplicas(
       return { object: clone(source.object), grantPaths: differences(template, source.object) };
     case "revise": {
       const object = revised(source.revise, template, replicas);
-      // What the next count would change is what holds the count.
+      // The fields that the next count would change are the fields of the count.
       return { object, grantPaths: differences(object, revised(source.revise, template, replicas + 1)) };
     }
   }
@@ -114,11 +116,11 @@ function revised(revise: Revise, template: JsonObject, replicas: number): JsonOb
 function withNativeReplicas(object: JsonObject, replicas: number, unknownPlace: "refuse" | "lenient"): GrantedWorkload {
   const field = `${object.apiVersion}/${object.kind}` === "batch/v1/Job" ? "parallelism" : "replicas";
   const spec = objectAt(object, "spec") ?? {};
-  // A kind that keeps its count elsewhere would drop an unknown field silently and never scale.
+  // A kind with its count in another field would drop an unknown field silently and never scale.
   if (!restartsOnPodTemplate(object) && typeof spec[field] !== "number") {
     if (unknownPlace === "lenient") return { object, grantPaths: [] };
     throw new RenderInputError(
-      `${kindAndName(object)}: spec.${field} is not a number, so nobody knows where its count belongs; ` +
+      `${kindAndName(object)}: spec.${field} is not a number, so the field of its count is unknown; ` +
         "set it in the template, or add a ReviseReplica interpretation for this kind",
     );
   }
@@ -126,7 +128,7 @@ function withNativeReplicas(object: JsonObject, replicas: number, unknownPlace: 
   return { object, grantPaths: [`/spec/${field}`] };
 }
 
-/** Leaves out what would be written as the default anyway: adopting a StatefulSet must not move its generation. */
+/** Omits fields that would be written as the default anyway: adopting a StatefulSet must not change its generation. */
 function grantStatefulSet(object: JsonObject, grant: Grant, settings: MemberSettings): string[] {
   const { retention, memberConcurrency = "Serial" } = settings;
   const spec = ensureObject(object, "spec");
@@ -137,10 +139,10 @@ function grantStatefulSet(object: JsonObject, grant: Grant, settings: MemberSett
     delete strategy.rollingUpdate;
   } else {
     strategy.type = "RollingUpdate";
-    // Relative to ordinals.start, and so the member's own share as it is.
+    // Relative to ordinals.start, and so the member's own share.
     const rolling = ensureObject(strategy, "rollingUpdate");
     rolling.partition = grant.partition;
-    // Its own budget counts one cluster's pods; where one at a time is promised, a larger one would break that promise.
+    // Its own budget counts one cluster's pods; if one at a time is promised, a larger budget would break that promise.
     if (memberConcurrency === "Serial" && rolling.maxUnavailable !== 1) delete rolling.maxUnavailable;
   }
   const keepsAll = retention?.whenScaled === "Retain" && retention.whenDeleted === "Retain";
@@ -172,30 +174,45 @@ export function stampPodTemplate(object: JsonObject, { restart, dependencyDigest
 }
 
 /**
- * Adds the member contract, last of all and over anything of the same name, so that spec and annotations travel in
- * one write.
+ * Adds the member contract, after everything else and replacing keys of the same name, so that one write contains spec
+ * and annotations. The ConfigMaps that the topology refers to must exist before the object.
  */
-export function stampContract(object: JsonObject, source: ContractSource): JsonObject {
+export function stampContract(
+  object: JsonObject,
+  source: ContractSource,
+): { readonly object: JsonObject; readonly told: ToldTopology } {
   const result = clone(object);
   const metadata = ensureObject(result, "metadata");
-  metadata.annotations = { ...stringMapAt(result, "metadata", "annotations"), ...contractAnnotations(source) };
+  const others = { ...stringMapAt(result, "metadata", "annotations"), ...contractAnnotations(source) };
+  for (const key of TOLD_ANNOTATIONS) others[key] = "";
+  const told = tellTopology(source.app, source.topology, source.initialCluster, {
+    annotationsBytes: annotationsRoom(others),
+    ...(source.topologyInlineBytes !== undefined && { inlineMaxBytes: source.topologyInlineBytes }),
+  });
+  metadata.annotations = {
+    ...others,
+    [ANNOTATIONS.topology]: told.topology,
+    // Always set, like a request to the leader: an empty value overwrites an old reference.
+    [ANNOTATIONS.topologyRef]: told.ref,
+    [ANNOTATIONS.initialCluster]: told.initialCluster,
+  };
   metadata.labels = { ...stringMapAt(result, "metadata", "labels"), [ANNOTATIONS.epoch]: String(source.grant.epoch) };
-  return result;
+  return { object: result, told };
 }
 
-function contractAnnotations(source: ContractSource): Record<string, string> {
-  const { app, grant, topology, initialCluster, restart } = source;
+/** The values that grow with the number of instances, and so may have to be stored elsewhere. */
+const TOLD_ANNOTATIONS = [ANNOTATIONS.topology, ANNOTATIONS.topologyRef, ANNOTATIONS.initialCluster];
+
+function contractAnnotations({ app, grant, topology, restart }: ContractSource): Record<string, string> {
   const processor = String(grant.processor);
   const annotations: Record<string, string> = {
     [ANNOTATIONS.cluster]: grant.cluster,
-    [ANNOTATIONS.topology]: topologyText(topology),
     [ANNOTATIONS.topologyVersion]: String(topology.version),
     [ANNOTATIONS.processor]: processor,
     [ANNOTATIONS.revision]: grant.revision,
     [ANNOTATIONS.epoch]: String(grant.epoch),
     [ANNOTATIONS.partition]: String(grant.partition),
-    [ANNOTATIONS.initialCluster]: initialCluster,
-    // Always there: Karmada never takes an annotation away again, so a request that is over must be overwritten.
+    // Always set: Karmada never removes an annotation, so a request that has ended must be overwritten.
     [ANNOTATIONS.transferLeaderTo]: grant.transferLeaderTo ?? "",
     [ANNOTATIONS.initialClusterState]: grant.initialClusterState,
     [ANNOTATIONS.clusterToken]: app.clusterToken,
@@ -207,15 +224,15 @@ function contractAnnotations(source: ContractSource): Record<string, string> {
 }
 
 /**
- * Where a rendered workload says something else than the one that is there, apart from metadata: nothing, when writing
- * it moves no instance. An adoption must find it empty, count, partition and update strategy included.
+ * The paths at which a rendered workload differs from the existing one, apart from metadata: none, if writing it moves
+ * no instance. An adoption must find no difference, including count, partition and update strategy.
  */
 export function workloadDifferences(current: JsonObject, rendered: JsonObject): string[] {
   const content = ({ metadata: _metadata, status: _status, ...rest }: JsonObject): JsonObject => rest;
   return differences(content(current), content(rendered));
 }
 
-/** The pointers of the leaves in which two values differ; null is as good as absent. */
+/** The pointers of the leaves in which two values differ; null counts as absent. */
 function differences(a: Json | undefined, b: Json | undefined, path = ""): string[] {
   if ((a ?? null) === null && (b ?? null) === null) return [];
   if (isJsonObject(a) && isJsonObject(b)) {

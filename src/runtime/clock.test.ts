@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("runs what was put off once, when its time has come", () => {
+it("the clock runs a deferred function once, at its time", () => {
   const run = vi.fn();
   systemClock.after(1_000, run);
   vi.advanceTimersByTime(999);
@@ -20,7 +20,7 @@ it("runs what was put off once, when its time has come", () => {
   expect(run).toHaveBeenCalledOnce();
 });
 
-it("never runs what was cancelled, and keeps no timer for it", () => {
+it("the clock never runs a cancelled function, and keeps no timer for it", () => {
   const run = vi.fn();
   const cancel = systemClock.after(1_000, run);
   cancel();
@@ -30,7 +30,7 @@ it("never runs what was cancelled, and keeps no timer for it", () => {
   expect(run).not.toHaveBeenCalled();
 });
 
-it("puts off for longer than a timer of the platform can, and can still be cancelled then", () => {
+it("the clock defers for longer than a timer of the platform can, and can still be cancelled", () => {
   const [kept, cancelled] = [vi.fn(), vi.fn()];
   systemClock.after(60 * DAY_MS, kept);
   const cancel = systemClock.after(60 * DAY_MS, cancelled);

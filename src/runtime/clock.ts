@@ -2,21 +2,24 @@ import { setMaxListeners } from "node:events";
 import { performance } from "node:perf_hooks";
 import type { Random } from "./random.ts";
 
-/** Time, as the one source of it. */
+/** The only source of time. */
 export interface Clock {
-  /** Wall-clock milliseconds since 1970. May jump, also backwards: only for what people and API objects read. */
+  /** Wall-clock milliseconds since 1970. May jump, also backwards: only for values that users and API objects show. */
   now(): number;
   /** Milliseconds that never jump. For every duration, deadline and timeout inside one process. */
   monotonicMs(): number;
   /** Resolves after `durationMs`, or rejects with the signal's reason as soon as it aborts. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
-  /** Runs it after `durationMs`, unless it is cancelled before: for what nearly always is, such as a request's deadline. */
+  /**
+   * Runs it after `durationMs`, unless it is cancelled before. For timers that nearly always are, such as a request's
+   * deadline.
+   */
   after(durationMs: number, run: () => void): CancelTimer;
 }
 
 export type CancelTimer = () => void;
 
-// setTimeout treats anything longer as 1 ms; a longer time is waited for in several naps.
+// setTimeout treats a longer time as 1 ms; so a longer time is split into several sleeps.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -34,7 +37,7 @@ export const systemClock: Clock = {
         resolve();
       });
       if (!signal) return;
-      // One signal may end many sleeps; Node takes more than ten listeners for a leak and says so on stderr.
+      // One signal may end many sleeps; Node reports more than ten listeners as a leak on stderr.
       setMaxListeners(0, signal);
       signal.addEventListener("abort", onAbort, { once: true });
     });

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, connect as dial } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 import { selfSigned } from "./testing/certificates.ts";
 import type { HttpRequest } from "./transport.ts";
@@ -46,7 +46,7 @@ const bodyOf = async (request: IncomingMessage) => {
   return text;
 };
 
-test("sends method, path below the prefix, headers and body, and reads the answer whole", async () => {
+it("the transport sends method, path below the prefix, headers and body, and reads the whole answer", async () => {
   const port = await listen(
     createServer(async (request, response) => {
       response.writeHead(201, { "X-Seen": `${request.method} ${request.url} ${request.headers["x-mine"]}` });
@@ -58,7 +58,7 @@ test("sends method, path below the prefix, headers and body, and reads the answe
   expect(answer).toMatchObject({ status: 201, headers: { "x-seen": "POST /prefix/a?b=c 1" }, body: "got ä" });
 });
 
-test("reads compressed answers", async () => {
+it("the transport reads compressed answers", async () => {
   const transport = await serve((_request, response) => {
     response.writeHead(200, { "content-encoding": "gzip" });
     response.end(gzipSync("zipped".repeat(1000)));
@@ -66,7 +66,7 @@ test("reads compressed answers", async () => {
   expect((await transport.request(get("/"))).body).toBe("zipped".repeat(1000));
 });
 
-test("a response above the limit is cut off, also when it only unpacks to that size", async () => {
+it("a response above the limit is cut off, also if only its decompressed size is above it", async () => {
   const transport = await serve(
     (request, response) => {
       const bomb = request.url === "/bomb";
@@ -79,7 +79,7 @@ test("a response above the limit is cut off, also when it only unpacks to that s
   await expect(transport.request(get("/bomb"))).rejects.toThrow("more than 100000 bytes");
 });
 
-test("a character cut in two by the network arrives whole", async () => {
+it("a character that the network splits arrives complete", async () => {
   const bytes = Buffer.from("a€😀b");
   let answer: ServerResponse | undefined;
   const transport = await serve((_request, response) => {
@@ -98,7 +98,7 @@ test("a character cut in two by the network arrives whole", async () => {
   expect(texts.join("")).toBe("a€😀b");
 });
 
-test("a refused connection certainly never carried the request; a reset one may have", async () => {
+it("a refused connection certainly never sent the request; a reset one may have", async () => {
   const gone = createServer();
   const port = await listen(gone);
   await closing.pop()?.();
@@ -112,7 +112,7 @@ test("a refused connection certainly never carried the request; a reset one may 
   await expect(resetting.request(get("/x?secret=1"))).rejects.not.toThrow("secret");
 });
 
-test("a connection that breaks in mid-body is an error, for requests and streams", async () => {
+it("a connection that breaks inside the body is an error, for requests and streams", async () => {
   const transport = await serve((_request, response) => {
     response.writeHead(200, { "content-length": "100" });
     response.write("half");
@@ -125,7 +125,7 @@ test("a connection that breaks in mid-body is an error, for requests and streams
   await expect(read()).rejects.toMatchObject({ name: "TransportError" });
 });
 
-test("an abort ends a request before, during and after its headers", async () => {
+it("an abort ends a request before, during and after its headers", async () => {
   const transport = await serve((request, response) => {
     if (request.url === "/slow") return;
     response.writeHead(200);
@@ -145,20 +145,20 @@ test("an abort ends a request before, during and after its headers", async () =>
   await expect(read()).rejects.toMatchObject({ name: "TransportError" });
 });
 
-test("streams do not take the connections of requests", async () => {
+it("streams do not take the connections of requests", async () => {
   const transport = await serve(
     (request, response) => {
       response.writeHead(200);
       if (request.url === "/watch") response.write("open");
       else response.end("done");
     },
-    { maxConnections: 1, maxStreams: 5 },
+    { maxConnections: 1 },
   );
   for (let index = 0; index < 5; index++) await transport.stream(get("/watch"));
   expect((await transport.request(get("/"))).body).toBe("done");
 });
 
-test("certificates are verified: the right authority and name pass, everything else never sends the request", async () => {
+it("certificates are verified: with another CA or name, the request is never sent", async () => {
   const [server, stranger] = await Promise.all([selfSigned("example.test"), selfSigned("example.test")]);
   let requests = 0;
   const port = await listen(
@@ -183,7 +183,7 @@ test("certificates are verified: the right authority and name pass, everything e
   expect((await careless.request(get("/"))).body).toBe("secure");
 });
 
-test("a client certificate is shown to the server", async () => {
+it("a client certificate is sent to the server", async () => {
   const [server, client] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("me")]);
   const port = await listen(
     createTlsServer(
@@ -196,12 +196,12 @@ test("a client certificate is shown to the server", async () => {
   expect((await transport.request(get("/"))).body).toBe("me");
 });
 
-test("a server or proxy that is no URL of the right kind is refused", () => {
+it("a server or proxy with an invalid URL is refused", () => {
   expect(() => new HttpTransport({ server: "ftp://x" })).toThrow("must begin with https://");
   expect(() => new HttpTransport({ server: "https://x", proxyUrl: "gopher://y" })).toThrow("socks5://");
 });
 
-test("an HTTP proxy tunnels to the server, whose certificate is still verified", async () => {
+it("an HTTP proxy tunnels to the server, whose certificate is still verified", async () => {
   const certificate = await selfSigned("127.0.0.1");
   const port = await listen(createTlsServer(certificate, (_request, response) => response.end("behind the proxy")));
   const asked: (string | undefined)[] = [];
@@ -223,7 +223,7 @@ test("an HTTP proxy tunnels to the server, whose certificate is still verified",
   await expect(connect({ server, proxyUrl }).request(get("/"))).rejects.toMatchObject({ name: "TransportError" });
 });
 
-test("a SOCKS5 proxy does so too", async () => {
+it("a SOCKS5 proxy tunnels to the server, whose certificate is still verified", async () => {
   const certificate = await selfSigned("example.test");
   const port = await listen(createTlsServer(certificate, (_request, response) => response.end("behind the proxy")));
   const proxy = createTcpServer((socket) => {

@@ -13,36 +13,39 @@ import {
 import { plainHeaders, wholeAnswer } from "./whole-answer.ts";
 
 export interface TlsOptions {
-  /** PEM. Absent: the system's authorities. */
+  /** PEM. Absent: the system's CAs. */
   readonly ca?: string | Buffer | undefined;
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
-  /** The name the server's certificate must carry, where it differs from the host of the URL. */
+  /** The name in the server's certificate, if it differs from the host of the URL. */
   readonly servername?: string | undefined;
-  /** Only when somebody asked for it in so many words: anybody on the way can then read and change everything. */
+  /** Only on explicit request: any host on the way can then read and change everything. */
   readonly insecureSkipVerify?: boolean | undefined;
 }
 
 export interface HttpTransportOptions {
-  /** `https://host:port`, with a path that goes before every request's. */
+  /** `https://host:port`, with a path that is the prefix of every request's path. */
   readonly server: string;
   readonly tls?: TlsOptions | undefined;
   /** `http:`, `https:` or `socks5:`. */
   readonly proxyUrl?: string | undefined;
-  /** Connections for requests; streams have their own, since each holds one for as long as it runs. */
+  /**
+   * Connections for requests. Streams have their own, because each holds one as long as it runs
+   * (kube/stream-budget.ts).
+   */
   readonly maxConnections?: number | undefined;
-  readonly maxStreams?: number | undefined;
   readonly maxResponseBytes?: number | undefined;
 }
 
-/** Enough for a busy controller; an API server gives one client's requests turns beyond that anyway. */
+/** Enough for a busy controller; beyond that, an API server queues one client's requests anyway. */
 const MAX_CONNECTIONS = 16;
-/** One watch per kind and cluster: a hundred clusters with ten kinds still fit. */
-const MAX_STREAMS = 1_024;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Below the 60 s after which cloud load balancers forget quiet connections. */
+/** Below the 60 s after which cloud load balancers drop idle connections. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
-/** Idle connections are given up before load balancers (60 s) and API servers (3 min) do it in the middle of a request. */
+/**
+ * Idle connections are closed before load balancers (60 s) and API servers (3 min) close them in the middle of a
+ * request.
+ */
 const IDLE_CONNECTION_MS = 50_000;
 
 /** Requests over HTTP/1.1 and TLS. Certificates are verified unless explicitly turned off. Redirects are not followed. */
@@ -62,12 +65,12 @@ export class HttpTransport implements Transport {
     this.#prefix = server.pathname === "/" ? "" : server.pathname.replace(/\/$/, "");
     this.#maxResponseBytes = options.maxResponseBytes ?? LIMITS.responseBodyBytes;
     this.#requests = dispatcher(server, options, options.maxConnections ?? MAX_CONNECTIONS);
-    this.#streams = dispatcher(server, options, options.maxStreams ?? MAX_STREAMS);
+    this.#streams = dispatcher(server, options, LIMITS.maxOpenStreams);
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
     this.#refuseAborted(request);
-    // A long list shrinks to a tenth; the server compresses only what is worth it.
+    // A long list shrinks to a tenth; the server compresses only large responses.
     const options = this.#options(request, { "accept-encoding": "gzip", ...request.headers });
     try {
       return await wholeAnswer(this.#requests, options, this.#maxResponseBytes, request.signal);
@@ -95,7 +98,7 @@ export class HttpTransport implements Transport {
     await Promise.all([this.#requests.destroy(), this.#streams.destroy()]);
   }
 
-  /** Takes no more requests, and lets go of the connections as those under way end. */
+  /** Accepts no more requests, and closes the connections as those in progress end. */
   async retire(): Promise<void> {
     await Promise.all([this.#requests.close(), this.#streams.close()]);
   }
@@ -120,14 +123,14 @@ export class HttpTransport implements Transport {
 
 function dispatcher(server: URL, options: HttpTransportOptions, connections: number): Dispatcher {
   const tls = options.tls ?? {};
-  // An IP address is no server name; without this, Node would send it as one and some servers refuse that.
+  // An IP address is not a server name; without this, Node would send it as one, and some servers refuse that.
   const servername = tls.servername ?? (isIP(server.hostname.replace(/^\[|\]$/g, "")) ? "" : undefined);
   const connect = {
     ...(tls.ca !== undefined && { ca: tls.ca }),
     ...(tls.cert !== undefined && { cert: tls.cert }),
     ...(tls.key !== undefined && { key: tls.key }),
     ...(servername !== undefined && { servername }),
-    // Written out, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind our back.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable verification.
     rejectUnauthorized: !tls.insecureSkipVerify,
     timeout: CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -161,10 +164,10 @@ async function* decodedChunks(
   }
 }
 
-/** Errors that can only come while a connection is being made, before anything of a request is written. */
+/** Errors that can only occur while a connection is being made, before any part of a request is written. */
 const CONNECT_PHASE_CODES = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
-  // Our own verdict on the server's certificate.
+  // Our own check of the server's certificate.
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",
   "CERT_REVOKED",
@@ -177,7 +180,10 @@ const CONNECT_PHASE_CODES = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** Only when it is certain. A code alone is not: ETIMEDOUT or EHOSTUNREACH also end connections that carried a request. */
+/**
+ * Only if it is certain. A code alone is not enough: ETIMEDOUT or EHOSTUNREACH also end connections that carried a
+ * request.
+ */
 function isConnectPhase(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isConnectPhase);
@@ -190,6 +196,6 @@ function transportError(request: HttpRequest, error: unknown, neverSent = isConn
   if (error instanceof TransportError) return error;
   const why =
     error instanceof Error ? error.message || String("code" in error ? error.code : error.name) : String(error);
-  // Without the query: selectors are harmless, but nothing else should ever leak from one.
+  // Without the query: selectors are harmless, but nothing else should ever leak from it.
   return new TransportError(`${request.method} ${request.path.split("?")[0]}: ${why}`, { neverSent, cause: error });
 }

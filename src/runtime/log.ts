@@ -1,7 +1,7 @@
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where log lines go. Messages are constant sentences; what varies goes into fields. Never pass secrets or whole objects. */
+/** The log. Messages are constant sentences; variable parts go into fields. Never pass secrets or whole objects. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Randomness, as the one source of it. */
+/** The only source of randomness. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;

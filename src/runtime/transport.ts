@@ -1,8 +1,11 @@
-/** How requests leave the process. Production's is undici, the simulator's calls an API server in memory. */
+/** How requests leave the process. Production uses undici; the simulator calls an API server in memory. */
 export interface Transport {
-  /** One request, its whole response. Rejects with TransportError when no response came. */
+  /** One request and its whole response. Rejects with TransportError if there was no response. */
   request(request: HttpRequest): Promise<HttpResponse>;
-  /** One request whose response is read as it comes: watches. The stream ends with the response, or throws TransportError. */
+  /**
+   * One request whose response is read as it arrives: watches. The stream ends with the response, or throws
+   * TransportError.
+   */
   stream(request: HttpRequest): Promise<HttpStream>;
 }
 
@@ -10,31 +13,31 @@ export interface Transport {
 export type Headers = Readonly<Record<string, string>>;
 
 export interface HttpRequest {
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query, beginning with '/'. */
-  path: string;
-  headers: Headers;
-  body?: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body?: string;
   /** Aborting it ends the request, and a stream's reading, at once. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 export interface HttpResponse {
-  status: number;
-  headers: Headers;
-  body: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
 }
 
 export interface HttpStream {
-  status: number;
-  headers: Headers;
-  /** Text as it arrives; chunk borders fall anywhere but inside a character. */
-  chunks: AsyncIterable<string>;
+  readonly status: number;
+  readonly headers: Headers;
+  /** Text as it arrives; chunks may end anywhere except inside a character. */
+  readonly chunks: AsyncIterable<string>;
 }
 
 /**
- * Thrown when a request got no (whole) response: refused, reset, timed out, cut off in mid-body. For a write this means
- * that nobody knows whether it was applied.
+ * Thrown when a request got no (complete) response: refused, reset, timed out, cut off inside the body. For a write, it
+ * is then unknown whether it was applied.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";

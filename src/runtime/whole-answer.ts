@@ -7,7 +7,7 @@ const unzipped = promisify(gunzip);
 
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Sends a request and collects its answer, without a stream in between, which costs more than collecting it. */
+/** Sends a request and collects its answer, without a stream in between, which would cost more. */
 export async function wholeAnswer(
   via: Dispatcher,
   options: Dispatcher.DispatchOptions,
@@ -54,7 +54,7 @@ class Collector implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** It has failed at once; the connection is let go as soon as there is one. */
+  /** The request has already failed; the connection is closed as soon as it exists. */
   abort(reason: unknown): void {
     const error = reason instanceof Error ? reason : new Error(String(reason));
     this.#abortedWith ??= error;

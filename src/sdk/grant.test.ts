@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ANNOTATIONS, parseMemberReport } from "../contract/index.ts";
 import { type Grant, readGrant, report, reportPatch } from "./index.ts";
 
@@ -29,18 +29,18 @@ const grant: Grant = {
 };
 
 describe("a grant", () => {
-  test("is read from the annotations", () => {
+  it("is read from the annotations", () => {
     expect(readGrant({ metadata: { annotations } })).toEqual({ state: "granted", grant });
     const { [ANNOTATIONS.partition]: _, ...without } = annotations;
     expect(readGrant({ metadata: { annotations: without } })).toMatchObject({ grant: { partition: 0 } });
   });
 
-  test("is none on an object that Lockstep does not manage", () => {
+  it("is absent on an object that Lockstep does not manage", () => {
     expect(readGrant({})).toEqual({ state: "none" });
     expect(readGrant({ metadata: { annotations: { other: "1" } } })).toEqual({ state: "none" });
   });
 
-  test("that is malformed is not acted on, and every reason is given", () => {
+  it("that is malformed is not acted on, and every reason is given", () => {
     const broken = {
       ...annotations,
       [ANNOTATIONS.epoch]: "twelve",
@@ -62,7 +62,7 @@ describe("a grant", () => {
 });
 
 describe("a report", () => {
-  test("is about the grant's epoch and revision, and done when the counts are", () => {
+  it("refers to the grant's epoch and revision, and is Done when the counts are complete", () => {
     expect(report(grant, { desired: 3, updated: 2, ready: 3, present: 3, leader: "xline-0" })).toEqual({
       epoch: 12,
       revision: "r3",
@@ -80,20 +80,20 @@ describe("a report", () => {
     });
   });
 
-  test("leaves nothing of the one before it", () => {
+  it("removes every field of the previous report", () => {
     const patch = reportPatch(report(grant, { desired: 1, updated: 1, ready: 1, present: 1 }));
     expect(patch.status.crossCluster).toMatchObject({ leader: null, members: null, membersAt: null, message: null });
     const told = report(grant, { desired: 1, updated: 1, ready: 1, present: 1, leader: "xline-0", message: "well" });
     expect(reportPatch(told).status.crossCluster).toMatchObject({ leader: "xline-0", message: "well" });
   });
 
-  test("is not done while an instance that leaves is still there", () => {
+  it("is not Done while a leaving instance still exists", () => {
     expect(report(grant, { desired: 2, updated: 2, ready: 2, present: 3 }).phase).toBe("Working");
     expect(report(grant, { desired: 2, updated: 3, ready: 3, present: 3 }).phase).toBe("Working");
     expect(report(grant, { desired: 2, updated: 2, ready: 2, present: 2 }).phase).toBe("Done");
   });
 
-  test("is what Lockstep reads", () => {
+  it("is readable by Lockstep", () => {
     const membership = { members: ["xline-0"], at: "2026-01-02T03:04:05Z" };
     const written = report(grant, { desired: 1, updated: 1, ready: 1, present: 1, membership });
     expect(written).toMatchObject({ members: ["xline-0"], membersAt: "2026-01-02T03:04:05Z" });

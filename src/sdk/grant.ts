@@ -1,33 +1,48 @@
-import { ANNOTATIONS, type InstanceState, type TopologyCluster } from "../contract/index.ts";
-import { isJsonObject, type Json } from "../runtime/index.ts";
+import { ANNOTATIONS, type TopologyCluster } from "../contract/index.ts";
+import { type ConfigMap, type ConfigMaps, readTopology } from "./topology.ts";
 
-/** What this cluster has been given to do, as the annotations of its copy of the object say. */
+/** The grant of this cluster, from the annotations of its copy of the object. */
 export interface Grant {
-  cluster: string;
-  /** Rises with every write to this cluster. Read it once, at the start of a reconcile, and report exactly it. */
-  epoch: number;
-  revision: string;
-  /** false: no new instance, membership change, update or voluntary restart; re-creating a lost instance is allowed. */
-  processor: boolean;
-  topology: TopologyCluster[];
-  topologyVersion: number;
+  readonly cluster: string;
+  /**
+   * Increases with every write to this cluster. Read it once, at the start of a reconcile, and report exactly this
+   * value.
+   */
+  readonly epoch: number;
+  readonly revision: string;
+  /** false: no new instance, membership change, update or voluntary restart; recreating a lost instance is allowed. */
+  readonly processor: boolean;
+  readonly topology: TopologyCluster[];
+  readonly topologyVersion: number;
   /** How many of this cluster's instances, the lowest ordinals first, stay on the old revision. */
-  partition: number;
-  transferLeaderTo?: string;
-  initialCluster?: string;
-  initialClusterState?: "new" | "existing";
-  clusterToken?: string;
+  readonly partition: number;
+  readonly transferLeaderTo?: string;
+  readonly initialCluster?: string;
+  readonly initialClusterState?: "new" | "existing";
+  readonly clusterToken?: string;
 }
 
 export type GrantReading =
   | { state: "granted"; grant: Grant }
-  /** The object is not managed by Lockstep. */
+  /** Lockstep does not manage the object. */
   | { state: "none" }
-  /** Lockstep wrote it, but not as this SDK knows it: change nothing, and say so. */
+  /**
+   * The topology is in these ConfigMaps of the object's namespace, and some of them were not supplied. Change nothing,
+   * read them, and read the grant again.
+   */
+  | { state: "referenced"; configMaps: string[] }
+  /** Lockstep wrote it, but in a form that this SDK does not know. Change nothing, and report it. */
   | { state: "malformed"; problems: string[] };
 
-/** Reads the grant from an object as the API server returns it, or from its annotations. */
-export function readGrant(object: { metadata?: { annotations?: Readonly<Record<string, string>> } }): GrantReading {
+export interface GrantedObject {
+  readonly metadata?: { annotations?: Readonly<Record<string, string>> };
+}
+
+/**
+ * Reads the grant from an object as the API server returns it, or from its annotations. `configMaps` finds a ConfigMap
+ * of the object's own namespace, for a topology that is too large for annotations; its content is verified.
+ */
+export function readGrant(object: GrantedObject, configMaps: ConfigMaps = () => undefined): GrantReading {
   const annotations = object.metadata?.annotations ?? {};
   if (annotations[ANNOTATIONS.epoch] === undefined && annotations[ANNOTATIONS.cluster] === undefined) {
     return { state: "none" };
@@ -51,62 +66,41 @@ export function readGrant(object: { metadata?: { annotations?: Readonly<Record<s
   if (state !== undefined && state !== "new" && state !== "existing") {
     problems.push(`${ANNOTATIONS.initialClusterState} must be new or existing`);
   }
-  const optional = (key: "transferLeaderTo" | "initialCluster" | "clusterToken") => {
+  const optional = (key: "transferLeaderTo" | "clusterToken") => {
     const value = annotations[ANNOTATIONS[key]];
     return value ? { [key]: value } : {};
   };
+  const [cluster, epoch, revision] = [text("cluster"), count("epoch"), text("revision")];
+  const told = readTopology(annotations, configMaps, problems);
+  if (told.state === "missing") return { state: "referenced", configMaps: told.configMaps };
+  const { topology, initialCluster } = told;
   const grant: Grant = {
-    cluster: text("cluster"),
-    epoch: count("epoch"),
-    revision: text("revision"),
+    cluster,
+    epoch,
+    revision,
     processor: processor === "true",
-    topology: parseTopology(text("topology"), problems),
+    topology,
     topologyVersion: count("topologyVersion"),
     partition: count("partition", 0),
     ...optional("transferLeaderTo"),
-    ...optional("initialCluster"),
+    ...(initialCluster !== "" && { initialCluster }),
     ...((state === "new" || state === "existing") && { initialClusterState: state }),
     ...optional("clusterToken"),
   };
   return problems.length === 0 ? { state: "granted", grant } : { state: "malformed", problems };
 }
 
-function parseTopology(text: string, problems: string[]): TopologyCluster[] {
-  let value: Json;
-  try {
-    value = JSON.parse(text === "" ? "[]" : text);
-  } catch {
-    value = null;
-  }
-  if (Array.isArray(value)) {
-    const clusters = value.map(parseCluster);
-    if (clusters.every((cluster) => cluster !== undefined)) return clusters;
-  }
-  problems.push(`${ANNOTATIONS.topology} is not a list of clusters with their instances`);
-  return [];
-}
-
-function parseCluster(value: Json): TopologyCluster | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { cluster, replicas, ordinals, instances, addresses, states } = value;
-  if (typeof cluster !== "string" || typeof replicas !== "number") return undefined;
-  if (!isListOf(ordinals, isNumber) || !isListOf(instances, isText) || !isListOf(addresses, isText)) return undefined;
-  if (!isListOf(states, isInstanceState)) return undefined;
-  return { cluster, replicas, ordinals, instances, addresses, states };
-}
-
-function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is T[] {
-  return Array.isArray(value) && value.every(is);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === "number";
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isInstanceState(value: unknown): value is InstanceState {
-  return value === "member" || value === "joining" || value === "leaving";
+/**
+ * Reads the grant and, with `read`, the ConfigMaps that it refers to. `referenced`: one of them does not exist. Either
+ * it will arrive, or the object that names it has been replaced.
+ */
+export async function readWholeGrant(
+  object: GrantedObject,
+  read: (name: string) => Promise<ConfigMap | undefined>,
+): Promise<GrantReading> {
+  const first = readGrant(object);
+  if (first.state !== "referenced") return first;
+  const found = new Map<string, ConfigMap | undefined>();
+  for (const name of first.configMaps) found.set(name, await read(name));
+  return readGrant(object, (name) => found.get(name));
 }

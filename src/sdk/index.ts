@@ -1,9 +1,10 @@
 /**
- * For those who write for Lockstep: member operators (reading their grant, reporting what they did) and interpreter
- * webhooks of both protocols. Imports runtime and contract, so that either can ship it.
+ * For authors of member operators (read the grant, report the result) and of interpreter webhooks in both protocols.
+ * Imports runtime and contract, so that either can ship it.
  */
-export { type Grant, type GrantReading, readGrant } from "./grant.ts";
+export { type Grant, type GrantedObject, type GrantReading, readGrant, readWholeGrant } from "./grant.ts";
 export { report, reportPatch } from "./report.ts";
+export type { ConfigMap, ConfigMaps } from "./topology.ts";
 export {
   createInterpreterWebhook,
   type DependencyReference,

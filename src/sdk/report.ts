@@ -1,30 +1,31 @@
 import type { MemberReport } from "../contract/index.ts";
 import type { Grant } from "./grant.ts";
 
-export interface Done {
+/** What an operator counts at the start of its reconcile, and knows. */
+export interface OperatorFigures {
   /** Instances this cluster should run. */
-  desired: number;
+  readonly desired: number;
   /** Instances that run the grant's revision. */
-  updated: number;
-  ready: number;
-  /** Instances that exist here at all: those that are starting, and those that are still going away, too. */
-  present: number;
-  /** The leading instance's name if it is in this cluster; "" if it is known not to be; absent if nobody knows. */
-  leader?: string;
+  readonly updated: number;
+  readonly ready: number;
+  /** All instances that exist here, including starting and terminating ones. */
+  readonly present: number;
+  /** The leading instance's name if it is in this cluster; "" if it is known to be elsewhere; absent if unknown. */
+  readonly leader?: string;
   /** The application's own member list, by instance name, and when (RFC 3339) its leader confirmed it. */
-  membership?: { members: string[]; at: string };
-  message?: string;
-  /** Why the grant cannot be carried out at all. Lockstep then stops asking and shows it. */
-  failed?: string;
+  readonly membership?: { members: string[]; at: string };
+  readonly message?: string;
+  /** Why the grant cannot be carried out. Lockstep then stops the rollout and shows it. */
+  readonly failed?: string;
 }
 
 /**
- * What to report for a grant: everything about the epoch and revision it was read with. `Done` follows from the counts,
- * and from the grant: with a partition, fewer instances are to be updated.
+ * The report for a grant: everything refers to the epoch and revision that were read with it. `Done` follows from the
+ * counts and the grant: with a partition, fewer instances are updated.
  */
-export function report(grant: Grant, done: Done): MemberReport {
-  const { desired, updated, ready, present, leader, membership, message, failed } = done;
-  // One that is still going away is as unfinished as one that has not come up yet.
+export function report(grant: Grant, figures: OperatorFigures): MemberReport {
+  const { desired, updated, ready, present, leader, membership, message, failed } = figures;
+  // A terminating instance is as incomplete as one that has not started yet.
   const settled = ready === desired && present === desired;
   const complete = settled && updated >= Math.max(0, desired - grant.partition);
   const said = failed ?? message;
@@ -41,7 +42,9 @@ export function report(grant: Grant, done: Done): MemberReport {
   };
 }
 
-/** What a report leaves out must not stay there from the report before: null takes a field away in a merge patch. */
+/**
+ * A field that this report leaves out must not remain from the previous report: null removes a field in a merge patch.
+ */
 const NOT_TOLD = { leader: null, members: null, membersAt: null, message: null };
 
 type Patched<Report> = { [Field in keyof Report]: Report[Field] | null };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Interpreter } from "../interpret/index.ts";
 import { exploring, foo, interpreting, webhookTransport } from "../interpret/testing/interpreter.ts";
 import type { JsonObject } from "../runtime/index.ts";
@@ -11,7 +11,7 @@ const everything: KindHandlers = {
   ExploreReplicaRevising: ({ object, replicas }) => ({ ...object, spec: { replicas } }),
   ExploreStatus: ({ object }) => object.status ?? null,
   ExplorePacking({ object }) {
-    delete object.status; // what is given may be changed
+    delete object.status; // a handler may change its argument
     return object;
   },
   ExploreRetaining: ({ desired, observed }) => ({ ...desired, spec: observed?.spec ?? {} }),
@@ -37,7 +37,7 @@ function interpreterFor(handlers: KindHandlers, configuration: (name: string) =>
 }
 
 describe("a webhook written with the SDK", () => {
-  test.each([
+  it.each([
     ["ExploreReview", exploring],
     ["ResourceInterpreterContext", interpreting],
   ])("answers every operation of %s as the interpreter expects", async (_, configuration) => {
@@ -66,7 +66,7 @@ describe("a webhook written with the SDK", () => {
     expect(await interpreter.interpretNow("InterpretDependency", { object })).toMatchObject({ value: [{ name: "s" }] });
   });
 
-  test("takes the kind's own type, and a field set to undefined for one left out", async () => {
+  it("accepts the kind's own type, and treats a field set to undefined as absent", async () => {
     interface Foo {
       spec?: { shard?: number | undefined };
     }
@@ -82,23 +82,23 @@ describe("a webhook written with the SDK", () => {
     expect(JSON.parse(Buffer.from(patch, "base64").toString())).toEqual([{ op: "remove", path: "/spec/shard" }]);
   });
 
-  test("answers components in Karmada's protocol", async () => {
+  it("returns components in Karmada's protocol", async () => {
     const interpreter = interpreterFor(everything, interpreting);
     expect(await interpreter.interpretNow("InterpretComponent", { object: foo() })).toMatchObject({
       value: [{ name: "worker", replicas: 2 }],
     });
   });
 
-  test("fails so that the caller sees why: an error, a missing operation, another kind", async () => {
+  it("fails with a reason for the caller: an error, a missing operation, another kind", async () => {
     const broken: KindHandlers = {
       ExploreHealthy() {
-        throw new Error("database is away");
+        throw new Error("database is unreachable");
       },
     };
     expect(await interpreterFor(broken, interpreting).interpretNow("InterpretHealth", { object: foo() })).toMatchObject(
       {
         code: "Unsuccessful",
-        reason: expect.stringContaining("database is away"),
+        reason: expect.stringContaining("database is unreachable"),
       },
     );
     expect(await interpreterFor(broken, exploring).interpretNow("InterpretHealth", { object: foo() })).toMatchObject({
@@ -115,7 +115,7 @@ describe("a webhook written with the SDK", () => {
     });
   });
 
-  test("reads any version under *, and the core group without a group", async () => {
+  it("reads any version under *, and the core group without a group", async () => {
     const webhook = createInterpreterWebhook({ "*/Pod": { ExploreHealthy: () => true } });
     const request = {
       uid: "1",
@@ -131,7 +131,7 @@ describe("a webhook written with the SDK", () => {
     });
   });
 
-  test.each([
+  it.each([
     "",
     "[]",
     "null",

@@ -2,49 +2,50 @@ import jsonpatch from "fast-json-patch";
 import { isJsonObject, type Json, type JsonObject, LIMITS } from "../runtime/index.ts";
 
 export interface DependencyReference {
-  apiVersion: string;
-  kind: string;
-  namespace?: string;
-  name?: string;
-  labelSelector?: JsonObject;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly labelSelector?: JsonObject;
 }
 
 export interface StatusItem {
-  clusterName: string;
-  status?: Json;
-  applied?: boolean;
-  appliedMessage?: string;
-  health?: string;
+  readonly clusterName: string;
+  readonly status?: Json;
+  readonly applied?: boolean;
+  readonly appliedMessage?: string;
+  readonly health?: string;
 }
 
 type Answer<T> = T | Promise<T>;
 
 /**
- * What one kind's webhook answers, under the proposal's names. `T` is the kind as its CRD describes it. Handlers that
- * change the object return the changed one (a copy or the given one, which is theirs): the patch is computed.
+ * The handlers of one kind's webhook, under the proposal's names. `T` is the kind as its CRD describes it. A handler
+ * that changes the object returns the changed object (a copy, or the given one, which it may modify); the SDK computes
+ * the patch.
  */
 export interface KindHandlers<T extends object = JsonObject> {
   ExploreReplica?(input: { object: T }): Answer<{ replicas: number; requirements?: JsonObject }>;
   ExploreReplicaRevising?(input: { object: T; replicas: number }): Answer<T>;
   ExploreStatus?(input: { object: T }): Answer<Json | object>;
   ExplorePacking?(input: { object: T }): Answer<T>;
-  /** `observed` is undefined when the caller keeps to the letter of the proposal, which does not send it. */
+  /** `observed` is undefined if the caller follows the text of the proposal, which does not send it. */
   ExploreRetaining?(input: { desired: T; observed: T | undefined }): Answer<T>;
   ExploreStatusAggregating?(input: { object: T; items: StatusItem[] }): Answer<T>;
   ExploreHealthy?(input: { object: T }): Answer<boolean>;
   ExploreDependencies?(input: { object: T }): Answer<DependencyReference[]>;
-  /** Only ResourceInterpreterContext has it. */
+  /** Only in ResourceInterpreterContext. */
   InterpretComponent?(input: { object: T }): Answer<JsonObject[]>;
 }
 
 export interface WebhookAnswer {
-  status: number;
-  headers: { "content-type": "application/json" };
-  body: string;
+  readonly status: number;
+  readonly headers: { "content-type": "application/json" };
+  readonly body: string;
 }
 
 export interface InterpreterWebhook {
-  /** Answers one request's body, of either protocol. Never rejects. */
+  /** Answers one request body, of either protocol. Never rejects. */
   handle(body: string): Promise<WebhookAnswer>;
 }
 
@@ -57,7 +58,7 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   ResourceInterpreterContext: "interpreter",
 };
 
-/** Both protocols' names of the operations. */
+/** The names of the operations in both protocols. */
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["ExploreReplica", "ExploreReplica"],
   ["InterpretReplica", "ExploreReplica"],
@@ -78,7 +79,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["InterpretComponent", "InterpretComponent"],
 ]);
 
-/** Thrown inside for requests that cannot be answered; the caller sees its message. */
+/** Thrown internally for requests that cannot be answered; the caller gets its message. */
 class BadRequest extends Error {
   override readonly name = "BadRequest";
   readonly status: 400 | 404;
@@ -90,13 +91,13 @@ class BadRequest extends Error {
 }
 
 /**
- * A webhook for the kinds given as `group/version/Kind`, `version/Kind` in the core group; version `*` stands for any.
- * The type argument says what each kind looks like; without it objects are plain JSON.
+ * A webhook for the kinds given as `group/version/Kind`, or `version/Kind` in the core group; version `*` means any
+ * version. The type argument declares the type of each kind; without it, objects are plain JSON.
  */
 export function createInterpreterWebhook<
   Kinds extends { readonly [kind: string]: object } = Record<string, JsonObject>,
 >(kinds: { readonly [K in keyof Kinds]: KindHandlers<Kinds[K]> }): InterpreterWebhook {
-  // What a kind looks like is the CRD's promise, which its API server keeps: the one place where it is taken for true.
+  // The kind's type is what its CRD promises and its API server enforces; this is the only place that relies on it.
   const handlers = new Map(Object.entries(kinds as Readonly<Record<string, KindHandlers>>));
   return {
     async handle(body) {
@@ -108,7 +109,7 @@ export function createInterpreterWebhook<
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         const code = error instanceof BadRequest ? error.status : 500;
-        // Karmada's protocol has a place for failures; the proposal's has only the HTTP status.
+        // Karmada's protocol has a field for failures; the proposal's has only the HTTP status.
         if (request?.protocol === "interpreter") {
           return answer(200, request, { successful: false, status: { message, code } });
         }
@@ -119,18 +120,18 @@ export function createInterpreterWebhook<
 }
 
 interface Request {
-  protocol: Protocol;
-  kind: string;
-  uid: string;
-  group: string;
-  version: string;
-  objectKind: string;
-  operation: Operation;
-  operationName: string;
-  object: JsonObject;
-  observed: JsonObject | undefined;
-  replicas: number | undefined;
-  items: StatusItem[];
+  readonly protocol: Protocol;
+  readonly kind: string;
+  readonly uid: string;
+  readonly group: string;
+  readonly version: string;
+  readonly objectKind: string;
+  readonly operation: Operation;
+  readonly operationName: string;
+  readonly object: JsonObject;
+  readonly observed: JsonObject | undefined;
+  readonly replicas: number | undefined;
+  readonly items: StatusItem[];
 }
 
 function parseRequest(body: string): Request {
@@ -200,7 +201,7 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
   const { object, protocol, operation } = request;
   const missing = () =>
     new BadRequest(404, `${request.operationName} of ${request.objectKind} is not interpreted here`);
-  // Handlers may change what they are given; the patch starts from what was sent.
+  // Handlers may change their argument; the patch starts from the object that was sent.
   const original = JSON.stringify(object);
   const patch = async (changed: Answer<JsonObject>) => patchFrom(original, await changed);
   switch (operation) {
@@ -241,7 +242,7 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
   }
 }
 
-/** No difference, no patch. Through text, so that fields set to undefined count as left out. */
+/** No difference, no patch. Compared as text, so that fields set to undefined count as absent. */
 function patchFrom(before: string, after: JsonObject): JsonObject {
   const operations = jsonpatch.compare(JSON.parse(before), JSON.parse(JSON.stringify(after)));
   if (operations.length === 0) return {};
@@ -262,5 +263,5 @@ function plain(status: number, body: JsonObject): WebhookAnswer {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
-/** What a listener should read at most: retaining sends two objects. */
+/** The body size limit for a listener: retaining sends two objects. */
 export const MAX_REQUEST_BYTES = 2 * LIMITS.requestBodyBytes;

@@ -1,11 +1,14 @@
 /**
- * The world on virtual time: the real controller, Kubernetes runtime and engine adapter against a hub and members that
- * crash, lag, lie and disappear, all from one seed. After every event the properties; a failure prints its seed, and the
- * seed replays it event by event. Imports everything above it; never loaded by the production controller.
+ * The whole system on virtual time: the real controller, Kubernetes runtime and engine adapter run against a hub and
+ * members that crash, lag, lie and disappear, all from one seed. After every event the properties are checked; a
+ * failure prints its seed, and the seed replays it event by event. Imports everything above it; the production
+ * controller never loads it.
  */
-export type { GivenApp } from "./app.ts";
-export { Campaign, describeFailure, reachTable, SEEDS_FOR_REACH } from "./campaign.ts";
+
 export { HubImage } from "./lean/hub.ts";
-export { Reach, SITUATIONS } from "./reach.ts";
-export { type RunOptions, runSeed, type SeedResult, type Tier } from "./run.ts";
-export { LARGE_SEEDS } from "./scenario.ts";
+export type { GivenApp } from "./seed/app.ts";
+export { Campaign, describeFailure, SEEDS_FOR_REACH } from "./seed/campaign.ts";
+export { Reach, SITUATIONS } from "./seed/reach.ts";
+export { reachSummary, reachTable } from "./seed/reach-summary.ts";
+export { type RunOptions, runScenario, runSeed, type SeedResult, type Tier } from "./seed/run.ts";
+export { LARGE_SEEDS, type Scenario } from "./seed/scenario.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { HubImage, runSeed, type Tier } from "./index.ts";
 
 const PROGRAM = `
@@ -15,7 +15,7 @@ const PROGRAM = `
   console.log(JSON.stringify(hashes));
 `;
 
-test.each<[number, Tier]>([
+it.each<[number, Tier]>([
   [3, "lean"],
   [11, "lean"],
   [5, "full"],
@@ -33,7 +33,7 @@ test.each<[number, Tier]>([
   expect(other.hash).not.toBe(first.hash);
 });
 
-test("another process sees the same events for the same seeds", async () => {
+it("another process sees the same events for the same seeds", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lockstep-replay-"));
   try {
     const outfile = join(folder, "replay.mjs");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { SeedPool } from "./testing/seed-pool.ts";
 import { campaign } from "./testing/seeds.ts";
 
@@ -12,12 +12,12 @@ beforeAll(async () => {
 
 afterAll(() => pool.stop());
 
-test("every property holds for every seed of the lean tier", { timeout: 2 * HOURS_MS }, async () => {
+it("every property holds for every seed of the lean tier", { timeout: 2 * HOURS_MS }, async () => {
   const { seeds, reach } = await campaign(pool, "lean");
   expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
 });
 
-test("every property holds for every seed of the full tier", { timeout: 2 * HOURS_MS }, async () => {
+it("every property holds for every seed of the full tier", { timeout: 2 * HOURS_MS }, async () => {
   const { seeds, reach } = await campaign(pool, "full");
   expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
 });

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isLongForm } from "../form.ts";
 import { EtcdWorld, Writer } from "./world.ts";
 
 /** Who leads changes when it is asked to or dies, not because the machine is busy for a second. */
 const CALM = ["--heartbeat-interval=500", "--election-timeout=5000"];
+
+/** In the long form it is moved and updated again and again, under the same writes. */
+const MORE_ROUNDS = isLongForm ? [1, 2, 3, 4, 5, 6, 7, 8] : [];
 
 describe("a real etcd over embedded clusters, written to all the time", () => {
   const world = new EtcdWorld(["member1", "member2", "member3", "member4"]);
@@ -62,6 +66,15 @@ describe("a real etcd over embedded clusters, written to all the time", () => {
     await world.until("nothing is left in member2", () => instances().length === 5);
     await world.until("etcd lists the five", () => members().join() === instances().sort().join());
     expect(Object.keys(world.pods.images()).filter((place) => place.startsWith("member2/"))).toEqual([]);
+  });
+
+  it.each(MORE_ROUNDS)("is moved and updated at once, round %i, and etcd's own member list follows", async (round) => {
+    const other = round % 2 === 1 ? "member2" : "member4";
+    await world.scale({ member1: 2, member3: 1, [other]: 2 });
+    await world.template([...CALM, `--snapshot-count=${5000 + round}`]);
+    await world.settled(5);
+    await world.until("nothing is left where it was", () => instances().length === 5);
+    await world.until("etcd lists the five", () => members().join() === instances().sort().join());
   });
 
   it("goes on when a cluster with all its instances is lost", async () => {

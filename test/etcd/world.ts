@@ -85,7 +85,7 @@ export class EtcdWorld {
         webhookTransports: () => {
           throw new Error("no webhook is configured here");
         },
-        leaseNamespace: "karmada-system",
+        systemNamespace: "lockstep-system",
         identity: "test",
       },
       stop.signal,

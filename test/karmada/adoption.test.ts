@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { propagation, statefulSet } from "../../src/engine/testing/contract.ts";
+import { propagation, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import {
   CCS,
   crossCluster,

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Grant, readGrant, report, reportPatch } from "../../src/sdk/index.ts";
-import type { Api, KubeObject } from "./stack/api.ts";
+import {
+  type ConfigMap,
+  type Grant,
+  type GrantedObject,
+  readWholeGrant,
+  report,
+  reportPatch,
+} from "../../src/sdk/index.ts";
+import type { Api, KubeObject } from "../stack/api.ts";
 
 /** As long as starting an instance takes here. */
 const WORK_MS = 200;
@@ -34,7 +41,12 @@ export class SharedDatabase {
 }
 
 /** An operator on the contract, with the SDK, on a real API server; its instances are simulated. */
-export function startContractOperator(cluster: string, api: Api, database: SharedDatabase): { stop(): Promise<void> } {
+export function startContractOperator(
+  cluster: string,
+  api: Api,
+  database: SharedDatabase,
+  workMs = WORK_MS,
+): { stop(): Promise<void> } {
   const stop = new AbortController();
   const running = new Map<string, string>();
   let last: { object: KubeObject; grant: Grant } | undefined;
@@ -43,7 +55,9 @@ export function startContractOperator(cluster: string, api: Api, database: Share
   });
 
   const reconcile = async (object: KubeObject) => {
-    const reading = readGrant(object as Parameters<typeof readGrant>[0]);
+    const { namespace } = object.metadata;
+    const configMap = (name: string) => api.get<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/${name}`);
+    const reading = await readWholeGrant(object as GrantedObject, configMap);
     if (reading.state !== "granted") return;
     const { grant } = reading;
     last = { object, grant };
@@ -64,7 +78,7 @@ export function startContractOperator(cluster: string, api: Api, database: Share
         database.restart(cluster, instance);
         await tell(object, grant);
       }
-      await sleep(WORK_MS, undefined, { signal: stop.signal });
+      await sleep(workMs, undefined, { signal: stop.signal });
       running.set(instance, grant.revision);
       if (isRestart) database.up();
       if (database.leader === "") database.leader = instance;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { propagation, statefulSet, WORKS } from "../../src/engine/testing/contract.ts";
+import { propagation, statefulSet, WORKS } from "../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
 import {
   CCS,
@@ -138,7 +138,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
     });
     expect(works.length).toBeGreaterThan(0);
     for (const { metadata } of works) {
-      // Whoever insists takes Karmada's protection off first.
+      // A user who insists removes Karmada's protection first.
       const labels = { "resourcetemplate.karmada.io/deletion-protected": null };
       await world.hub.patch(WORKS, metadata, { type: "merge", body: { metadata: { labels } } });
       await world.hub.delete(WORKS, metadata);

@@ -1,19 +1,14 @@
-import { readdirSync } from "node:fs";
+import { CONTROLLER_ACCOUNT } from "../../src/api/index.ts";
+import { installManifests } from "../../src/cli/commands/install/manifests.ts";
 import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
-import { STATEFULSETS, WORKS } from "../../src/engine/testing/contract.ts";
+import { STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
-import { type KubeClient, type KubeObject, type Resource, resource } from "../../src/kube/index.ts";
+import { isKubeObject, KubeClient, type KubeObject, type Resource, resource } from "../../src/kube/index.ts";
 import { type Log, lineLog, seededRandom, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { CCS, crossCluster, MANAGER, PodRecorder } from "../stack/application.ts";
 import { type KarmadaFleet, startKarmadaFleet } from "./fleet.ts";
-import { objectsOf } from "./stack/api.ts";
-
-export const CCS = resource({
-  apiVersion: "apps.karmada.io/v1alpha1",
-  kind: "CrossClusterStatefulset",
-  plural: "crossclusterstatefulsets",
-  namespaced: true,
-});
+import { connectAsAccount } from "./people.ts";
 
 export const POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
@@ -21,23 +16,8 @@ export const POLICIES = resource({
   plural: "propagationpolicies",
   namespaced: true,
 });
-export const MANAGER = { fieldManager: "test", force: true };
-
-export function crossCluster(name: string, spec: object = {}): KubeObject {
-  return {
-    apiVersion: CCS.apiVersion,
-    kind: CCS.kind,
-    metadata: { name, namespace: "default" },
-    spec: {
-      resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name, namespace: "default" },
-      updateStrategy: { type: "RollingUpdate" },
-      ...spec,
-    },
-  };
-}
-
 interface PodList {
-  items: { metadata: { name: string; uid: string }; spec: { containers: { image: string }[] } }[];
+  readonly items: { metadata: { name: string; uid: string }; spec: { containers: { image: string }[] } }[];
 }
 
 async function podsOf(world: World, app: string): Promise<[string, PodList["items"]][]> {
@@ -64,7 +44,18 @@ export async function podImages(world: World, app: string): Promise<Record<strin
   return Object.fromEntries(pods);
 }
 
-/** A real Karmada with Lockstep's CRDs and its controller on it, and an observer over all of it. */
+const SYSTEM_NAMESPACE = "lockstep-system";
+
+/** What `lockstep install` writes, for the kinds of this suite. */
+export function installedObjects(): KubeObject[] {
+  const workloads = [{ plural: "xlineclusters", group: "apps.my.io" }];
+  return installManifests({ systemNamespace: SYSTEM_NAMESPACE, workloads, standingHold: true }).filter(isKubeObject);
+}
+
+/**
+ * A real Karmada with everything that `lockstep install` writes, and the controller on it under its own account, with the
+ * shipped roles and no other rights; and an observer over all of it.
+ */
 export interface World extends KarmadaFleet {
   member(name: string): KubeClient;
   watch(workload: Resource): Promise<Observer>;
@@ -75,15 +66,11 @@ export interface World extends KarmadaFleet {
 
 export async function startWorld(): Promise<World> {
   const fleet = await startKarmadaFleet();
-  const folder = new URL("../../deploy/crds/", import.meta.url).pathname;
-  for (const file of readdirSync(folder)) {
-    for (const object of objectsOf(folder + file)) await fleet.stack.hub.apply(object);
-  }
-  await fleet.until("the CRDs are served", () =>
-    fleet.stack.hub.ok("/apis/apps.karmada.io/v1alpha1/crossclusterstatefulsets"),
-  );
+  await install(fleet);
+  const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
+  const hub = new KubeClient({ transport: own.transport, clock: systemClock, random: systemRandom });
 
-  let controller = startController(fleet.hub);
+  let controller = startController(hub);
   const observers: Observer[] = [];
   return {
     ...fleet,
@@ -100,7 +87,7 @@ export async function startWorld(): Promise<World> {
     },
     async restartController() {
       await controller.stop();
-      controller = startController(fleet.hub);
+      controller = startController(hub);
     },
     async status(name) {
       const object = await fleet.hub.find(CCS, { namespace: "default", name });
@@ -109,9 +96,29 @@ export async function startWorld(): Promise<World> {
     async stop() {
       await controller.stop();
       await Promise.all(observers.map((observer) => observer.stop()));
+      await own.close();
       await fleet.stop();
     },
   };
+}
+
+async function install({ stack, until }: KarmadaFleet): Promise<void> {
+  for (const object of installedObjects()) await stack.hub.apply(object);
+  await until("the CRDs are served", () => stack.hub.ok("/apis/apps.karmada.io/v1alpha1/crossclusterstatefulsets"));
+  // Karmada carries the role to the members; before, the controller may not look into them.
+  const binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/lockstep-member";
+  for (const [name, api] of stack.members) {
+    await until(`${name} has the controller's role`, async () => (await api.get(binding)) !== undefined);
+  }
+  // A policy counts once the API server has seen it.
+  const forbidden = { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterStatefulset" };
+  const selector = { apiVersion: "v1", kind: "Secret", name: "probe" };
+  const spec = { resourceSelector: selector, updateStrategy: { type: "RollingUpdate" } };
+  const path = "/apis/apps.karmada.io/v1alpha1/namespaces/default/crossclusterstatefulsets?dryRun=All";
+  await until("the policies are in force", async () => {
+    const { status, text } = await stack.hub.request("POST", path, { ...forbidden, metadata: { name: "probe" }, spec });
+    return status === 422 || text;
+  });
 }
 
 function startController(hub: KubeClient) {
@@ -129,8 +136,9 @@ function startController(hub: KubeClient) {
       webhookTransports: () => {
         throw new Error("no webhook is configured in this suite");
       },
-      leaseNamespace: "karmada-system",
+      systemNamespace: SYSTEM_NAMESPACE,
       identity: "test",
+      allowedClusters: { required: false },
     },
     stop.signal,
   );
@@ -142,56 +150,4 @@ function startController(hub: KubeClient) {
   };
 }
 
-/** Follows pods on every member, and remembers the worst moment: how many of those expected were not ready at once. */
-export class PodRecorder {
-  readonly #ready = new Map<string, boolean>();
-  readonly order: string[] = [];
-  /** Every change, for the message when something went wrong. */
-  readonly timeline: string[] = [];
-  worst = 0;
-  #expected = 0;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>[] = [];
-
-  /** `expected`: from when on a missing one counts. */
-  expect(count: number): void {
-    this.#expected = count;
-    this.worst = 0;
-  }
-
-  follow(cluster: string, api: World["stack"]["hub"], app: string): void {
-    this.#running.push(this.#follow(cluster, api, app));
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await Promise.allSettled(this.#running);
-  }
-
-  async #follow(cluster: string, api: World["stack"]["hub"], app: string): Promise<void> {
-    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
-    for await (const { type, object } of api.watch(path, this.#stop.signal)) {
-      const key = `${cluster}/${object.metadata.name}`;
-      if (type === "DELETED") this.#ready.delete(key);
-      else this.#note(key, isReady(object as unknown as KubeObject));
-      const ready = [...this.#ready.values()].filter(Boolean).length;
-      this.timeline.push(
-        `${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`,
-      );
-      this.worst = Math.max(this.worst, this.#expected - ready);
-    }
-  }
-
-  #note(key: string, ready: boolean): void {
-    if (ready && this.#ready.get(key) !== true) this.order.push(key);
-    this.#ready.set(key, ready);
-  }
-}
-
-function isReady(pod: KubeObject): boolean {
-  const status = pod.status as { conditions?: { type: string; status: string }[] } | undefined;
-  const ready = status?.conditions?.some(({ type, status: holds }) => type === "Ready" && holds === "True");
-  return ready === true && pod.metadata.deletionTimestamp === undefined;
-}
-
-export { STATEFULSETS };
+export { CCS, crossCluster, MANAGER, PodRecorder, STATEFULSETS };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SEED_ANNOTATIONS } from "../../src/contract/index.ts";
-import type { Api, KubeObject } from "./stack/api.ts";
+import type { Api, KubeObject } from "../stack/api.ts";
 
 /** Something the operator did to its instances, and for how long. */
 interface Span {

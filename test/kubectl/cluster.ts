@@ -8,21 +8,21 @@ import { findKubectl } from "./find.ts";
 
 /** How one run of kubectl ended. */
 export interface Run {
-  code: number | null;
-  stdout: string;
-  stderr: string;
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** An object as kubectl prints it: what every object has, and the rest for the test to look at. */
 export interface PrintedObject {
-  metadata: { name: string; uid: string; resourceVersion: string; generation: number; managedFields: Owned[] };
-  spec?: unknown;
-  data?: Record<string, string>;
+  readonly metadata: { name: string; uid: string; resourceVersion: string; generation: number; managedFields: Owned[] };
+  readonly spec?: unknown;
+  readonly data?: Record<string, string>;
 }
 
 interface Owned {
-  manager: string;
-  operation: string;
+  readonly manager: string;
+  readonly operation: string;
 }
 
 /** A kubectl that goes on until it is stopped: `get -w`, `wait`. */
@@ -76,7 +76,7 @@ export class RunningKubectl {
 
 /** The server under test: its address, and how to end it. */
 interface Backend {
-  url: string;
+  readonly url: string;
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ afterAll(() => cluster.close());
 
 const apply = (manifest: string) => cluster.refused("apply -n erring -f -", manifest);
 
-describe("what kubectl says about", () => {
+describe("kubectl shows what is wrong with", () => {
   it("a field that does not exist, in a built-in kind", async () => {
     expect(await apply(STATEFUL_SET.replace("replicas: 3", "replcas: 3"))).toContain(
       'StatefulSet in version "v1" cannot be handled as a StatefulSet: strict decoding error: unknown field "spec.replcas"',
@@ -120,7 +120,7 @@ describe("what kubectl says about", () => {
   });
 });
 
-describe("who may", () => {
+describe("access through kubectl", () => {
   it("a wrong token gets in nowhere", async () => {
     expect(await cluster.refused("--context=intruder get pods")).toContain("You must be logged in to the server");
   });

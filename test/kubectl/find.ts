@@ -5,10 +5,10 @@ import { ensurePrograms } from "../tools/programs.ts";
 export const OLDEST_MINOR = 30;
 
 export interface FoundKubectl {
-  path: string;
-  version: string;
+  readonly path: string;
+  readonly version: string;
   /** Where it came from, for the one line that says so. */
-  source: "LOCKSTEP_KUBECTL" | "PATH" | "built from its Go module";
+  readonly source: "LOCKSTEP_KUBECTL" | "PATH" | "built from its Go module";
 }
 
 /**

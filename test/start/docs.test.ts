@@ -31,7 +31,8 @@ describe("what the documentation tells people to type", () => {
     programs.kubectl = path.includes("/") ? path : execFileSync("which", [path], { encoding: "utf8" }).trim();
   });
 
-  it.each(PAGES.map(({ page, tasks }) => [page, tasks] as const))(
+  // Each page has a fleet, a folder and ports of its own, and mostly waits: two go side by side (maxConcurrency).
+  it.concurrent.each(PAGES.map(({ page, tasks }) => [page, tasks] as const))(
     "%s is true",
     async (page, tasks) => {
       const reader = new Reader(page, programs);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { draw, shownBy } from "../../scripts/pictures.ts";
 
-it("are drawn from real runs, and are current but for times", async () => {
+it("the pictures of README are drawn from real runs, and are current but for times", async () => {
   const drawn = await draw();
   for (const [name, svg] of Object.entries(drawn)) {
     const committed = readFileSync(new URL(`../../docs/pictures/${name}`, import.meta.url), "utf8");

@@ -9,8 +9,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 interface Program {
-  module: "kubernetes" | "karmada" | "etcd";
-  package: string;
+  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd";
+  readonly package: string;
 }
 
 const PROGRAMS = {
@@ -25,6 +25,10 @@ const PROGRAMS = {
     package: "github.com/karmada-io/karmada/cmd/aggregated-apiserver",
   },
   karmadactl: { module: "karmada", package: "github.com/karmada-io/karmada/cmd/karmadactl" },
+  "ocm-registration": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration" },
+  "ocm-placement": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/placement" },
+  // Its subcommand `agent` is the registration agent and the work agent in one process.
+  "ocm-klusterlet": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration-operator" },
   etcd: { module: "etcd", package: "go.etcd.io/etcd/server/v3" },
   etcdctl: { module: "etcd", package: "go.etcd.io/etcd/etcdctl/v3" },
 } as const satisfies Record<string, Program>;
@@ -42,6 +46,11 @@ const MODULES = {
     main: "github.com/karmada-io/karmada",
     tags: "kubernetes_protomessage_one_more_release",
     versionVariables: ["github.com/karmada-io/karmada/pkg/version.gitVersion"],
+  },
+  ocm: {
+    main: "open-cluster-management.io/ocm",
+    tags: "",
+    versionVariables: ["open-cluster-management.io/ocm/pkg/version.versionFromGit"],
   },
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
 } as const;
@@ -127,24 +136,29 @@ function lockHash(module: Program["module"]): string {
   return hash.digest("hex").slice(0, 8);
 }
 
-/** Where the pinned module's own files (CRDs, manifests) are on this machine. */
+/** Where the pinned module's own files (CRDs, manifests) are on this machine; downloads the module if it is not there. */
 export async function moduleSource(module: Program["module"]): Promise<string> {
+  const folder = (await listedFolder(module)) || (await downloaded(module));
+  if (folder !== "") return folder;
+  throw new ProgramUnavailableError(`the Go module ${MODULES[module].main} could not be downloaded; see above`);
+}
+
+async function downloaded(module: Program["module"]): Promise<string> {
   const { main } = MODULES[module];
+  await run("go", ["mod", "download", main], moduleFolder(module), main);
+  return listedFolder(module);
+}
+
+/** Empty if the module is not in Go's module cache: a program that was built elsewhere came without its sources. */
+function listedFolder(module: Program["module"]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn("go", ["list", "-m", "-f", "{{.Dir}}", main], { cwd: moduleFolder(module) });
+    const args = ["list", "-m", "-f", "{{.Dir}}", MODULES[module].main];
+    const child = spawn("go", args, { cwd: moduleFolder(module), stdio: ["ignore", "pipe", "inherit"] });
     let out = "";
     child.stdout.on("data", (data) => {
       out += data;
     });
     child.on("error", reject);
-    child.on("exit", (code) => {
-      if (code === 0 && out.trim() !== "") resolve(out.trim());
-      else
-        reject(
-          new ProgramUnavailableError(
-            `the Go module ${main} is not on this machine: run 'go mod download' in test/tools/${module}`,
-          ),
-        );
-    });
+    child.on("exit", (code) => resolve(code === 0 ? out.trim() : ""));
   });
 }

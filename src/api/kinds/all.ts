@@ -5,7 +5,7 @@ import { RESOURCE_EXPLORING_WEBHOOK_CONFIGURATION } from "./exploring-webhook.ts
 import { CROSS_CLUSTER_LEDGER } from "./ledger.ts";
 import { ROLLOUT_APPROVAL } from "./rollout-approval.ts";
 
-/** Every kind that Lockstep brings to the hub. A new kind joins here, and the rest follows. */
+/** Every kind that Lockstep installs on the hub. Add a new kind here; CRDs, types and reference follow from it. */
 export const KINDS: readonly KindDefinition[] = [
   CROSS_CLUSTER_STATEFULSET,
   ROLLOUT_APPROVAL,

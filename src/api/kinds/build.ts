@@ -2,30 +2,30 @@ import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../runtime/index.ts";
 
 /**
- * The words the kinds are written in. Each makes a TypeBox schema, from which come the TypeScript type, the CRD's schema
- * and its defaults; the description is what `kubectl explain` shows, and always names the default.
+ * The functions that define kinds. Each makes a TypeBox schema; the TypeScript type, the CRD's schema and its defaults
+ * are derived from it. The description is what `kubectl explain` shows, and always names the default.
  *
- * A field with a default is present in the TypeScript type (that is the defaulted object) but not required of the user.
+ * A field with a default is always present in the TypeScript type (the defaulted object), but users need not set it.
  */
 
-/** One rule in CEL, and what a person reads when it is broken: which field, and the remedy. */
+/** One CEL rule, and the message for users when an object breaks it: which field, and the remedy. */
 export interface Rule {
-  rule: string;
-  message: string;
-  /** The field the error points at, if not the value the rule stands on. */
-  fieldPath?: string;
+  readonly rule: string;
+  readonly message: string;
+  /** The field that the error names, if it is not the value that the rule applies to. */
+  readonly fieldPath?: string;
 }
 
 interface Common {
-  rules?: Rule[];
+  readonly rules?: Rule[];
 }
 
 interface TextOptions<Default extends string | undefined> extends Common {
-  maxLength: number;
-  minLength?: number;
-  pattern?: string;
-  format?: string;
-  default?: Default;
+  readonly maxLength: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly default?: Default;
 }
 
 export function text(description: string, options: TextOptions<string>) {
@@ -33,10 +33,10 @@ export function text(description: string, options: TextOptions<string>) {
 }
 
 interface IntegerOptions extends Common {
-  minimum?: number;
-  maximum?: number;
-  format?: "int32" | "int64";
-  default?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: "int32" | "int64";
+  readonly default?: number;
 }
 
 export function integer(description: string, options: IntegerOptions = {}) {
@@ -47,7 +47,7 @@ export function flag(description: string, options: { default?: boolean } = {}) {
   return Type.Boolean(keywords(description, options));
 }
 
-/** One of a few words. */
+/** One of a few fixed words. */
 export function choice<const Values extends readonly [string, ...string[]]>(
   description: string,
   values: Values,
@@ -56,7 +56,7 @@ export function choice<const Values extends readonly [string, ...string[]]>(
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...keywords(description, options) });
 }
 
-/** The rules must make sure that a text is a percentage. */
+/** The rules must check that a string is a percentage. */
 export function numberOrPercent(description: string, options: { rules: Rule[]; default: number }) {
   return Type.Unsafe<number | `${number}%`>({
     "x-kubernetes-int-or-string": true,
@@ -65,15 +65,17 @@ export function numberOrPercent(description: string, options: { rules: Rule[]; d
   });
 }
 
-// "100%", with room for what people get wrong, so that they read our message and not one about length.
+// "100%", with room for mistakes, so that users read our message instead of one about length.
 const LONGEST_PERCENT_CHARS = 16;
 
 interface ListOptions extends Common {
-  maxItems: number;
-  minItems?: number;
-  default?: [];
-  /** `set`: each item once. A list of keys: each item is known by these fields, once. Otherwise it is replaced as a whole. */
-  identity?: "set" | readonly string[];
+  readonly maxItems: number;
+  readonly minItems?: number;
+  readonly default?: [];
+  /**
+   * `set`: items are unique. A list of keys: these fields identify an item. Otherwise the list is replaced as a whole.
+   */
+  readonly identity?: "set" | readonly string[];
 }
 
 export function list<Item extends TSchema>(description: string, items: Item, options: ListOptions) {
@@ -85,8 +87,8 @@ export function list<Item extends TSchema>(description: string, items: Item, opt
 }
 
 interface MapOptions extends Common {
-  maxProperties: number;
-  default?: Record<string, never>;
+  readonly maxProperties: number;
+  readonly default?: Record<string, never>;
 }
 
 export function map<Value extends TSchema>(description: string, values: Value, options: MapOptions) {
@@ -105,15 +107,25 @@ export function object<Properties extends TProperties>(
   return Type.Object(properties, keywords(description, options));
 }
 
-/** Any JSON object, kept as it is. */
+/** Any JSON object, stored unchanged. */
 export function anyObject(description: string) {
   return Type.Unsafe<JsonObject>({ type: "object", description, "x-kubernetes-preserve-unknown-fields": true });
+}
+
+/** Any Kubernetes object, stored unchanged; the API server checks its apiVersion, kind and metadata. */
+export function embeddedObject(description: string) {
+  return Type.Unsafe<JsonObject>({
+    type: "object",
+    description,
+    "x-kubernetes-embedded-resource": true,
+    "x-kubernetes-preserve-unknown-fields": true,
+  });
 }
 
 export const optional = Type.Optional;
 
 export function time(description: string) {
-  // Longer than any RFC 3339 time people write.
+  // Longer than any RFC 3339 time that users write.
   return Type.String({ description, format: "date-time", maxLength: 40 });
 }
 
@@ -128,9 +140,9 @@ function keywords(description: string, options: Common & { default?: unknown }):
   };
 }
 
-/** The TypeBox schema as a structural one: what has a default is not required. */
+/** The TypeBox schema as a structural schema: a field with a default is not required. */
 export function toOpenAPI(schema: TSchema): JsonObject {
-  // TypeBox keeps its own marks in fields that JSON does not show.
+  // TypeBox stores its own marks in fields that JSON does not show.
   return structural(JSON.parse(JSON.stringify(schema)) as JsonObject);
 }
 

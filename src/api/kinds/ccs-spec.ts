@@ -1,8 +1,10 @@
-import { choice, flag, integer, list, map, object, optional, text, time } from "./build.ts";
+import { choice, embeddedObject, flag, integer, list, map, object, optional, text, time } from "./build.ts";
 import {
+  API_VERSION,
   DAY_SECONDS,
   DNS_LABEL,
   DNS_SUBDOMAIN,
+  KIND,
   LABEL_CHARS,
   MAX_CLUSTERS,
   NAME_CHARS,
@@ -33,28 +35,32 @@ const labelSelector = object("Selects the object by its labels; exactly one obje
   ),
 });
 
-const groupOf = (variable: string) =>
+/** CEL: the API group of something with an apiVersion. */
+export const groupOf = (variable: string) =>
   `(${variable}.apiVersion.contains('/') ? ${variable}.apiVersion.split('/')[0] : '')`;
 
 const resourceSelector = object(
-  "The object on the hub that is spread over the clusters: a StatefulSet, or a custom resource whose operator runs in the members.",
+  "The object on the hub that runs over the clusters: a StatefulSet, or a custom resource whose operator runs in the members.",
   {
     apiVersion: text("The object's apiVersion, for example apps/v1.", {
       minLength: 1,
       maxLength: 317,
-      pattern: "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$",
+      pattern: API_VERSION,
     }),
     kind: text("The object's kind, for example StatefulSet.", {
       minLength: 1,
       maxLength: LABEL_CHARS,
-      pattern: "^[A-Za-z][A-Za-z0-9]*$",
+      pattern: KIND,
     }),
     namespace: optional(
-      text("The object's namespace. Only the CrossClusterStatefulset's own is allowed. Absent: that one.", {
-        minLength: 1,
-        maxLength: LABEL_CHARS,
-        pattern: DNS_LABEL,
-      }),
+      text(
+        "The object's namespace. It must be the CrossClusterStatefulset's own namespace, which is also the default.",
+        {
+          minLength: 1,
+          maxLength: LABEL_CHARS,
+          pattern: DNS_LABEL,
+        },
+      ),
     ),
     name: optional(text("The object's name.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN })),
     labelSelector: optional(labelSelector),
@@ -74,15 +80,19 @@ const resourceSelector = object(
   },
 );
 
+const template = embeddedObject(
+  "The workload inline, instead of an object on the hub: a StatefulSet, or a custom resource whose operator runs in the members. It needs spec.topology. metadata.name defaults to the CrossClusterStatefulset's own name; the namespace is always its own. Fields that are left out get the defaults of the member's API server.",
+);
+
 const topology = object(
-  "Which clusters, and how many instances in each. Absent: the engine's schedule result.",
+  "Which clusters, and how many instances in each. Absent: the engine's scheduler decides.",
   {
     clusters: list(
-      "The clusters, in the order that counts for Listed updates and for ordinals.",
+      "The clusters. Listed updates and ordinals follow this order.",
       object("One cluster.", {
         name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
         replicas: optional(
-          integer("Instances in this cluster. 0 drains it. Either all clusters have replicas, or all have a weight.", {
+          integer("Instances in this cluster; 0 drains it. Either all clusters have replicas, or all have a weight.", {
             minimum: 0,
             maximum: 10_000,
           }),
@@ -98,15 +108,14 @@ const topology = object(
     rules: [
       {
         rule: "self.clusters.all(c, has(c.replicas) && !has(c.weight)) || self.clusters.all(c, has(c.weight) && !has(c.replicas))",
-        message:
-          "topology.clusters: give every cluster replicas, or give every cluster a weight; not both, not neither",
+        message: "topology.clusters: set replicas for every cluster, or set weight for every cluster, but not both",
       },
     ],
   },
 );
 
 const leader = object(
-  "How to tell which instance leads. Absent: what an operator on the contract reports; otherwise no leader is known.",
+  "How to find the leading instance. Absent: Lockstep uses the report of an operator on the contract; otherwise it does not know the leader.",
   {
     fieldPath: optional(
       text(
@@ -139,16 +148,16 @@ const leader = object(
 );
 
 const completion = object(
-  "How Lockstep knows that a cluster has done what it was given.",
+  "How Lockstep verifies that a cluster has carried out its grant.",
   {
     protocol: choice(
-      "Contract: the operator reports status.crossCluster with the epoch it acted on. HeldSpec: the operator knows nothing of Lockstep; the spec is held back until it may act, and observedGeneration shows that it did. StatefulSet: Kubernetes' own fields. Auto: StatefulSet for apps/v1 StatefulSets, else HeldSpec.",
+      "Contract: the operator reports status.crossCluster with the epoch it acted on. HeldSpec: the operator does not know Lockstep; Lockstep holds the spec back until the operator may act, and observedGeneration proves that it acted. StatefulSet: Kubernetes' own fields. Auto: StatefulSet for apps/v1 StatefulSets, otherwise HeldSpec.",
       ["Auto", "Contract", "HeldSpec", "StatefulSet"],
       { default: "Auto" },
     ),
     assumeAfterSeconds: optional(
       integer(
-        "For an operator without observedGeneration: take a healthy cluster for done so long after the write. Absent: it cannot be verified, and the rollout says so and waits.",
+        "For an operator without observedGeneration: a healthy cluster counts as done this long after the write. Absent: the rollout waits with reason CannotBeVerified.",
         { minimum: 1, maximum: DAY_SECONDS },
       ),
     ),
@@ -161,7 +170,7 @@ const identity = object(
   {
     mode: optional(
       choice(
-        "Blocks: every cluster owns a block of ordinals (StatefulSets). Dense: the next free ordinal, in any cluster (operators on the contract). PerCluster: the identity is cluster and local name (adopted or unaware workloads). Absent: chosen by workload when it is first seen, then kept. Immutable.",
+        "Blocks: every cluster owns a block of ordinals (StatefulSets). Dense: the next free ordinal, in any cluster (operators on the contract). PerCluster: cluster and local name identify an instance (adopted workloads, or operators that do not know Lockstep). Absent: Lockstep chooses by workload on first sight, and keeps the choice. Immutable.",
         ["Blocks", "Dense", "PerCluster"],
         {
           rules: [
@@ -171,7 +180,7 @@ const identity = object(
       ),
     ),
     blockSize: integer(
-      "In mode Blocks, ordinals per cluster, and so the most instances a cluster can hold. Immutable.",
+      "In mode Blocks, ordinals per cluster, which is also the maximum number of instances in a cluster. Immutable.",
       {
         minimum: 1,
         maximum: 10_000,
@@ -183,7 +192,7 @@ const identity = object(
     ),
     clusterIDs: optional(
       map(
-        "What a cluster is called in addresses, by its name. Absent for a cluster: its name. Once given, an ID is immutable.",
+        "The ID of each cluster in addresses, by cluster name. Absent for a cluster: its name. Once set, an ID is immutable.",
         text("The cluster's ID.", {
           minLength: 1,
           maxLength: LABEL_CHARS,
@@ -221,7 +230,7 @@ const identity = object(
     ),
     reuseVolumes: optional(
       flag(
-        "Whether an ordinal may be used again while a volume of its old holder may exist. Absent: true for StatefulSets inside their own block, which is Kubernetes' own behaviour, false otherwise.",
+        "Whether an ordinal may be reused while a volume of its former instance may exist. Absent: true for StatefulSets inside their own block, as in Kubernetes; false otherwise.",
       ),
     ),
   },
@@ -240,14 +249,17 @@ const network = object(
   "How instances find each other by name across clusters.",
   {
     serviceName: optional(
-      text("Name of the headless Service. Absent: a StatefulSet's spec.serviceName, else the selected object's name.", {
-        minLength: 1,
-        maxLength: LABEL_CHARS,
-        pattern: DNS_LABEL,
-      }),
+      text(
+        "Name of the headless Service. Absent: a StatefulSet's spec.serviceName, otherwise the selected object's name.",
+        {
+          minLength: 1,
+          maxLength: LABEL_CHARS,
+          pattern: DNS_LABEL,
+        },
+      ),
     ),
     headlessService: choice(
-      "Whether Lockstep ships the headless Service to the members. Auto: for StatefulSets.",
+      "Whether Lockstep creates the headless Service in the members. Auto: for StatefulSets.",
       ["Auto", "Always", "Never"],
       {
         default: "Auto",
@@ -259,7 +271,7 @@ const network = object(
       { default: "Auto" },
     ),
     publishNotReadyAddresses: flag(
-      "Whether instances are found before they are ready, which most quorum systems need to start.",
+      "Whether DNS publishes instances before they are ready. Most quorum systems need this to start.",
       {
         default: true,
       },
@@ -278,32 +290,76 @@ const network = object(
   { default: {} },
 );
 
+const promote = optional(
+  object(
+    "Continue past a soak, or outside the maintenance windows, for one revision; `lockstep promote` sets it.",
+    {
+      revision: text("The revision whose rollout continues: status.rollout.to.", {
+        minLength: 1,
+        maxLength: REVISION_CHARS,
+      }),
+      wave: optional(integer("The wave whose soak ends at once. Waves count from 1.", { minimum: 1, maximum: 1000 })),
+      window: optional(
+        flag("Whether steps of that rollout may start while no maintenance window is open, until the rollout ends."),
+      ),
+      at: time("When it was requested."),
+      by: optional(
+        text("The authenticated user who requested it; filled in by `lockstep promote`.", { maxLength: NAME_CHARS }),
+      ),
+    },
+    {
+      rules: [
+        {
+          rule: "has(self.wave) || (has(self.window) && self.window)",
+          message: "promote needs the wave whose soak ends, or window: true",
+        },
+      ],
+    },
+  ),
+);
+
+const transferLeader = optional(
+  object(
+    "Request to move the leader, once; `lockstep transfer-leader` sets it. It needs updateStrategy.rollingUpdate.leaderTransfer; status.leaderTransfer shows the result.",
+    {
+      to: text("A cluster (any of its instances), or an instance.", { minLength: 1, maxLength: NAME_CHARS }),
+      at: time("When it was requested. Lockstep acts on each request once: the same request again needs a new time."),
+      by: optional(
+        text("The authenticated user who requested it; filled in by `lockstep transfer-leader`.", {
+          maxLength: NAME_CHARS,
+        }),
+      ),
+    },
+  ),
+);
+
 const keepOrDelete = (description: string) => choice(description, ["Retain", "Delete"], { default: "Retain" });
 
 export const crossClusterStatefulsetSpec = object(
-  "What is wanted.",
+  "The desired state.",
   {
-    resourceSelector,
+    resourceSelector: optional(resourceSelector),
+    template: optional(template),
     topology: optional(topology),
     replicas: optional(
       integer(
-        "Instances over all clusters, also for kubectl scale. With replicas per cluster in spec.topology it must be their sum. Absent: that sum, else what the selected object says.",
+        "Instances over all clusters, also for kubectl scale. If spec.topology sets replicas per cluster, it must be their sum. Absent: that sum, otherwise the selected object's replicas.",
         { minimum: 0, maximum: 100_000 },
       ),
     ),
     podManagementPolicy: choice(
-      "First deployment. OrderedReady: one membership change at a time. Parallel: all at once, every instance knows the full topology from the start.",
+      "Order of the first deployment. OrderedReady: one membership change at a time. Parallel: all at once; every instance gets the full topology from the start.",
       ["OrderedReady", "Parallel"],
       { default: "OrderedReady" },
     ),
     leader: optional(leader),
     quorum: choice(
-      "Majority: by its own action Lockstep never takes the ready instances below a majority of all. None: the application has no quorum; only maxUnavailable counts.",
+      "Majority: Lockstep's own actions never take the ready instances below a majority of all. None: the application has no quorum; only maxUnavailable applies.",
       ["Majority", "None"],
       { default: "Majority" },
     ),
     memberConcurrency: choice(
-      "How a cluster treats its own instances during an update. Serial: one at a time. Parallel: maybe all at once, so an update of the cluster costs them all.",
+      "How a cluster restarts its own instances during an update. Serial: one at a time. Parallel: possibly all at once, so Lockstep counts them all as unavailable during the cluster's update.",
       ["Serial", "Parallel"],
       { default: "Serial" },
     ),
@@ -312,42 +368,48 @@ export const crossClusterStatefulsetSpec = object(
       maximum: DAY_SECONDS,
       default: 0,
     }),
-    revisionHistoryLimit: integer("Old revisions that are kept to go back to.", {
+    revisionHistoryLimit: integer("How many old revisions are kept, so that you can return to them.", {
       minimum: 0,
       maximum: 100,
       default: 10,
     }),
+    revisionSettleSeconds: integer(
+      "How long the selected object and its dependencies must stay unchanged before Lockstep creates a revision from them, so that one kubectl apply of several files makes one revision. It waits at most ten times as long after the first change. 0: at once.",
+      { minimum: 0, maximum: 3600, default: 2 },
+    ),
     completion,
     updateStrategy,
     restartedAt: optional(
       time(
-        "Restarts every instance, in the order of an update, each time this changes; `lockstep restart` sets it to now. It is part of the revision.",
+        "Restarts every instance, in the order of an update, each time this changes; `lockstep restart` sets it to now. It is part of the revision; while an undo or rejection is in force, the revision in force restarts.",
       ),
     ),
     undo: optional(
       object(
-        "Go back to an earlier revision and stay there until the selected object changes; `lockstep undo` sets it. Undoing to the object's own revision takes an earlier undo, or a rejection, back.",
+        "Return to an earlier revision and stay there until the selected object's own content changes (not its replicas, labels, annotations, restarts or dependencies); `lockstep undo` sets it. To revert an earlier undo or a rejection, undo to the object's own revision.",
         {
           to: text("The revision to run, one of status.history.", { minLength: 1, maxLength: REVISION_CHARS }),
-          at: time("When it was asked for. Each is heard once: the same undo again needs a new time."),
+          at: time("When it was requested. Lockstep acts on each request once: the same undo again needs a new time."),
         },
       ),
     ),
+    promote,
+    transferLeader,
     resumedAt: optional(
       time(
-        "Ends a halt (a failed step, an adoption with differences) each time this changes; `lockstep resume` sets it to now. Not to be mixed up with updateStrategy.rollingUpdate.paused.",
+        "Ends a halt (a failed step, an adoption with differences) each time this changes; `lockstep resume` sets it to now. It does not change updateStrategy.rollingUpdate.paused.",
       ),
     ),
     failover,
     deletionPolicy: choice(
-      "What deleting this object does. Release: nothing moves, every cluster keeps running what it has, without Lockstep. Teardown: the application is removed from every cluster.",
+      "What deleting this object does. Release: nothing moves, and every cluster keeps running what it has, without Lockstep. Teardown: Lockstep removes the application from every cluster.",
       ["Release", "Teardown"],
       { default: "Release" },
     ),
     retentionPolicy: object(
-      "What becomes of the instances' volumes.",
+      "What happens to the instances' volumes.",
       {
-        whenScaled: keepOrDelete("When an instance is scaled away."),
+        whenScaled: keepOrDelete("When an instance is removed by scaling."),
         whenDeleted: keepOrDelete("When the application is torn down."),
       },
       { default: {} },
@@ -357,6 +419,17 @@ export const crossClusterStatefulsetSpec = object(
   },
   {
     rules: [
+      {
+        rule: "has(self.resourceSelector) != has(self.template)",
+        message:
+          "spec needs exactly one of resourceSelector (an object on the hub) and template (the object itself, inline)",
+      },
+      {
+        rule: "!has(self.template) || has(self.topology)",
+        message:
+          "template needs topology: without an object on the hub the engine's scheduler cannot place the instances",
+        fieldPath: ".template",
+      },
       {
         rule: "!has(self.replicas) || !has(self.topology) || self.topology.clusters.exists(c, !has(c.replicas)) || self.topology.clusters.map(c, c.replicas).sum() == self.replicas",
         message: "replicas must be the sum of topology.clusters[].replicas: change one of them, or use weights",
@@ -370,19 +443,19 @@ export const crossClusterStatefulsetSpec = object(
       {
         rule: "self.updateStrategy.rollingUpdate.onFailure != 'Rollback' || self.revisionHistoryLimit > 0",
         message:
-          "onFailure: Rollback needs a revision to go back to: set revisionHistoryLimit to at least 1, or use onFailure: Pause",
+          "onFailure: Rollback needs an earlier revision: set revisionHistoryLimit to at least 1, or use onFailure: Pause",
         fieldPath: ".updateStrategy.rollingUpdate.onFailure",
       },
       {
         rule: "!has(self.completion.assumeAfterSeconds) || self.completion.protocol in ['Auto', 'HeldSpec']",
         message:
-          "completion.assumeAfterSeconds is for operators that report nothing: remove it, or set completion.protocol to HeldSpec",
+          "completion.assumeAfterSeconds is for operators that do not report: remove it, or set completion.protocol to HeldSpec",
         fieldPath: ".completion.assumeAfterSeconds",
       },
       {
         rule: "self.network.serviceExport != 'Always' || self.network.headlessService != 'Never' || has(self.network.serviceName)",
         message:
-          "network.serviceExport: Always needs a Service: set network.serviceName, or let headlessService be Auto or Always",
+          "network.serviceExport: Always needs a Service: set network.serviceName, or set headlessService to Auto or Always",
         fieldPath: ".network.serviceExport",
       },
     ],

@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { object, optional } from "./build.ts";
-import { crossClusterStatefulsetSpec } from "./ccs-spec.ts";
+import { crossClusterStatefulsetSpec, groupOf } from "./ccs-spec.ts";
 import { crossClusterStatefulsetStatus } from "./ccs-status.ts";
 import { AGE_COLUMN, type KindDefinition } from "./definition.ts";
 import type { KubeObject } from "./object.ts";
@@ -8,12 +8,32 @@ import type { KubeObject } from "./object.ts";
 export const APPS_GROUP = "apps.karmada.io";
 export const APPS_VERSION = "v1alpha1";
 
+/**
+ * CEL: group, kind and name of what runs. A selector by label names nothing. An inline template's name defaults to the
+ * object's own, which only a rule on the whole object can read.
+ */
+function targetOf(object: string): string {
+  const [template, selector] = [`${object}.spec.template`, `${object}.spec.resourceSelector`];
+  const inlineName = `(has(${template}.metadata) && has(${template}.metadata.name) ? ${template}.metadata.name : ${object}.metadata.name)`;
+  const selectedName = `(has(${selector}.name) ? ${selector}.name : '')`;
+  return `(has(${template}) ? [${groupOf(template)}, ${template}.kind, ${inlineName}] : [${groupOf(selector)}, ${selector}.kind, ${selectedName}])`;
+}
+
 const schema = object(
   "One stateful application over several clusters: deployed, scaled, updated and failed over in one global order.",
   { spec: crossClusterStatefulsetSpec, status: optional(crossClusterStatefulsetStatus) },
+  {
+    rules: [
+      {
+        rule: `(!has(self.spec.template) && !has(oldSelf.spec.template)) || ${targetOf("self")} == ${targetOf("oldSelf")}`,
+        message:
+          "spec.template: kind and name are immutable, also between template and resourceSelector.name: create another CrossClusterStatefulset for another object",
+      },
+    ],
+  },
 );
 
-/** With all defaults in place. */
+/** With all defaults set. */
 export type CrossClusterStatefulsetSpec = Static<typeof crossClusterStatefulsetSpec>;
 export type CrossClusterStatefulsetStatus = Static<typeof crossClusterStatefulsetStatus>;
 export type CrossClusterStatefulset = KubeObject<typeof schema, "apps.karmada.io/v1alpha1", "CrossClusterStatefulset">;
@@ -51,7 +71,13 @@ export const CROSS_CLUSTER_STATEFULSET: KindDefinition = {
       description: "The leading instance.",
       priority: 1,
     },
-    { name: "Reason", type: "string", jsonPath: ".status.reason", description: "Why it is not further.", priority: 1 },
+    {
+      name: "Reason",
+      type: "string",
+      jsonPath: ".status.reason",
+      description: "Why it does not progress.",
+      priority: 1,
+    },
     {
       name: "Message",
       type: "string",
@@ -62,8 +88,8 @@ export const CROSS_CLUSTER_STATEFULSET: KindDefinition = {
     {
       name: "Kind",
       type: "string",
-      jsonPath: ".spec.resourceSelector.kind",
-      description: "Kind of the selected object.",
+      jsonPath: ".status.display.kind",
+      description: "Kind of the selected object, or of the inline template.",
       priority: 1,
     },
   ],

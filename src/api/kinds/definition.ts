@@ -2,32 +2,32 @@ import type { TSchema } from "typebox";
 import type { JsonObject } from "../../runtime/index.ts";
 import { toOpenAPI } from "./build.ts";
 
-/** Everything that makes one kind a CustomResourceDefinition. */
+/** Everything that defines one kind's CustomResourceDefinition. */
 export interface KindDefinition {
-  group: string;
-  version: string;
-  kind: string;
-  plural: string;
-  singular: string;
-  shortNames?: readonly string[];
-  scope: "Namespaced" | "Cluster";
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly scope: "Namespaced" | "Cluster";
   /** The kind's own fields (spec, status ...); apiVersion, kind and metadata are added. */
-  schema: TSchema;
-  hasStatus: boolean;
-  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
-  columns: readonly PrinterColumn[];
+  readonly schema: TSchema;
+  readonly hasStatus: boolean;
+  readonly scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
+  readonly columns: readonly PrinterColumn[];
 }
 
 export interface PrinterColumn {
   name: string;
-  type: "string" | "integer" | "date" | "boolean";
-  jsonPath: string;
-  description: string;
-  /** 0 is always shown, 1 only with `-o wide`. */
-  priority?: 0 | 1;
+  readonly type: "string" | "integer" | "date" | "boolean";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 0: always shown. 1: only with `-o wide`. */
+  readonly priority?: 0 | 1;
 }
 
-/** The schema of the whole object, as it stands in the CRD. */
+/** The schema of the whole object, as in the CRD. */
 export function objectSchema(definition: KindDefinition): JsonObject {
   const own = toOpenAPI(definition.schema);
   return {

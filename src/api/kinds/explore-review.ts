@@ -3,13 +3,13 @@ import { anyObject, choice, flag, integer, list, map, object, optional, text } f
 import { EXPLORE_OPERATIONS } from "./exploring-webhook.ts";
 import { MESSAGE_CHARS, NAME_CHARS } from "./names.ts";
 
-/** What is sent to an exploring webhook, and what it answers. A message on the wire, not a stored kind. */
+/** The request to an exploring webhook, and its answer. A message on the wire, not a stored kind. */
 
 const name = (description: string) => text(description, { maxLength: NAME_CHARS });
 const uid = (description: string) => text(description, { minLength: 1, maxLength: 128 });
 
 const request = object("The question.", {
-  uid: uid("Marks this one question; the answer must carry it too."),
+  uid: uid("Identifies this request; the answer must contain it too."),
   kind: object("The object's group, version and kind.", {
     group: name("Its group; '' is the core group."),
     version: name("Its version."),
@@ -17,7 +17,7 @@ const request = object("The question.", {
   }),
   name: name("The object's name."),
   namespace: optional(name("The object's namespace, if it has one.")),
-  operation: choice("What is asked.", EXPLORE_OPERATIONS),
+  operation: choice("The requested operation.", EXPLORE_OPERATIONS),
   object: optional(anyObject("The object.")),
   replicas: optional(integer("For ExploreReplicaRevising: the number of replicas to write into the object.")),
   aggregatedStatus: optional(
@@ -27,7 +27,7 @@ const request = object("The question.", {
         clusterName: name("The cluster."),
         status: optional(anyObject("The object's status there.")),
         applied: optional(flag("Whether the object has been applied there.")),
-        appliedMessage: optional(text("Why it has not.", { maxLength: MESSAGE_CHARS })),
+        appliedMessage: optional(text("Why it has not been applied.", { maxLength: MESSAGE_CHARS })),
       }),
       { maxItems: 1000 },
     ),
@@ -35,9 +35,9 @@ const request = object("The question.", {
 });
 
 const response = object("The answer.", {
-  uid: uid("The question's uid."),
+  uid: uid("The request's uid."),
   patch: optional(text("A JSON patch (RFC 6902) on the object, in base64.", { format: "byte", maxLength: 3_145_728 })),
-  patchType: optional(choice("The patch's form.", ["JSONPatch"])),
+  patchType: optional(choice("The format of the patch.", ["JSONPatch"])),
   replicaRequirements: optional(
     object("For ExploreReplica: what each replica needs.", {
       nodeClaim: optional(anyObject("Which nodes it needs: hardNodeAffinity, nodeSelector, tolerations.")),
@@ -49,11 +49,11 @@ const response = object("The answer.", {
   replicas: optional(integer("For ExploreReplica: how many replicas the object declares.")),
   dependencies: optional(
     list(
-      "For ExploreDependencies: what the object needs beside itself.",
+      "For ExploreDependencies: the other objects that the object needs.",
       object("One object.", {
         apiVersion: name("Its apiVersion."),
         kind: name("Its kind."),
-        namespace: optional(name("Its namespace; absent for objects without one.")),
+        namespace: optional(name("Its namespace; absent for cluster-scoped objects.")),
         name: name("Its name."),
       }),
       { maxItems: 1000 },
@@ -63,7 +63,7 @@ const response = object("The answer.", {
   healthy: optional(flag("For ExploreHealthy: whether the object is healthy.")),
 });
 
-export const exploreReview = object("A question to an exploring webhook, or its answer.", {
+export const exploreReview = object("A request to an exploring webhook, or its answer.", {
   apiVersion: choice("The version of this message.", ["config.karmada.io/v1alpha1"]),
   kind: choice("The kind of this message.", ["ExploreReview"]),
   request: optional(request),

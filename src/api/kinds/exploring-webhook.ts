@@ -18,7 +18,7 @@ export const EXPLORE_OPERATIONS = [
   "ExploreDependencies",
 ] as const;
 
-/** The versions of ExploreReview that Lockstep speaks. */
+/** The versions of ExploreReview that Lockstep supports. */
 export const EXPLORE_REVIEW_VERSIONS = ["v1alpha1"] as const;
 
 function starAlone(field: string): Rule {
@@ -35,22 +35,26 @@ const names = (field: string, description: string, entry: string) =>
 
 const rule = object("Which operations on which resources.", {
   operations: list(
-    "The operations the webhook answers. '*' stands for all, alone.",
+    "The operations that the webhook answers. '*' means all, and must be the only entry.",
     choice("An operation.", ["*", ...EXPLORE_OPERATIONS]),
     { minItems: 1, maxItems: 16, rules: [starAlone("operations")] },
   ),
   apiGroups: names(
     "apiGroups",
-    "API groups of the resources. '*' stands for all, alone; '' is the core group.",
+    "API groups of the resources. '*' means all, and must be the only entry; '' is the core group.",
     "A group.",
   ),
-  apiVersions: names("apiVersions", "API versions of the resources. '*' stands for all, alone.", "A version."),
+  apiVersions: names(
+    "apiVersions",
+    "API versions of the resources. '*' means all, and must be the only entry.",
+    "A version.",
+  ),
   resources: names(
     "resources",
-    "The resources, in the plural, for example foos. '*' stands for all, alone.",
+    "The resources, in the plural, for example foos. '*' means all, and must be the only entry.",
     "A resource.",
   ),
-  scope: choice("Which scope the resources have. '*' stands for both.", ["*", "Namespaced", "Cluster"], {
+  scope: choice("The scope of the resources. '*' means both.", ["*", "Namespaced", "Cluster"], {
     default: "*",
   }),
 });
@@ -59,7 +63,7 @@ const clientConfig = object(
   "How to reach the webhook.",
   {
     url: optional(
-      text("The webhook's address: https, without user, query or fragment.", {
+      text("The webhook's URL: https, without user, query or fragment.", {
         minLength: 1,
         maxLength: 2048,
         rules: [
@@ -74,12 +78,12 @@ const clientConfig = object(
       object("The webhook's Service, where the controller runs.", {
         namespace: text("Its namespace.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_LABEL }),
         name: text("Its name.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_LABEL }),
-        path: optional(text("The path of the request, beginning with a slash.", { maxLength: 1024, pattern: "^/" })),
+        path: optional(text("The path of the request; it starts with a slash.", { maxLength: 1024, pattern: "^/" })),
         port: integer("Its port.", { minimum: 1, maximum: 65_535, default: 443 }),
       }),
     ),
     caBundle: optional(
-      text("PEM certificates that sign the webhook's, in base64. Absent: the system's.", {
+      text("PEM certificates of the CA that signs the webhook's certificate, in base64. Absent: the system's roots.", {
         format: "byte",
         maxLength: 1_048_576,
       }),
@@ -92,8 +96,8 @@ const clientConfig = object(
   },
 );
 
-const webhook = object("One webhook, and what it answers.", {
-  name: text("Its full name: at least three parts with dots between, for example foo.example.com.", {
+const webhook = object("One webhook, and the requests that it answers.", {
+  name: text("Its full name: at least three parts separated by dots, for example foo.example.com.", {
     minLength: 1,
     maxLength: NAME_CHARS,
     pattern: DNS_SUBDOMAIN,
@@ -103,20 +107,20 @@ const webhook = object("One webhook, and what it answers.", {
   }),
   clientConfig,
   rules: optional(
-    list("What it answers: an operation that matches any of these. Absent: nothing.", rule, { maxItems: 64 }),
+    list("The webhook answers operations that match any of these rules. Absent: none.", rule, { maxItems: 64 }),
   ),
   failurePolicy: choice(
-    "What an error of the webhook means. Fail: the operation has failed. Ignore: as if there were no webhook.",
+    "What happens on an error of the webhook. Fail: the operation fails. Ignore: the webhook is skipped.",
     ["Fail", "Ignore"],
     { default: "Fail" },
   ),
-  timeoutSeconds: integer("How long to wait for an answer before failurePolicy decides.", {
+  timeoutSeconds: integer("How long to wait for an answer before failurePolicy applies.", {
     minimum: 1,
     maximum: 30,
     default: 10,
   }),
   exploreReviewVersions: list(
-    "Versions of ExploreReview the webhook speaks, the preferred first. The first that Lockstep speaks too is used.",
+    "Versions of ExploreReview that the webhook supports, in order of preference. Lockstep uses the first one that it also supports.",
     name("A version."),
     {
       minItems: 1,
@@ -124,14 +128,14 @@ const webhook = object("One webhook, and what it answers.", {
       rules: [
         {
           rule: `self.exists(v, v in [${EXPLORE_REVIEW_VERSIONS.map((version) => `'${version}'`).join(", ")}])`,
-          message: `exploreReviewVersions must include a version that Lockstep speaks: ${EXPLORE_REVIEW_VERSIONS.join(", ")}`,
+          message: `exploreReviewVersions must include a version that Lockstep supports: ${EXPLORE_REVIEW_VERSIONS.join(", ")}`,
         },
       ],
     },
   ),
 });
 
-const schema = object("Webhooks that tell how to read and change objects that Lockstep has no built-in knowledge of.", {
+const schema = object("Webhooks that read and change objects of kinds that Lockstep has no built-in support for.", {
   webhooks: list("The webhooks.", webhook, { maxItems: 64, identity: ["name"] }),
 });
 

@@ -6,7 +6,7 @@ import { customResourceDefinitions, KINDS } from "./all.ts";
 import type { CrossClusterStatefulsetSpec } from "./cross-cluster-statefulset.ts";
 import { objectSchema } from "./definition.ts";
 
-/** Every schema under a schema, with its path. */
+/** Every schema below a schema, with its path. */
 function* schemas(schema: JsonObject, path = ""): Generator<[string, JsonObject]> {
   yield [path, schema];
   if (isJsonObject(schema.properties)) {
@@ -67,7 +67,7 @@ describe.each(KINDS.map((kind) => [kind.kind, objectSchema(kind)] as const))("%s
 });
 
 describe("the CRDs", () => {
-  it("offer status and scale, and columns that tell at a glance", () => {
+  it("offer status and scale, and useful columns", () => {
     const [ccs] = customResourceDefinitions();
     expect(ccs).toMatchObject({
       metadata: { name: "crossclusterstatefulsets.apps.karmada.io" },
@@ -104,7 +104,7 @@ describe("the CRDs", () => {
 });
 
 describe("types, schema and defaults", () => {
-  it("agree: what the type promises is there after defaulting", () => {
+  it("agree: every field of the type is present after defaulting", () => {
     // The compiler checks this literal against the type; the test checks it against schema and defaults.
     const defaulted: CrossClusterStatefulsetSpec = {
       resourceSelector: { apiVersion: "v1", kind: "Pod", name: "p", namespace: "n" },
@@ -113,6 +113,7 @@ describe("types, schema and defaults", () => {
       memberConcurrency: "Serial",
       minReadySeconds: 0,
       revisionHistoryLimit: 10,
+      revisionSettleSeconds: 2,
       completion: { protocol: "Auto" },
       updateStrategy: {
         type: "RollingUpdate",
@@ -191,7 +192,7 @@ describe("ResourceExploringWebhookConfiguration", () => {
     return parsed.ok ? [] : parsed.errors.map((error) => `${error.path}: ${error.message}`);
   };
 
-  it("takes the proposal's example, and fills in the defaults", () => {
+  it("accepts the proposal's example, and sets the defaults", () => {
     expect(errorsOf(HOOK, { ...HOOK, name: "bar.example.com" })).toEqual([]);
     const { failurePolicy: _policy, timeoutSeconds: _timeout, ...bare } = HOOK;
     expect(parse({ ...bare, rules: [RULE] })).toMatchObject({
@@ -213,10 +214,10 @@ describe("ResourceExploringWebhookConfiguration", () => {
     [
       "versions",
       { exploreReviewVersions: ["v9"] },
-      "webhooks[0].exploreReviewVersions: Invalid value: exploreReviewVersions must include a version that Lockstep speaks: v1alpha1",
+      "webhooks[0].exploreReviewVersions: Invalid value: exploreReviewVersions must include a version that Lockstep supports: v1alpha1",
     ],
     [
-      "star beside others",
+      "star with other entries",
       { rules: [{ ...RULE, operations: ["*", "ExploreHealthy"] }] },
       "webhooks[0].rules[0].operations: Invalid value: operations: if '*' is present, it must be the only entry",
     ],
@@ -236,11 +237,11 @@ describe("ResourceExploringWebhookConfiguration", () => {
       'webhooks[0].clientConfig.url: Invalid value: "http://xxx": clientConfig.url must begin with https:// and have no user, query or fragment',
     ],
   ];
-  it.each(cases)("refuses a wrong %s", (_name, change, message) => {
+  it.each(cases)("refuses a webhook with the mistake: %s", (_name, change, message) => {
     expect(errorsOf({ ...HOOK, ...change })[0]).toBe(message);
   });
 
-  it("refuses the same name twice", () => {
+  it("refuses two webhooks with the same name", () => {
     expect(errorsOf(HOOK, HOOK)).toEqual(['webhooks[1]: Duplicate value: {"name":"foo.example.com"}']);
   });
 });

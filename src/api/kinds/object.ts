@@ -10,18 +10,18 @@ export interface ObjectMeta {
   creationTimestamp?: string;
   deletionTimestamp?: string;
   labels?: Record<string, string>;
-  annotations?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
 }
 
 export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
+  readonly apiVersion: string;
+  readonly kind: string;
   name: string;
   uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
 }
 
 export type KubeObject<Schema extends TSchema, ApiVersion extends string, Kind extends string> = {

@@ -7,7 +7,7 @@ import { DNS_SUBDOMAIN, NAME_CHARS, REVISION_CHARS } from "./names.ts";
 import type { KubeObject } from "./object.ts";
 
 const spec = object(
-  "What is approved. Immutable: approve something else with another object.",
+  "The approved rollout. Immutable: to approve another rollout, create another object.",
   {
     name: text("Name of the CrossClusterStatefulset, in this namespace.", {
       minLength: 1,
@@ -15,20 +15,23 @@ const spec = object(
       pattern: DNS_SUBDOMAIN,
     }),
     revision: text(
-      "The revision whose rollout is approved: status.updateRevision. An approval never counts for another.",
+      "The revision whose rollout is approved: status.updateRevision. An approval never counts for another revision.",
       {
         minLength: 1,
         maxLength: REVISION_CHARS,
       },
     ),
     wave: integer(
-      "The wave after which the rollout may go on, counted from 0: its place in spec.updateStrategy.rollingUpdate.waves.",
+      "The wave after which the rollout may continue, counted from 1: its position in spec.updateStrategy.rollingUpdate.waves.",
       {
-        minimum: 0,
+        minimum: 1,
         maximum: 1000,
       },
     ),
-    comment: optional(text("Why, for those who read it later.", { maxLength: 1024 })),
+    comment: optional(text("A comment for later readers.", { maxLength: 1024 })),
+    approvedBy: optional(
+      text("The authenticated user who approves; filled in by `lockstep approve`.", { maxLength: NAME_CHARS }),
+    ),
   },
   {
     rules: [
@@ -36,25 +39,28 @@ const spec = object(
         rule: "self.name == oldSelf.name && self.revision == oldSelf.revision && self.wave == oldSelf.wave",
         message: "an approval is immutable: delete it, or approve something else with another RolloutApproval",
       },
+      {
+        rule: "has(self.approvedBy) == has(oldSelf.approvedBy) && (!has(self.approvedBy) || self.approvedBy == oldSelf.approvedBy)",
+        message: "approvedBy is immutable: delete the approval, and let the other user create one",
+      },
     ],
   },
 );
 
 const schema = object(
-  "Lets one rollout go on after one of its waves, where a person is asked. Its own kind, so that the right to approve can be given alone.",
+  "Lets one rollout continue after a wave that needs approval. It is a separate kind, so that you can grant the right to approve separately.",
   {
     spec,
     status: optional(
-      object("What became of the approval.", {
+      object("The state of the approval.", {
         approvedBy: optional(
-          text(
-            "The program that created it, by the name that it gave itself (its field manager), such as kubectl-create. Kubernetes keeps no user's name in an object: which person it was, the API server's audit log tells.",
-            { maxLength: 1024 },
-          ),
+          text("The user who approved, from spec.approvedBy. Absent: see the API server's audit log.", {
+            maxLength: 1024,
+          }),
         ),
         approvedAt: optional(time("When it was created.")),
-        usedAt: optional(time("When the rollout went on because of it.")),
-        conditions: conditions("Accepted: whether it names a rollout and a wave that exist."),
+        usedAt: optional(time("When the rollout continued because of it.")),
+        conditions: conditions("Accepted: whether the rollout and the wave exist."),
       }),
     ),
   },
@@ -79,9 +85,9 @@ export const ROLLOUT_APPROVAL: KindDefinition = {
       name: "Wave",
       type: "integer",
       jsonPath: ".spec.wave",
-      description: "The wave after which it may go on, counted from 0.",
+      description: "The wave after which the rollout may continue, counted from 1.",
     },
-    { name: "By", type: "string", jsonPath: ".status.approvedBy", description: "The program that created it." },
+    { name: "By", type: "string", jsonPath: ".spec.approvedBy", description: "The user who approved." },
     AGE_COLUMN,
   ],
 };

@@ -3,28 +3,28 @@ import { DAY_SECONDS, DNS_SUBDOMAIN, HOUR_SECONDS, LABEL_CHARS, MAX_CLUSTERS, WE
 
 /** How a change of the template reaches the clusters: `spec.updateStrategy`. */
 
-// Bounds that keep the rule over all waves within Kubernetes' cost limit; ten times what anybody has asked for.
+// Limits that keep the rule over all waves within Kubernetes' cost limit; ten times what users have asked for.
 const MAX_WAVES = 16;
 const MAX_CLUSTERS_IN_WAVE = 32;
 
 const wave = object("One wave: clusters that are updated before any cluster of a later wave.", {
   clusters: list(
-    "Names of the clusters of this wave. Inside the wave they go by spec.updateStrategy.rollingUpdate.order.",
+    "Names of the clusters of this wave. Within the wave, spec.updateStrategy.rollingUpdate.order applies.",
     text("Name of a member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
     { minItems: 1, maxItems: MAX_CLUSTERS_IN_WAVE, identity: "set" },
   ),
   soakSeconds: integer(
-    "How long the whole wave must stay updated and healthy before the next wave may begin. Any miss starts the time again.",
+    "How long the whole wave must stay updated and healthy before the next wave may start. Any interruption restarts the time.",
     { minimum: 0, maximum: WEEK_SECONDS, default: 0 },
   ),
   approval: choice(
-    "Whether a person is asked after this wave. Manual: once it is complete and has soaked, the next wave begins only after a RolloutApproval names this object, the revision and this wave. Automatic: nobody is asked.",
+    "Whether the rollout needs approval after this wave. Manual: when the wave is complete and has soaked, the next wave starts only after a user creates a RolloutApproval for this object, the revision and this wave. Automatic: no approval is needed.",
     ["Automatic", "Manual"],
     { default: "Automatic" },
   ),
 });
 
-const maintenanceWindow = object("One recurring span of time in which steps may begin.", {
+const maintenanceWindow = object("One recurring period in which steps may start.", {
   cron: text(
     "When the window opens: minute, hour, day of month, month, day of week, as cron writes them, for example 0 2 * * *.",
     {
@@ -48,10 +48,10 @@ const maintenanceWindow = object("One recurring span of time in which steps may 
 });
 
 const rollingUpdate = object(
-  "How a rolling update goes. Where settings compete, partition comes first, then waves, batches, and maxUnavailable.",
+  "Settings of a rolling update. If settings conflict, partition takes precedence, then waves, batches, and maxUnavailable.",
   {
     partition: integer(
-      "A rank in the global order: the first so many instances stay on the old revision, the others are updated.",
+      "A rank in the global order: this many instances, the lowest ranks first, stay on the old revision; the others are updated.",
       { minimum: 0, default: 0 },
     ),
     maxUnavailable: numberOrPercent(
@@ -68,7 +68,7 @@ const rollingUpdate = object(
     ),
     batches: optional(
       list(
-        "Instances released at a time: first batches[0], then batches[1] and so on; the last number repeats. Absent: as many as maxUnavailable allows. A cluster whose workload has no partition of its own is indivisible.",
+        "Instances released at a time: first batches[0], then batches[1] and so on; the last number repeats. Absent: as many as maxUnavailable allows. A cluster whose workload has no partition of its own is updated as a whole.",
         integer("Instances in this batch.", { minimum: 1, maximum: 10_000 }),
         { minItems: 1, maxItems: 100 },
       ),
@@ -80,9 +80,9 @@ const rollingUpdate = object(
     ),
     leaderTransfer: optional(
       object(
-        "Ask the application to move its leader to an updated instance before the leader's cluster is updated. Absent: it is not asked, because the operator cannot do it.",
+        "Ask the operator to move the leader to an updated instance before the leader's cluster is updated. Absent: Lockstep does not ask, because the operator does not support it.",
         {
-          timeoutSeconds: integer("How long to wait for the move before going on without it.", {
+          timeoutSeconds: integer("How long to wait for the move before the update continues without it.", {
             minimum: 1,
             maximum: HOUR_SECONDS,
             default: 60,
@@ -99,27 +99,27 @@ const rollingUpdate = object(
           rules: [
             {
               rule: "self.all(w, w.clusters.all(c, self.exists_one(v, c in v.clusters)))",
-              message: "a cluster stands in more than one wave: name each cluster in one wave only",
+              message: "a cluster is in more than one wave: name each cluster in one wave only",
             },
           ],
         },
       ),
     ),
-    paused: flag("Begin no further step of the update. The step in progress is finished; scaling goes on.", {
+    paused: flag("Start no further step of the update. The step in progress completes, and scaling continues.", {
       default: false,
     }),
     progressDeadlineSeconds: integer(
-      "How long a step may take without progress before it counts as failed, and onFailure decides.",
+      "How long a step may make no progress before it counts as failed and onFailure applies.",
       { minimum: 1, maximum: WEEK_SECONDS, default: 600 },
     ),
     onFailure: choice(
-      "Pause: stop and wait for a person. Rollback: return every cluster to the old revision; status.rejectedRevision then keeps the template from starting the same update again.",
+      "Pause: stop and wait for a user. Rollback: return every cluster to the old revision; status.rejectedRevision then prevents the same update from starting again.",
       ["Pause", "Rollback"],
       { default: "Pause" },
     ),
     maintenanceWindows: optional(
       list(
-        "When steps of an update may begin. Absent: at any time. A step that has begun is always finished.",
+        "When steps of an update may start. Absent: at any time. A step that has started always completes.",
         maintenanceWindow,
         {
           maxItems: 20,
@@ -134,7 +134,7 @@ export const updateStrategy = object(
   "How changes of the selected object reach the clusters.",
   {
     type: choice(
-      "RollingUpdate: cluster by cluster, in one global order, never below quorum. OnDelete: a cluster takes the new revision only for instances that somebody deletes.",
+      "RollingUpdate: cluster by cluster, in one global order, never below quorum. OnDelete: an instance gets the new revision only after a user or another controller deletes it.",
       ["RollingUpdate", "OnDelete"],
       { default: "RollingUpdate" },
     ),
@@ -144,10 +144,10 @@ export const updateStrategy = object(
 );
 
 export const failover = object(
-  "What happens when a cluster is lost. Nothing is ever deleted on a cluster that cannot be reached or has just returned.",
+  "What happens when a cluster is lost. Lockstep never deletes anything on a cluster that is unreachable or has just returned.",
   {
     policy: choice(
-      "Wait: the others go on, the lost instances are awaited. Replace: their instances are made anew elsewhere, once the application's own membership shows them removed or a person has confirmed the loss.",
+      "Wait: the other clusters continue, and Lockstep waits for the lost instances. Replace: Lockstep recreates them in other clusters, after the application's own member list no longer contains them or a user has confirmed the loss.",
       ["Wait", "Replace"],
       { default: "Wait" },
     ),
@@ -158,20 +158,23 @@ export const failover = object(
     }),
     confirmedLost: optional(
       list(
-        "Clusters a person has declared lost; `lockstep confirm-lost` writes it. Replace takes it as evidence.",
-        object("One declared loss.", {
+        "Clusters that a user has confirmed as lost; `lockstep confirm-lost` writes it. The policy Replace accepts it as evidence.",
+        object("One confirmed loss.", {
           name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
-          at: text("When it was declared. It counts only for a loss that had begun by then, never for a later one.", {
-            format: "date-time",
-            maxLength: 40,
-          }),
+          at: text(
+            "When the user confirmed it. It counts only for a loss that had started by that time, never for a later one.",
+            {
+              format: "date-time",
+              maxLength: 40,
+            },
+          ),
         }),
         { maxItems: MAX_CLUSTERS, identity: ["name"] },
       ),
     ),
     confirmedDrain: optional(
       list(
-        "Clusters that have returned after their instances were replaced, and that a person has allowed to be drained. Without it nothing is removed there.",
+        "Clusters that returned after their instances were replaced, and that a user has allowed Lockstep to drain. Without this, Lockstep removes nothing there.",
         text("Name of a member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
         { maxItems: MAX_CLUSTERS, identity: "set" },
       ),

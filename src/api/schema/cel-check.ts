@@ -5,14 +5,14 @@ import type { SchemaNode } from "./node.ts";
 export type Expression = NonNullable<ReturnType<typeof parse>["expr"]>;
 
 export interface ReferenceCheck {
-  /** The first thing the expression names that does not exist, as Kubernetes words it. */
-  problem: string | undefined;
-  usesOldSelf: boolean;
+  /** The first name in the expression that does not exist, in Kubernetes' wording. */
+  readonly problem: string | undefined;
+  readonly usesOldSelf: boolean;
 }
 
 /**
- * Finds typing mistakes before they become run-time errors: variables, functions and schema fields that do not exist.
- * Types of computed values are not tracked; what is unknown is let through and fails when the rule runs.
+ * Finds mistakes before they become run-time errors: variables, functions and schema fields that do not exist. Types of
+ * computed values are not tracked; an unknown type is accepted here and fails when the rule runs.
  */
 export function checkReferences(
   expression: Expression,
@@ -32,35 +32,35 @@ export function checkReferences(
   return { problem: check.problem, usesOldSelf: check.usesOldSelf };
 }
 
-/** What the schema says of a value; undefined if nothing. */
+/** The schema of a value; undefined if there is none. */
 type Known = { node: SchemaNode; isObjectRoot: boolean } | "metadata" | undefined;
 type Scope = ReadonlyMap<string, Known>;
 
 const TYPE_NAMES = new Set(["int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type"]);
 const INDEX = "_[_]";
-/** Operators that the planner knows without a function behind them. */
+/** Operators that CEL's planner handles without a function. */
 const OPERATORS = new Set(["_&&_", "_||_", "_?_:_", INDEX, "@not_strictly_false", "__not_strictly_false__"]);
 
 class Checker {
   problem: string | undefined;
   usesOldSelf = false;
-  private readonly isFunction: (name: string) => boolean;
+  readonly #isFunction: (name: string) => boolean;
 
   constructor(isFunction: (name: string) => boolean) {
-    this.isFunction = isFunction;
+    this.#isFunction = isFunction;
   }
 
   infer(expression: Expression, scope: Scope): Known {
     const kind = expression.exprKind;
     switch (kind.case) {
       case "identExpr":
-        return this.variable(kind.value.name, scope);
+        return this.#variable(kind.value.name, scope);
       case "selectExpr":
-        return this.field(kind.value.operand && this.infer(kind.value.operand, scope), kind.value.field);
+        return this.#field(kind.value.operand && this.infer(kind.value.operand, scope), kind.value.field);
       case "callExpr":
-        return this.call(kind.value, scope);
+        return this.#call(kind.value, scope);
       case "comprehensionExpr":
-        return this.loop(kind.value, scope);
+        return this.#loop(kind.value, scope);
       case "listExpr":
         for (const element of kind.value.elements) this.infer(element, scope);
         return undefined;
@@ -75,25 +75,25 @@ class Checker {
     }
   }
 
-  private variable(name: string, scope: Scope): Known {
+  #variable(name: string, scope: Scope): Known {
     if (!scope.has(name)) {
-      if (!TYPE_NAMES.has(name)) this.report(`undeclared reference to '${name}' (in container '')`);
+      if (!TYPE_NAMES.has(name)) this.#report(`undeclared reference to '${name}' (in container '')`);
       return undefined;
     }
     if (name === "oldSelf") this.usesOldSelf = true;
     return scope.get(name);
   }
 
-  private field(operand: Known, name: string): Known {
+  #field(operand: Known, name: string): Known {
     if (operand === undefined) return undefined;
     if (operand === "metadata") {
-      if (!VISIBLE_METADATA.includes(name)) this.report(`undefined field '${name}'`);
+      if (!VISIBLE_METADATA.includes(name)) this.#report(`undefined field '${name}'`);
       return undefined;
     }
     const { node } = operand;
     if (node.intOrString || node.type === undefined) return undefined;
     if (node.type !== "object") {
-      this.report(`type '${node.type}' does not support field selection`);
+      this.#report(`type '${node.type}' does not support field selection`);
       return undefined;
     }
     for (const [property, declared] of node.properties) {
@@ -105,25 +105,25 @@ class Checker {
       if (name === "metadata") return "metadata";
     }
     if (node.additional !== undefined) return node.additional === "anything" ? undefined : known(node.additional);
-    this.report(`undefined field '${name}'`);
+    this.#report(`undefined field '${name}'`);
     return undefined;
   }
 
-  private call(call: CallExpression, scope: Scope): Known {
+  #call(call: CallExpression, scope: Scope): Known {
     const { target, args } = call;
     const qualifier = target ? qualifiedName(target) : undefined;
-    if (qualifier !== undefined && this.isFunction(`${qualifier}.${call.function}`)) {
+    if (qualifier !== undefined && this.#isFunction(`${qualifier}.${call.function}`)) {
       for (const arg of args) this.infer(arg, scope);
       return undefined;
     }
-    if (!OPERATORS.has(call.function) && !this.isFunction(call.function)) {
-      this.report(`undeclared reference to '${call.function}' (in container '')`);
+    if (!OPERATORS.has(call.function) && !this.#isFunction(call.function)) {
+      this.#report(`undeclared reference to '${call.function}' (in container '')`);
     }
     const operands = [...(target ? [target] : []), ...args].map((operand) => this.infer(operand, scope));
     return call.function === INDEX ? elementOf(operands[0]) : undefined;
   }
 
-  private loop(loop: LoopExpression, scope: Scope): Known {
+  #loop(loop: LoopExpression, scope: Scope): Known {
     const range = loop.iterRange && this.infer(loop.iterRange, scope);
     if (loop.accuInit) this.infer(loop.accuInit, scope);
     const isList = typeof range === "object" && range.node.type === "array";
@@ -135,7 +135,7 @@ class Checker {
     return undefined;
   }
 
-  private report(problem: string): void {
+  #report(problem: string): void {
     this.problem ??= problem;
   }
 }

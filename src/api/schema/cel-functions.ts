@@ -27,7 +27,7 @@ export const KUBERNETES_FUNCTIONS: CelFunc[] = [
   celFunc("isQuantity", [STRING], BOOL, (text) => QUANTITY.test(text)),
 ];
 
-/** As resource quantities are written: "100m", "1.5Gi", "1e3". */
+/** The format of resource quantities: "100m", "1.5Gi", "1e3". */
 const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
 function method(
@@ -50,7 +50,7 @@ function pairs(list: CelList): Array<[CelValue, CelValue]> {
   return all.slice(1).map((right, index) => [all[index] ?? null, right]);
 }
 
-/** Orders what CEL orders: numbers, strings, booleans, each among themselves. */
+/** The types that CEL can order: numbers, strings, booleans; only values of one type compare. */
 function compare(left: CelValue, right: CelValue): number {
   const comparable =
     (isNumber(left) && isNumber(right)) ||

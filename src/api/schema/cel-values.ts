@@ -1,9 +1,9 @@
 import { type CelInput, celList, celMap } from "@bufbuild/cel";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { fieldNames, ownField } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, ownField } from "../../runtime/index.ts";
+import { fieldNames } from "./json.ts";
 import type { SchemaNode } from "./node.ts";
 
-/** Words that CEL's grammar keeps for itself; a field so named is written `__namespace__` in a rule. */
+/** Reserved words of CEL; a field with such a name is written `__namespace__` in a rule. */
 const RESERVED = new Set(
   "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
     " ",
@@ -17,18 +17,18 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "/": "__slash__",
 };
 
-/** How a rule writes the field's name; undefined if no rule can (Kubernetes hides such fields from rules). */
+/** The field's name in a rule; undefined if a rule cannot name it (Kubernetes hides such fields from rules). */
 export function escapeFieldName(name: string): string | undefined {
   if (!/^[A-Za-z_./-][\w./-]*$/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
   return name.replace(/__|[-./]/g, (match) => ESCAPES[match] ?? match);
 }
 
-/** What rules see of an object's metadata; nothing else, so that no rule can depend on labels or owners. */
+/** The metadata that rules can read; no more, so that no rule can depend on labels or owners. */
 export const VISIBLE_METADATA: readonly string[] = ["name", "generateName"];
 
 /**
- * The value as rules see it: integers as CEL ints (a bare JavaScript number is a CEL double), and declared fields alone.
+ * The value as rules see it: integers as CEL ints (a bare JavaScript number is a CEL double), and only declared fields.
  * A field that is null is absent; an entry of a map or list that is null is null.
  */
 export function toCelValue(node: SchemaNode, value: Json, isObjectRoot = false): CelInput {
@@ -39,8 +39,11 @@ export function toCelValue(node: SchemaNode, value: Json, isObjectRoot = false):
     return celList(items ? value.map((item) => toCelValue(items, item)) : []);
   }
   const entries = new Map<string, CelInput>();
-  if (isObjectRoot || node.embedded) addMeta(entries, value);
+  const hasMeta = isObjectRoot || node.embedded;
+  if (hasMeta) addMeta(entries, value);
   for (const name of fieldNames(value)) {
+    // Whatever a schema declares about metadata, rules see no more of it than above.
+    if (hasMeta && name === "metadata") continue;
     const field = ownField(value, name);
     if (field === undefined) continue;
     const property = node.properties.get(name);
@@ -74,7 +77,7 @@ function addMeta(entries: Map<string, CelInput>, object: JsonObject): void {
   entries.set("metadata", mapValue(visible));
 }
 
-/** The library takes an entry that is null for absent; Kubernetes does not. */
+/** The library treats a null entry as absent; Kubernetes does not. */
 function mapValue(entries: Map<string, CelInput>): CelInput {
   const map = celMap(entries);
   if ([...entries.values()].includes(null)) {

@@ -6,8 +6,8 @@ import type { SchemaNode } from "./node.ts";
 import { messageOf } from "./parse.ts";
 
 /**
- * The port to the CEL library: nothing else of Lockstep knows which one it is. A program is compiled once and run often;
- * running it never throws.
+ * The port to the CEL library: the rest of Lockstep does not know which library it is. A program is compiled once and
+ * run often; running it never throws.
  */
 export interface CelProgram {
   readonly usesOldSelf: boolean;
@@ -21,39 +21,39 @@ export class CelCompileError extends Error {
   override readonly name = "CelCompileError";
 }
 
-// Kubernetes allows a rule a million cost units, about 0.1 s; one turn of a loop costs about ten.
+// Kubernetes allows a rule a million cost units, about 0.1 s; one iteration of a loop costs about ten.
 const LOOP_TURNS_PER_VALIDATION = 100_000;
 
-/** How much all rules of one validation may do together: a rule that loops over a loop must not hold the process up. */
+/** The limit for all rules of one validation together: a nested loop in a rule must not block the process. */
 export class CelBudget {
-  private left = LOOP_TURNS_PER_VALIDATION;
+  #left = LOOP_TURNS_PER_VALIDATION;
 
   get isSpent(): boolean {
-    return this.left < 0;
+    return this.#left < 0;
   }
 
   spend(): void {
-    this.left -= 1;
+    this.#left -= 1;
     if (this.isSpent) throw new Error("cost limit exceeded");
   }
 }
 
-/** Every loop's condition passes through this function, which counts the turn. No rule can write the name. */
+/** Every loop condition calls this function, which counts the iterations. A rule cannot write its name. */
 const TURN = "@turn";
 
-// Patterns in rules are nearly always literals; the bound is for a rule that computes them.
+// Patterns in rules are nearly always literals; the limit is for a rule that computes them.
 const REMEMBERED_PATTERNS = 100;
 
-/** Compiles the expressions of one schema; they share the functions, and the budget of the validation under way. */
+/** Compiles the expressions of one schema; they share the functions, and the budget of the current validation. */
 export class CelCompiler {
-  private budget = new CelBudget();
-  private readonly patterns = new Map<string, RE2JS>();
-  private readonly env = celEnv({
-    re2: { compile: (pattern) => this.pattern(pattern) },
+  #budget = new CelBudget();
+  readonly #patterns = new Map<string, RE2JS>();
+  readonly #env = celEnv({
+    re2: { compile: (pattern) => this.#pattern(pattern) },
     funcs: [
       ...KUBERNETES_FUNCTIONS,
       celFunc(TURN, [CelScalar.DYN], CelScalar.DYN, (condition) => {
-        this.budget.spend();
+        this.#budget.spend();
         return condition;
       }),
     ],
@@ -63,15 +63,15 @@ export class CelCompiler {
   compile(source: string, node: SchemaNode, isObjectRoot: boolean): CelProgram {
     const parsed = attempt(() => parse(source));
     if (parsed.expr === undefined) throw new CelCompileError("the expression is empty");
-    const isFunction = (name: string) => this.env.funcs.find(name) !== undefined;
+    const isFunction = (name: string) => this.#env.funcs.find(name) !== undefined;
     const { problem, usesOldSelf } = checkReferences(parsed.expr, node, isObjectRoot, isFunction);
     if (problem) throw new CelCompileError(problem);
     countTurns(parsed.expr);
-    const evaluate = attempt(() => plan(this.env, parsed));
+    const evaluate = attempt(() => plan(this.#env, parsed));
     return {
       usesOldSelf,
       run: (self, oldSelf, budget) => {
-        this.budget = budget;
+        this.#budget = budget;
         try {
           const result = evaluate(oldSelf === undefined ? { self } : { self, oldSelf });
           if (budget.isSpent) return { ok: false, reason: "cost limit exceeded" };
@@ -83,12 +83,12 @@ export class CelCompiler {
     };
   }
 
-  private pattern(source: string): RE2JS {
-    const known = this.patterns.get(source);
+  #pattern(source: string): RE2JS {
+    const known = this.#patterns.get(source);
     if (known) return known;
-    if (this.patterns.size >= REMEMBERED_PATTERNS) this.patterns.clear();
+    if (this.#patterns.size >= REMEMBERED_PATTERNS) this.#patterns.clear();
     const compiled = RE2JS.compile(source);
-    this.patterns.set(source, compiled);
+    this.#patterns.set(source, compiled);
     return compiled;
   }
 }

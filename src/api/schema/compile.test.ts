@@ -16,7 +16,7 @@ function lines(spec: JsonObject, value: Json, old?: Json): string[] {
     .map((error) => `${error.path}: ${error.message}`);
 }
 
-describe("validation, in Kubernetes' words", () => {
+describe("validation answers in Kubernetes' words", () => {
   const cases: Array<[string, JsonObject, Json, string[]]> = [
     [
       "type",
@@ -198,18 +198,18 @@ describe("validation, in Kubernetes' words", () => {
       ['<nil>: Invalid value: "": "spec" must not validate the schema (not)'],
     ],
   ];
-  it.each(cases)("%s", (_name, schema, value, expected) => {
+  it.each(cases)("for the case: %s", (_name, schema, value, expected) => {
     expect(lines(schema, value)).toEqual(expected);
   });
 
-  it("drops errors about what did not change, so that old objects stay editable", () => {
+  it("drops errors about unchanged values, so that old objects stay editable", () => {
     const schema = { type: "object", properties: { a: { type: "integer", maximum: 5 }, b: { type: "integer" } } };
     expect(lines(schema, { a: 9, b: 2 }, { a: 9, b: 1 })).toEqual([]);
     expect(lines(schema, { a: 8, b: 2 }, { a: 9, b: 1 })).toHaveLength(1);
   });
 });
 
-describe("formats", () => {
+describe("a string format", () => {
   const good: Record<string, string[]> = {
     "date-time": ["2024-02-29T23:59:59Z", "2024-01-01T00:00:00.5+02:00"],
     duration: ["1h30m", "0", "-1.5s", "22 ns", "3 weeks"],
@@ -234,10 +234,10 @@ describe("formats", () => {
     byte: ["a"],
   };
   const check = (format: string, text: string) => lines({ type: "string", format }, text).length === 0;
-  it.each(Object.entries(good))("accepts good %s", (format, texts) => {
+  it.each(Object.entries(good))("accepts valid values of %s", (format, texts) => {
     expect(texts.filter((text) => !check(format, text))).toEqual([]);
   });
-  it.each(Object.entries(bad))("refuses bad %s", (format, texts) => {
+  it.each(Object.entries(bad))("refuses invalid values of %s", (format, texts) => {
     expect(texts.filter((text) => check(format, text))).toEqual([]);
   });
 });
@@ -324,14 +324,14 @@ describe("defaulting", () => {
     return value;
   };
 
-  it("fills what is absent, inside values that are there or have just come by a default", () => {
+  it("sets absent fields, inside existing values and inside values that a default has just set", () => {
     expect(defaulted({})).toEqual({ spec: { n: 1, nullable: "x" } });
     expect(defaulted({ spec: { n: 0, nested: {}, list: [{}, { a: "b" }] } })).toEqual({
       spec: { n: 0, nullable: "x", nested: { deep: "d" }, list: [{ a: "a" }, { a: "b" }] },
     });
   });
 
-  it("takes null for absent unless null is allowed", () => {
+  it("treats null as absent unless null is allowed", () => {
     expect(defaulted({ spec: { n: null, nullable: null, plain: null } })).toEqual({ spec: { n: 1, nullable: null } });
   });
 
@@ -351,7 +351,7 @@ function refusalOf(schema: JsonObject): string {
   }
 }
 
-describe("schemas that are refused", () => {
+describe("a schema is refused, with the place and the reason", () => {
   const cases: Array<[string, JsonObject, string]> = [
     ["no type at the root", {}, "type: must not be empty at the root"],
     ["root not an object", { type: "string" }, "type: must be object at the root"],
@@ -389,7 +389,7 @@ describe("schemas that are refused", () => {
       "properties[spec].properties[a]: must be specified because properties[spec].oneOf[0].properties[a] is",
     ],
     [
-      "metadata spelled out",
+      "metadata with its own schema",
       { type: "object", properties: { metadata: { type: "object", properties: { labels: { type: "object" } } } } },
       "properties[metadata]: must not specify anything other than name and generateName, but metadata is implicitly specified",
     ],
@@ -448,7 +448,7 @@ describe("hostile input", () => {
     }),
   );
 
-  it("treats __proto__ and constructor as the plain names they are", () => {
+  it("treats __proto__ and constructor as ordinary names", () => {
     const value: JsonObject = JSON.parse(
       '{"spec":{"__proto__":{"polluted":true},"constructor":1,"map":{"__proto__":"x"}}}',
     );
@@ -483,7 +483,7 @@ describe("hostile input", () => {
     expect(() => compileSchema({ type: "object", properties: { spec: deep } })).toThrow("is nested too deeply");
   });
 
-  it("does not carry a huge value back in the error", () => {
+  it("does not repeat a huge value in the error", () => {
     const [error] = schema.validate({ spec: { text: "b".repeat(1_000_000) } });
     expect(error?.message.length).toBeLessThan(2_000);
   });
@@ -528,7 +528,7 @@ describe("properties", () => {
     );
   });
 
-  it("validation says the same twice, changes nothing, and accepts an unchanged update", () => {
+  it("validation is repeatable, changes nothing, and accepts an unchanged update", () => {
     fc.assert(
       fc.property(anyObject, (value) => {
         const before = JSON.stringify(value);

@@ -9,7 +9,7 @@ import type { CompiledSchema, FieldError, FieldErrorKind } from "./types.ts";
 import { checkUniqueness, checkValue } from "./values.ts";
 import { wording } from "./wording.ts";
 
-/** Where one of these is wrong, rules would only repeat the complaint or fail on a value of the wrong type. */
+/** If one of these is wrong, rules would only repeat the error or fail on a value of the wrong type. */
 const BLOCKS_RULES: readonly FieldErrorKind[] = ["NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"];
 
 /** Reads a CRD version's `schema.openAPIV3Schema`. Throws SchemaError. */
@@ -19,10 +19,10 @@ export function compileSchema(openAPIV3Schema: JsonObject): CompiledSchema {
   const rules = compileRules(root);
   return {
     prune: (value, known) => pruneObject(root, value, known),
-    // Follows the schema, which is not too deep itself.
+    // Recursion follows the schema, whose depth is limited.
     applyDefaults: (value, known) => applyDefaults(root, value, known),
     validate(value, old): FieldError[] {
-      // Comparing with the old value goes no deeper than the new one does.
+      // The comparison with the old value goes no deeper than the new value.
       if (isTooDeep(value)) {
         return [wording.invalidWhole("", "the object is nested too deeply")];
       }

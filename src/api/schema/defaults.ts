@@ -1,11 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { ownField, setField } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, ownField } from "../../runtime/index.ts";
+import { setField } from "./json.ts";
 import type { SchemaNode } from "./node.ts";
 
 /**
- * Adds the schema's defaults, in place. A null where null is not allowed counts as absent: it is replaced by the default
- * or removed. Defaults of nested fields apply inside values that are there, or that a default has just put there. What is
- * `known`'s own has its defaults, and is left alone.
+ * Adds the schema's defaults, in place. A null where null is not allowed counts as absent: it is replaced by the
+ * default or removed. Defaults of nested fields apply inside existing values, and inside values that a default has just
+ * set. Parts that `known` shares already have their defaults, and are skipped.
  */
 export function applyDefaults(node: SchemaNode, value: Json | undefined, known: Json | undefined): void {
   if (value === known) return;

@@ -1,6 +1,6 @@
 /**
- * The string formats that Kubernetes checks in custom resources, as far as people use them there. A format that is not
- * in the list is not checked, as in Kubernetes. None of these patterns can backtrack.
+ * The string formats that Kubernetes checks in custom resources, as far as they are used there. A format that is not in
+ * the list is not checked, as in Kubernetes. None of these patterns can backtrack.
  */
 const STRING_FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   datetime: isDateTime,
@@ -47,7 +47,7 @@ function isDateTime(text: string): boolean {
   );
 }
 
-/** Go's form ("1h30m"), or a number and a unit in words ("22 ns", "3 weeks"). */
+/** Go's format ("1h30m"), or a number and a unit in words ("22 ns", "3 weeks"). */
 function isDuration(text: string): boolean {
   if (
     /^[+-]?(?:0|(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*)$/.test(
@@ -64,11 +64,11 @@ function isDuration(text: string): boolean {
 
 function isIPv4(text: string): boolean {
   const parts = text.split(".");
-  // Leading zeros are taken, as Kubernetes still does for the sake of old objects.
+  // Leading zeros are accepted, as Kubernetes still does because of old objects.
   return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
 }
 
-// Long enough for an IPv6 address with an embedded IPv4 one.
+// Long enough for an IPv6 address with an embedded IPv4 address.
 const LONGEST_IP_CHARS = 45;
 
 function isIPv6(text: string): boolean {
@@ -95,7 +95,7 @@ function isCIDR(text: string): boolean {
   return (isIPv4(match[1]) && bits <= 32) || (isIPv6(match[1]) && bits <= 128);
 }
 
-/** As Go's ParseRequestURI: an absolute URI or an absolute path. */
+/** As in Go's ParseRequestURI: an absolute URI or an absolute path. */
 function isURI(text: string): boolean {
   if (text.startsWith("/")) return !/[\s\p{Cc}]/u.test(text);
   return /^[a-z][a-z0-9+.-]*:/i.test(text) && URL.canParse(text);

@@ -3,23 +3,23 @@ import type { Json } from "../../runtime/index.ts";
 export type NodeType = "object" | "array" | "string" | "integer" | "number" | "boolean";
 
 /**
- * One level of a schema after parsing. The same shape serves the structural schema and what stands under allOf, anyOf,
- * oneOf and not, which may only narrow values and never add structure.
+ * One level of a parsed schema. The same shape is used for the structural schema and for the schemas under allOf,
+ * anyOf, oneOf and not, which may only restrict values and never add structure.
  */
 export interface SchemaNode {
-  /** Where this node stands in the schema, for messages about the schema itself. */
+  /** The position of this node in the schema, for messages about the schema itself. */
   readonly path: string;
   readonly type: NodeType | undefined;
   readonly nullable: boolean;
   readonly defaultValue: Json | undefined;
 
   readonly properties: ReadonlyMap<string, SchemaNode>;
-  /** What keys outside `properties` hold. "anything" is `additionalProperties: true`. */
+  /** The values of keys outside `properties`. "anything" is `additionalProperties: true`. */
   readonly additional: SchemaNode | "anything" | undefined;
   readonly items: SchemaNode | undefined;
 
   readonly preserveUnknown: boolean;
-  /** The value is a Kubernetes object of its own: apiVersion, kind and metadata are known without being declared. */
+  /** The value is a Kubernetes object itself: apiVersion, kind and metadata need not be declared. */
   readonly embedded: boolean;
   readonly intOrString: boolean;
   readonly listType: "atomic" | "set" | "map" | undefined;

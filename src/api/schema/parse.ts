@@ -1,10 +1,10 @@
 import { RE2JS } from "@bufbuild/re2";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { isTooDeep, ownField } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, ownField } from "../../runtime/index.ts";
+import { isTooDeep } from "./json.ts";
 import type { NodeType, Pattern, RuleReason, RuleSource, SchemaNode, ValueLimits } from "./node.ts";
 import { SchemaError } from "./types.ts";
 
-/** Reads a whole schema; throws SchemaError where it is not one. That it is structural is checked apart. */
+/** Reads a whole schema; throws SchemaError if it is not one. Another function checks that it is structural. */
 export function parseSchema(schema: JsonObject): SchemaNode {
   if (isTooDeep(schema)) throw new SchemaError("", "is nested too deeply");
   return parseNode(schema, "");
@@ -21,7 +21,7 @@ const REASONS: readonly RuleReason[] = [
 /** Keywords of JSON Schema that a CustomResourceDefinition must not use. */
 const FORBIDDEN = ["$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id", "deprecated"];
 
-// A longer pattern or rule is not written by people; compiling it would only cost time and memory.
+// Users do not write longer patterns or rules; compiling them would only cost time and memory.
 const LONGEST_PATTERN_CHARS = 10_000;
 const LONGEST_RULE_CHARS = 20_000;
 
@@ -81,7 +81,7 @@ function parseLimits(read: KeywordReader, schema: JsonObject): ValueLimits {
   };
 }
 
-/** RE2, as Kubernetes uses it: its time is linear in the text, whatever the pattern. */
+/** RE2, as in Kubernetes: its time is linear in the text, for every pattern. */
 function parsePattern(source: string, path: string): Pattern {
   if (source.length > LONGEST_PATTERN_CHARS) {
     throw new SchemaError(path, `must be no longer than ${LONGEST_PATTERN_CHARS} characters`);
@@ -136,11 +136,11 @@ function parseRules(schema: JsonObject, path: string): RuleSource[] {
 }
 
 class KeywordReader {
-  private readonly schema: JsonObject;
+  readonly #schema: JsonObject;
   readonly path: string;
 
   constructor(schema: JsonObject, path: string) {
-    this.schema = schema;
+    this.#schema = schema;
     this.path = path;
   }
 
@@ -148,30 +148,30 @@ class KeywordReader {
     return new SchemaError(child(this.path, keyword), `must be ${expected}`);
   }
 
-  private field(keyword: string): Json | undefined {
-    return ownField(this.schema, keyword) ?? undefined;
+  #field(keyword: string): Json | undefined {
+    return ownField(this.#schema, keyword) ?? undefined;
   }
 
   flag(keyword: string): boolean {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value !== undefined && typeof value !== "boolean") throw this.wrong(keyword, "true or false");
     return value === true;
   }
 
   text(keyword: string): string | undefined {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value !== undefined && typeof value !== "string") throw this.wrong(keyword, "a string");
     return value;
   }
 
   number(keyword: string): number | undefined {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value !== undefined && typeof value !== "number") throw this.wrong(keyword, "a number");
     return value;
   }
 
   oneOf<const T extends string>(keyword: string, options: readonly T[]): T | undefined {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value === undefined || value === "") return undefined;
     const found = options.find((option) => option === value);
     if (found === undefined) throw this.wrong(keyword, `one of ${options.join(", ")}`);
@@ -179,7 +179,7 @@ class KeywordReader {
   }
 
   strings(keyword: string): string[] {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value === undefined) return [];
     const strings = Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
     if (!Array.isArray(value) || strings.length !== value.length) throw this.wrong(keyword, "a list of strings");
@@ -187,14 +187,14 @@ class KeywordReader {
   }
 
   node(keyword: string): SchemaNode | undefined {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value === undefined) return undefined;
     if (!isJsonObject(value)) throw this.wrong(keyword, "a schema");
     return parseNode(value, child(this.path, keyword));
   }
 
   nodeList(keyword: string): SchemaNode[] {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value === undefined) return [];
     if (!Array.isArray(value)) throw this.wrong(keyword, "a list of schemas");
     return value.map((item, index) => {
@@ -205,7 +205,7 @@ class KeywordReader {
   }
 
   nodes(keyword: string): Map<string, SchemaNode> {
-    const value = this.field(keyword);
+    const value = this.#field(keyword);
     if (value === undefined) return new Map();
     if (!isJsonObject(value)) throw this.wrong(keyword, "a map of schemas");
     return new Map(

@@ -1,17 +1,19 @@
-import { isJsonObject, type Json, type JsonObject, LIMITS } from "../../runtime/index.ts";
-import { ownField } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, LIMITS, ownField } from "../../runtime/index.ts";
 import type { SchemaNode } from "./node.ts";
 
 const META_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
 
-/** Removes what the schema does not know, in place; returns the removed paths, sorted. What is `known`'s own is left alone. */
+/**
+ * Removes fields that the schema does not declare, in place; returns the removed paths, sorted. Parts that `known`
+ * shares are skipped.
+ */
 export function pruneObject(root: SchemaNode, value: JsonObject, known: JsonObject | undefined): string[] {
   const removed: string[] = [];
   prune({ ...root, embedded: true }, value, known, "", removed, 0);
   return removed.sort();
 }
 
-/** Without a node everything inside is unknown: objects are emptied, scalars stay (the field itself is known). */
+/** Without a node, everything inside is unknown: objects are emptied, scalars stay (the field itself is declared). */
 function prune(
   node: SchemaNode | undefined,
   value: Json | undefined,

@@ -32,7 +32,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("take reason and fieldPath into account", () => {
+  it("use reason and fieldPath", () => {
     const schema = (reason: string) => ({
       ...object({ n: { type: "integer" }, m: { type: "object", additionalProperties: { type: "string" } } }),
       "x-kubernetes-validations": [{ rule: "false", message: "no", reason, fieldPath: ".n" }],
@@ -54,7 +54,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("say which rule could not be evaluated, and why", () => {
+  it("report which rule could not be evaluated, and why", () => {
     const schema = {
       ...object({ n: { type: "integer" } }),
       "x-kubernetes-validations": [{ rule: "self.n > 1", message: "n must be greater than 1" }],
@@ -64,7 +64,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("are skipped while the object has the wrong shape, and the error says so", () => {
+  it("are skipped while the object has the wrong shape, and an error reports that", () => {
     const schema = { ...object({ n: { type: "integer" } }), "x-kubernetes-validations": [{ rule: "self.n > 1" }] };
     expect(lines(schema, { n: "x" })).toEqual([
       'spec.n: Invalid value: "string": spec.n in body must be of type integer: "string"',
@@ -72,7 +72,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("stop when they do too much", () => {
+  it("stop when they exceed the cost budget", () => {
     const rule = "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))";
     const schema = { ...listOf({ type: "integer" }), "x-kubernetes-validations": [{ rule }] };
     expect(lines(schema, Array(40).fill(1))).toEqual([]);
@@ -93,7 +93,7 @@ describe("values in rules", () => {
     expect(holds(rule, mixed, { n: "5" })).toBe(false);
   });
 
-  it("absent fields are absent, null ones too; a null entry of a map is there", () => {
+  it("absent and null fields are absent; a null entry of a map is present", () => {
     const schema = object({ a: { type: "string", nullable: true } });
     expect(holds("!has(self.a)", schema, {})).toBe(true);
     expect(holds("!has(self.a)", schema, { a: null })).toBe(true);
@@ -112,7 +112,7 @@ describe("values in rules", () => {
     expect(holds("self['a-b'] == 1 && self.all(k, k.startsWith('a'))", schema, { "a-b": 1 })).toBe(true);
   });
 
-  it("of the metadata, only the names are seen", () => {
+  it("only the names in metadata are visible", () => {
     const schema = compileSchema({
       type: "object",
       "x-kubernetes-validations": [{ rule: "self.metadata.name == 'x' && self.kind == 'K'" }],
@@ -154,7 +154,7 @@ describe("transition rules", () => {
     "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "is immutable" }],
   };
 
-  it("run only where there is an old value", () => {
+  it("run only if there is an old value", () => {
     const schema = object({ a: immutable });
     expect(lines(schema, { a: "x" })).toEqual([]);
     expect(lines(schema, { a: "x" }, {})).toEqual([]);
@@ -162,7 +162,7 @@ describe("transition rules", () => {
     expect(lines(schema, { a: "y" }, { a: "x" })).toEqual(['spec.a: Invalid value: "y": is immutable']);
   });
 
-  it("follow the entries of a list of type map by key, and no others", () => {
+  it("match the entries of a list of type map by key, and no other lists", () => {
     const item = { ...object({ name: { type: "string" }, a: immutable }), required: ["name"] };
     const map = { ...listOf(item), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] };
     const old = [
@@ -177,14 +177,14 @@ describe("transition rules", () => {
     expect(lines(listOf(item), changed, old)).toEqual([]);
   });
 
-  it("hold also for a value that did not change", () => {
+  it("apply also to an unchanged value", () => {
     const schema = object({
       n: { type: "integer", "x-kubernetes-validations": [{ rule: "self > oldSelf", message: "must rise" }] },
     });
     expect(lines(schema, { n: 1 }, { n: 1 })).toEqual(["spec.n: Invalid value: 1: must rise"]);
   });
 
-  it("other rules do not judge again what did not change", () => {
+  it("other rules do not check unchanged values again", () => {
     const schema = object({
       n: { type: "integer", "x-kubernetes-validations": [{ rule: "self > 5" }] },
       m: { type: "integer" },

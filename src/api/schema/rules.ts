@@ -1,14 +1,14 @@
 import type { CelInput } from "@bufbuild/cel";
-import { isJsonObject, type Json } from "../../runtime/index.ts";
+import { isJsonObject, type Json, ownField, sameJson } from "../../runtime/index.ts";
 import { CelBudget, CelCompileError, CelCompiler, type CelProgram } from "./cel.ts";
 import { toCelValue } from "./cel-values.ts";
-import { fieldNames, jsonEqual, ownField } from "./json.ts";
+import { fieldNames } from "./json.ts";
 import type { RuleSource, SchemaNode } from "./node.ts";
 import { type FieldError, SchemaError } from "./types.ts";
 import { oldItemFinder } from "./values.ts";
 import { wording } from "./wording.ts";
 
-/** The part of a schema's tree that leads to rules; branches without any are left out. */
+/** The part of a schema's tree that leads to rules; branches without rules are left out. */
 export interface RuleTree {
   readonly node: SchemaNode;
   readonly isObjectRoot: boolean;
@@ -16,7 +16,9 @@ export interface RuleTree {
   readonly properties: ReadonlyMap<string, RuleTree>;
   readonly additional: RuleTree | undefined;
   readonly items: RuleTree | undefined;
-  /** Values that break no rule of this branch when nothing about them changes: an object is written far more often than its spec. */
+  /**
+   * Values that break no rule of this branch if they do not change: an object is written far more often than its spec.
+   */
   readonly settled: WeakSet<object>;
 }
 
@@ -24,11 +26,11 @@ interface CompiledRule {
   readonly source: RuleSource;
   readonly program: CelProgram;
   readonly message: CelProgram | undefined;
-  /** Added to the path of the value: `.replicas`, `[key]`. */
+  /** Appended to the path of the value: `.replicas`, `[key]`. */
   readonly subPath: string;
 }
 
-/** Throws SchemaError where a rule does not compile. */
+/** Throws SchemaError if a rule does not compile. */
 export function compileRules(root: SchemaNode): RuleTree | undefined {
   return compileTree(root, true, new CelCompiler());
 }
@@ -64,7 +66,7 @@ function compileRule(source: RuleSource, node: SchemaNode, isObjectRoot: boolean
   };
 }
 
-/** Turns `.a.b['c']` into what is added to a path, if the schema has such a field. */
+/** Turns `.a.b['c']` into a path suffix, if the schema has such a field. */
 function subPathOf(fieldPath: string, node: SchemaNode, at: string): string {
   let current: SchemaNode | undefined = node;
   let path = "";
@@ -82,32 +84,32 @@ function subPathOf(fieldPath: string, node: SchemaNode, at: string): string {
   return path;
 }
 
-/** Runs every rule on the values it stands over; transition rules only where an old value can be told. */
+/** Runs every rule on the values it applies to; transition rules only if the old value is known. */
 export function checkRules(tree: RuleTree, value: Json, old: Json | undefined): FieldError[] {
   const run = new RuleRun();
   run.visit(tree, value, "", old, false);
   return run.errors;
 }
 
-// As Kubernetes: longer texts of a messageExpression are not used.
+// As in Kubernetes: a longer result of a messageExpression is not used.
 const LONGEST_MESSAGE_BYTES = 5 * 1024;
 
 class RuleRun {
   readonly errors: FieldError[] = [];
-  private readonly budget = new CelBudget();
+  readonly #budget = new CelBudget();
 
   visit(tree: RuleTree, value: Json | undefined, path: string, old: Json | undefined, isUnchanged: boolean): void {
-    if (value === undefined || value === null || this.budget.isSpent) return;
+    if (value === undefined || value === null || this.#budget.isSpent) return;
     const isSame = value === old && typeof value === "object";
     if (isSame && tree.settled.has(value)) return;
     const errorsBefore = this.errors.length;
-    const unchanged = isUnchanged || (old !== undefined && jsonEqual(value, old));
-    this.visitAll(tree, value, path, old, unchanged);
-    if (isSame && this.errors.length === errorsBefore && !this.budget.isSpent) tree.settled.add(value);
+    const unchanged = isUnchanged || (old !== undefined && sameJson(value, old));
+    this.#visitAll(tree, value, path, old, unchanged);
+    if (isSame && this.errors.length === errorsBefore && !this.#budget.isSpent) tree.settled.add(value);
   }
 
-  private visitAll(tree: RuleTree, value: Json, path: string, old: Json | undefined, unchanged: boolean): void {
-    if (tree.rules.length > 0) this.evaluate(tree, value, path, old ?? undefined, unchanged);
+  #visitAll(tree: RuleTree, value: Json, path: string, old: Json | undefined, unchanged: boolean): void {
+    if (tree.rules.length > 0) this.#evaluate(tree, value, path, old ?? undefined, unchanged);
     if (Array.isArray(value)) {
       const items = tree.items;
       if (!items) return;
@@ -126,15 +128,15 @@ class RuleRun {
     }
   }
 
-  private evaluate(tree: RuleTree, value: Json, path: string, old: Json | undefined, isUnchanged: boolean): void {
-    // What a transition rule compares must be there; any other rule has had its say when this value was stored.
+  #evaluate(tree: RuleTree, value: Json, path: string, old: Json | undefined, isUnchanged: boolean): void {
+    // A transition rule needs both values; every other rule was checked when this value was stored.
     const due = tree.rules.filter(({ program }) => (program.usesOldSelf ? old !== undefined : !isUnchanged));
     if (due.length === 0) return;
     const self = toCelValue(tree.node, value, tree.isObjectRoot);
     const oldSelf = old === undefined ? undefined : toCelValue(tree.node, old, tree.isObjectRoot);
     for (const rule of due) {
-      const outcome = rule.program.run(self, oldSelf, this.budget);
-      if (this.budget.isSpent) {
+      const outcome = rule.program.run(self, oldSelf, this.#budget);
+      if (this.#budget.isSpent) {
         const detail = "validation failed due to running out of cost budget, no further validation rules will be run";
         this.errors.push(wording.invalid(path, typeName(tree.node), detail));
         return;
@@ -143,13 +145,13 @@ class RuleRun {
         const text = rule.source.message ?? rule.source.rule;
         this.errors.push(wording.invalid(path, typeName(tree.node), `${outcome.reason} evaluating rule: ${text}`));
       } else if (outcome.value !== true) {
-        this.errors.push(violation(rule, value, path, this.messageOf(rule, self, oldSelf)));
+        this.errors.push(violation(rule, value, path, this.#messageOf(rule, self, oldSelf)));
       }
     }
   }
 
-  private messageOf(rule: CompiledRule, self: CelInput, oldSelf: CelInput | undefined): string {
-    const outcome = rule.message?.run(self, oldSelf, this.budget);
+  #messageOf(rule: CompiledRule, self: CelInput, oldSelf: CelInput | undefined): string {
+    const outcome = rule.message?.run(self, oldSelf, this.#budget);
     if (outcome?.ok && typeof outcome.value === "string") {
       const text = outcome.value.trim();
       if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= LONGEST_MESSAGE_BYTES) return text;

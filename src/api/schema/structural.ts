@@ -2,8 +2,9 @@ import type { SchemaNode } from "./node.ts";
 import { SchemaError } from "./types.ts";
 
 /**
- * Throws SchemaError unless the schema is structural, by Kubernetes' rules: every field it speaks of is declared, with a
- * type, outside of allOf, anyOf, oneOf and not; those only narrow values; and metadata is left to the API server.
+ * Throws SchemaError unless the schema is structural, by Kubernetes' rules. Every field that it mentions is declared,
+ * with a type, outside of allOf, anyOf, oneOf and not. Those only restrict values, and metadata is left to the API
+ * server.
  */
 export function checkStructural(root: SchemaNode): void {
   if (root.type === undefined) fail(root, "type", "must not be empty at the root");
@@ -39,7 +40,7 @@ function nestedOf(node: SchemaNode): SchemaNode[] {
   return [...allOf, ...anyOf, ...node.oneOf, ...(node.not ? [node.not] : [])];
 }
 
-/** The one place where types may stand under anyOf: `[{type: integer}, {type: string}]`. */
+/** The only place where types may appear under anyOf: `[{type: integer}, {type: string}]`. */
 function isIntOrString(alternatives: readonly SchemaNode[]): boolean {
   return alternatives.length === 2 && alternatives[0]?.type === "integer" && alternatives[1]?.type === "string";
 }

@@ -1,13 +1,13 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { canonicalText, isJsonObject, type Json, type JsonObject, ownField, sameJson } from "../../runtime/index.ts";
 import { stringFormat } from "./formats.ts";
-import { canonicalText, fieldNames, jsonEqual, ownField } from "./json.ts";
+import { fieldNames } from "./json.ts";
 import type { SchemaNode } from "./node.ts";
 import type { FieldError } from "./types.ts";
 import { wording } from "./wording.ts";
 
 /**
- * OpenAPI v3 validation, into `errors`. An error under a value that did not change since `old` is dropped: an object that
- * was stored before its schema became stricter stays editable, as Kubernetes has it.
+ * OpenAPI v3 validation; appends to `errors`. An error in a value that is unchanged since `old` is dropped: an object
+ * that was stored before its schema became stricter stays editable, as in Kubernetes.
  */
 export function checkValue(
   node: SchemaNode,
@@ -25,10 +25,10 @@ export function checkValue(
   else if (Array.isArray(value)) checkList(node, value, path, old, errors);
   else if (isJsonObject(value)) checkObject(node, value, path, old, errors);
   const options = node.limits.enum;
-  if (options && !options.some((option) => jsonEqual(option, value))) {
+  if (options && !options.some((option) => sameJson(option, value))) {
     errors.push(wording.notSupported(path, value, options));
   }
-  if (errors.length > before && old !== undefined && jsonEqual(value, old)) errors.length = before;
+  if (errors.length > before && old !== undefined && sameJson(value, old)) errors.length = before;
   return errors;
 }
 
@@ -53,7 +53,7 @@ function checkString(node: SchemaNode, text: string, path: string, errors: Field
   const { format } = node.limits;
   const limit = limitError(node, text, path);
   if (limit) errors.push(limit);
-  // A text that is too long is not looked at further.
+  // A text that is too long is not checked further.
   if (limit?.kind === "TooLong") return;
   const hasFormat = format !== undefined && (node.type === "string" || node.type === undefined);
   const check = hasFormat ? stringFormat(format) : undefined;
@@ -62,7 +62,7 @@ function checkString(node: SchemaNode, text: string, path: string, errors: Field
   }
 }
 
-/** The first that is broken; the others would mostly say the same. */
+/** Only the first failed check; the others would mostly repeat it. */
 function limitError(node: SchemaNode, text: string, path: string): FieldError | undefined {
   const { minLength, maxLength, pattern } = node.limits;
   // A text has at most as many characters as code units, and at least half as many.
@@ -160,7 +160,7 @@ function checkObject(
 
 function checkAlternatives(node: SchemaNode, value: Json, path: string, errors: FieldError[]): void {
   if (!node.not && node.anyOf.length === 0 && node.oneOf.length === 0 && node.allOf.length === 0) return;
-  // What Kubernetes says of a failed alternative has no path of its own; the field stands inside the sentence.
+  // Kubernetes' message for a failed alternative has no path; the message contains the field.
   const fail = (detail: string) => errors.push(wording.invalid("", "", `"${path}" must ${detail}`));
   const check = (nested: SchemaNode) => checkValue(nested, value, path, undefined, []);
   const isValid = (found: FieldError[]) => found.length === 0;
@@ -185,27 +185,27 @@ function checkAlternatives(node: SchemaNode, value: Json, path: string, errors: 
   if (node.not && isValid(check(node.not))) fail("not validate the schema (not)");
 }
 
-/** The errors of the alternative that fits best; the first of several. */
+/** The errors of the alternative that matches best; the first of several. */
 function fewest(alternatives: FieldError[][]): FieldError[] {
   return alternatives.reduce((best, next) => (next.length < best.length ? next : best));
 }
 
-/** Finds the old item that an item of a list of type map continues. In other lists, none does. */
+/** Finds the old item with the same key, in a list of type map. Other lists have no such item. */
 export function oldItemFinder(node: SchemaNode, old: Json | undefined): (item: Json) => Json | undefined {
   if (node.listType !== "map" || !Array.isArray(old)) return () => undefined;
   const byKey = new Map(old.map((item) => [listMapKey(node, item), item]));
   return (item) => byKey.get(listMapKey(node, item));
 }
 
-/** Two items of a list of type map are the same entry exactly if this text is the same. */
+/** Two items of a list of type map are the same entry if and only if this text is equal. */
 function listMapKey(node: SchemaNode, item: Json): string {
   const fields = isJsonObject(item) ? item : {};
   return canonicalText(node.listMapKeys.map((key) => ownField(fields, key) ?? null));
 }
 
 /**
- * Sets and maps written as lists: every entry stands there once. Reports each repeated entry once, as Kubernetes does. What
- * is the very same value in `known` has been looked at when that was stored.
+ * Lists of type set or map: every entry must be unique. Reports each duplicate once, as Kubernetes does. Entries that
+ * are identical in `known` were checked when that was stored.
  */
 export function checkUniqueness(
   node: SchemaNode,

@@ -1,7 +1,7 @@
 import type { Json } from "../../runtime/index.ts";
 import type { FieldError } from "./types.ts";
 
-// Enough to recognise the value; an error must not carry back a body of megabytes.
+// Enough to recognise the value; an error must not repeat megabytes of a body.
 const LONGEST_SHOWN_VALUE_CHARS = 1_000;
 
 /** How Kubernetes names the object as a whole. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { clone, type JsonObject } from "../../runtime/index.ts";
+import { clone, type JsonObject, valueAt } from "../../runtime/index.ts";
+import { setAt } from "../store/values.ts";
 import { TestServer } from "../testing/client.ts";
 import { CONFIG_MAPS, CRDS, configMap, SETS, statefulSet, WIDGETS, widget, widgetCrd } from "../testing/objects.ts";
 import type { KubeObject, ManagedFieldsEntry } from "../types.ts";
-import { setAt, valueAt } from "../values.ts";
 
 const container = (name: string, more: JsonObject = {}) => ({ name, image: `${name}:1`, ...more });
 
@@ -25,7 +25,7 @@ function entry(object: JsonObject, manager: string, operation = "Apply"): Manage
 }
 
 describe("managedFields", () => {
-  it("name who applied what, in FieldsV1", async () => {
+  it("record which manager applied which fields, in FieldsV1", async () => {
     const server = new TestServer();
     const { body } = await server.apply(`${CONFIG_MAPS}/a`, "me", configMap("a", { x: "1" }, { labels: { l: "1" } }));
     expect(entry(body, "me")).toEqual({
@@ -60,7 +60,7 @@ describe("managedFields", () => {
     });
   });
 
-  it("follow plain writes: the writer owns what it changed, others lose it", async () => {
+  it("follow plain writes: the writer owns what it changed, and others lose it", async () => {
     const server = new TestServer();
     await server.apply(`${CONFIG_MAPS}/a`, "applier", configMap("a", { x: "1", y: "1" }));
     server.clock.advance(1000);
@@ -75,7 +75,7 @@ describe("managedFields", () => {
     expect(entry(await server.read(`${CONFIG_MAPS}/a`), "editor", "Update")).toBeUndefined();
   });
 
-  it("take the writer's name from its user agent, and tell subresources apart", async () => {
+  it("take the writer's name from its user agent, and separate subresources", async () => {
     const server = new TestServer();
     await server.create(SETS, statefulSet("db"));
     await server.merge(`${SETS}/db/status`, { status: { readyReplicas: 1 } });
@@ -111,7 +111,7 @@ describe("managedFields", () => {
     expect((cleared.body as KubeObject).metadata.managedFields).toBeUndefined();
   });
 
-  it("are left alone by plain writes of a server that does not track them", async () => {
+  it("are not changed by plain writes if the server does not track them", async () => {
     const server = new TestServer({ trackUpdates: false });
     const created = await server.create(CONFIG_MAPS, configMap("a"));
     expect(created.metadata.managedFields).toBeUndefined();
@@ -148,7 +148,7 @@ describe("server-side apply", () => {
     );
   });
 
-  it("removes what the applier no longer says, unless somebody else owns it", async () => {
+  it("removes what the applier no longer applies, unless another manager owns it", async () => {
     const server = new TestServer();
     const url = `${CONFIG_MAPS}/a`;
     await server.apply(url, "one", configMap("a", { mine: "1", shared: "1" }));
@@ -160,7 +160,7 @@ describe("server-side apply", () => {
     expect((await server.read(url)).data).toEqual({ edited: "1" });
   });
 
-  it("removes a list item with its defaults, and keeps the fields others put into the rest", async () => {
+  it("removes a list item with its defaults, and keeps other managers' fields in the rest", async () => {
     const server = new TestServer();
     const url = `${SETS}/db`;
     await server.apply(url, "me", setWith([container("db"), container("sidecar")]));
@@ -172,7 +172,7 @@ describe("server-side apply", () => {
     expect(containers[0]?.env).toEqual([{ name: "A", value: "1" }]);
   });
 
-  it("refuses to take what others own, and lists it in Kubernetes' words", async () => {
+  it("refuses to take what others own, and lists it in Kubernetes' wording", async () => {
     const server = new TestServer();
     const url = `${SETS}/db`;
     await server.apply(url, "one", setWith([container("db")]));
@@ -237,7 +237,7 @@ describe("server-side apply", () => {
     expect((await server.read(url)).spec).toEqual({ size: 1, parts: [{ name: "b", weight: 1 }] });
   });
 
-  it("applies status through its own subresource, and leaves it alone otherwise", async () => {
+  it("applies status only through its own subresource", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     await server.apply(`${WIDGETS}/w`, "me", { ...widget("w"), status: { ready: 9 } });
@@ -255,7 +255,7 @@ describe("server-side apply", () => {
     expect(stale.status).toBe(409);
   });
 
-  it("lets kubectl take over what it applied from the client's side, as long as nobody changed it since", async () => {
+  it("lets kubectl take over what it applied client-side, as long as no other manager has changed it since", async () => {
     const server = new TestServer();
     const url = `${CONFIG_MAPS}/a`;
     const LAST = "kubectl.kubernetes.io/last-applied-configuration";
@@ -265,7 +265,7 @@ describe("server-side apply", () => {
       ...sent,
       metadata: { name: "a", annotations },
     });
-    expect((await server.apply(url, "somebody", configMap("a", { x: "2" }))).status).toBe(409);
+    expect((await server.apply(url, "other", configMap("a", { x: "2" }))).status).toBe(409);
     const taken = await server.apply(url, "kubectl", configMap("a", { x: "2" }));
     expect([taken.status, taken.body.data]).toEqual([200, { x: "2", y: "1" }]);
     expect((taken.body as KubeObject).metadata.annotations?.[LAST]).toContain('{"x":"2"}');

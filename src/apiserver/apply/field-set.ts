@@ -1,9 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { own } from "../values.ts";
+import { isJsonObject, type Json, type JsonObject, ownField } from "../../runtime/index.ts";
 
 /**
- * A set of field paths, as the trie that FieldsV1 is: `f:name` a field, `k:{...}` a list item by its keys, `v:...` an
- * item of a list of scalars, and `.` the thing itself. Elements are kept as FieldsV1 spells them.
+ * A set of field paths, as a trie like FieldsV1: `f:name` is a field, `k:{...}` a list item by its keys, `v:...` an
+ * item of a list of scalars, and `.` the element itself. Elements are kept in FieldsV1's spelling.
  */
 export class FieldSet {
   /** Whether the path that ends here is in the set. */
@@ -14,7 +13,7 @@ export class FieldSet {
     return !this.member && this.children.size === 0;
   }
 
-  /** The subset below one element, made if it is not there. */
+  /** The subset below one element, created if it is missing. */
   at(element: string): FieldSet {
     const child = this.children.get(element) ?? new FieldSet();
     this.children.set(element, child);
@@ -93,24 +92,24 @@ export class FieldSet {
   }
 }
 
-/** Whether a FieldsV1 document, unread, has one of the set's paths. Follows only the set, which is small. */
+/** Whether a FieldsV1 document, not parsed, has one of the set's paths. Follows only the set, which is small. */
 export function overlaps(fields: Json | undefined, set: FieldSet): boolean {
   if (!isJsonObject(fields)) return false;
   if (set.member && isMember(fields)) return true;
-  for (const [element, child] of set.children) if (overlaps(own(fields, element), child)) return true;
+  for (const [element, child] of set.children) if (overlaps(ownField(fields, element), child)) return true;
   return false;
 }
 
-/** Whether a FieldsV1 document, unread, has all of the set's paths. */
+/** Whether a FieldsV1 document, not parsed, has all of the set's paths. */
 export function covers(fields: Json | undefined, set: FieldSet): boolean {
   if (!isJsonObject(fields)) return set.isEmpty();
   if (set.member && !isMember(fields)) return false;
-  for (const [element, child] of set.children) if (!covers(own(fields, element), child)) return false;
+  for (const [element, child] of set.children) if (!covers(ownField(fields, element), child)) return false;
   return true;
 }
 
 function isMember(fields: JsonObject): boolean {
-  return own(fields, ".") !== undefined || Object.keys(fields).length === 0;
+  return ownField(fields, ".") !== undefined || Object.keys(fields).length === 0;
 }
 
 function read(fields: JsonObject): FieldSet | undefined {

@@ -3,15 +3,15 @@ import type { KubeObject, Shape } from "../types.ts";
 import { FieldSet } from "./field-set.ts";
 import { compare, ownedFields } from "./structure.ts";
 
-/** Where `kubectl apply` without --server-side keeps what it applied last. */
+/** The annotation in which `kubectl apply` without --server-side stores what it applied last. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The field manager of `kubectl apply --server-side`, unless the user names another to opt out of taking over. */
 const KUBECTL = "kubectl";
 
 /**
- * What kubectl applied from the client's side and nobody changed since: `kubectl apply --server-side` may take it over
- * without a conflict, although the server knows it under another manager.
+ * What kubectl applied client-side and no other manager has changed since: `kubectl apply --server-side` may take it
+ * over without a conflict, although the server records another manager.
  */
 export function takenOver(manager: string, live: KubeObject | undefined, shape: Shape): FieldSet {
   const applied = manager === KUBECTL ? lastApplied(live) : undefined;
@@ -20,7 +20,7 @@ export function takenOver(manager: string, live: KubeObject | undefined, shape: 
   return ownedFields(applied, shape).subtract(changed).subtract(removed);
 }
 
-/** Keeps the annotation current, so that client-side apply goes on to work after a server-side one. */
+/** Keeps the annotation current, so that client-side apply still works after a server-side one. */
 export function refreshLastApplied(
   manager: string,
   live: KubeObject | undefined,
@@ -39,6 +39,6 @@ function lastApplied(live: KubeObject | undefined): JsonObject | undefined {
     const applied: unknown = JSON.parse(text);
     return isJsonObject(applied) ? applied : undefined;
   } catch {
-    return undefined; // Anyone may write annotations: one that is no JSON says nothing.
+    return undefined; // Any user may write annotations: one that is not JSON is ignored.
   }
 }

@@ -1,12 +1,11 @@
-import { clone, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { StatusError } from "../status.ts";
+import { clone, isJsonObject, type Json, type JsonObject, sameJson } from "../../runtime/index.ts";
+import { StatusError } from "../request/status.ts";
 import type { KubeObject, ManagedFieldsEntry, Shape } from "../types.ts";
-import { equal } from "../values.ts";
 import { covers, FieldSet, overlaps } from "./field-set.ts";
 import { refreshLastApplied, takenOver } from "./last-applied.ts";
 import { compare, merge, ownedFields, removeAbandoned } from "./structure.ts";
 
-/** Who writes, as managedFields tells writers apart. */
+/** A writer, as managedFields distinguishes them. */
 export interface Manager {
   readonly name: string;
   readonly operation: "Apply" | "Update";
@@ -17,11 +16,11 @@ export interface Manager {
 interface Managed extends Manager {
   readonly time: string;
   readonly set: FieldSet;
-  /** As it is stored; what did not change is not written anew. */
+  /** As stored; unchanged entries are not written again. */
   readonly stored?: ManagedFieldsEntry;
 }
 
-/** Fields that nobody owns: identity, and what the server alone writes. */
+/** Fields without an owner: identity, and what only the server writes. */
 const UNOWNED_METADATA = [
   "name",
   "namespace",
@@ -49,7 +48,7 @@ function strip(set: FieldSet): FieldSet {
   return set;
 }
 
-/** Writers without a subresource own nothing of `status` where it is one, and those of `status` nothing else. */
+/** Writers without a subresource own nothing of `status` if it is one, and writers of `status` own nothing else. */
 function limitTo(set: FieldSet, subresource: string, hasStatus: boolean): FieldSet {
   if (!hasStatus) return set;
   for (const element of [...set.children.keys()]) {
@@ -58,7 +57,7 @@ function limitTo(set: FieldSet, subresource: string, hasStatus: boolean): FieldS
   return set;
 }
 
-/** An entry of managedFields; its set is read when it is needed, which is seldom: most writes touch few managers. */
+/** An entry of managedFields; its set is parsed when needed, which is seldom: most writes affect few managers. */
 class StoredManager implements Managed {
   readonly stored: ManagedFieldsEntry;
   readonly name: string;
@@ -87,7 +86,7 @@ function storedManagers(object: KubeObject | undefined): StoredManager[] {
   return (object?.metadata.managedFields ?? []).map((entry) => new StoredManager(entry));
 }
 
-/** Undefined when an entry is not what managedFields look like: then the object's own are kept. */
+/** Undefined if an entry is not valid managedFields: then the object's own are kept. */
 function sentEntries(entries: Json[]): StoredManager[] | undefined {
   const managers: StoredManager[] = [];
   for (const entry of entries) {
@@ -101,7 +100,7 @@ function sentEntries(entries: Json[]): StoredManager[] | undefined {
   return managers;
 }
 
-/** Managers that own nothing any more are left out. */
+/** Managers that no longer own anything are left out. */
 function encodeManagers(managers: readonly Managed[]): ManagedFieldsEntry[] | undefined {
   const owners = managers.filter((each) => each.stored !== undefined || !each.set.isEmpty());
   if (owners.length === 0) return undefined;
@@ -147,8 +146,8 @@ export interface Write {
 }
 
 /**
- * managedFields after a plain write: the writer owns what it changed, nobody what went. `client` are the managedFields
- * the writer sent; a reset (one empty entry) and valid ones replace what the object had.
+ * managedFields after a plain write: the writer owns what it changed, and removed fields have no owner. `client` are
+ * the managedFields that the writer sent; a reset (one empty entry) and valid ones replace the object's.
  */
 export function managersAfterUpdate(
   old: KubeObject | undefined,
@@ -184,8 +183,8 @@ export function managersAfterUpdate(
 
 /** The managedFields a client sent on purpose: one empty entry resets them, other valid ones replace them. */
 function sentManagers(client: Json | undefined, old: KubeObject | undefined): StoredManager[] | "reset" | undefined {
-  if (!Array.isArray(client) || client.length === 0 || equal(client, old?.metadata.managedFields)) return undefined;
-  if (client.length === 1 && equal(client[0], {})) return "reset";
+  if (!Array.isArray(client) || client.length === 0 || sameJson(client, old?.metadata.managedFields)) return undefined;
+  if (client.length === 1 && sameJson(client[0], {})) return "reset";
   return sentEntries(client);
 }
 
@@ -195,8 +194,8 @@ export interface ApplyResult {
 }
 
 /**
- * Server-side apply: `config` laid over what is there, what the applier no longer says taken away. Throws 409 when it
- * would change what others own, unless forced. The caller stores managedFields after defaulting has run.
+ * Server-side apply: `config` is merged into the object, and what the applier no longer applies is removed. Throws 409
+ * if it would change what others own, unless forced. The caller stores managedFields after defaulting.
  */
 export function applyConfiguration(
   live: KubeObject | undefined,
@@ -214,9 +213,9 @@ export function applyConfiguration(
   // Nothing may be shared with the stored object: defaulting and admission still change the result.
   let merged: Json = clone(merge(live ?? {}, config, shape));
   if (last && !saysTheSame) {
-    const everybody = configured.clone();
-    for (const other of others) everybody.add(other.set);
-    merged = removeAbandoned(merged, shape, last.set, everybody) ?? {};
+    const allManagers = configured.clone();
+    for (const other of others) allManagers.add(other.set);
+    merged = removeAbandoned(merged, shape, last.set, allManagers) ?? {};
   }
   if (!isJsonObject(merged)) throw new TypeError("applying an object must give an object");
 

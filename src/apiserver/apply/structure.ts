@@ -1,11 +1,10 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, ownField, sameJson } from "../../runtime/index.ts";
 import type { Shape } from "../types.ts";
-import { equal, own } from "../values.ts";
 import { FieldSet } from "./field-set.ts";
 
 /**
- * Values seen through their shape: a granular map or list has children, each under the element FieldsV1 names it by;
- * everything else is a leaf. All of server-side apply is written over this view.
+ * Values seen through their shape: a granular map or list has children, each under its FieldsV1 element; everything
+ * else is a leaf. All of server-side apply uses this view.
  */
 interface Child {
   readonly value: Json;
@@ -44,13 +43,13 @@ function itemElement(item: Json, shape: Shape): string {
   if (!shape.mapKeys || !isJsonObject(item)) return `v:${JSON.stringify(item)}`;
   const keys: JsonObject = {};
   for (const key of [...shape.mapKeys].sort()) {
-    const value = own(item, key) ?? shape.keyDefaults?.[key];
+    const value = ownField(item, key) ?? shape.keyDefaults?.[key];
     if (value !== undefined) keys[key] = value;
   }
   return `k:${JSON.stringify(keys)}`;
 }
 
-/** The paths that someone who applies this value owns. */
+/** The paths that an applier of this value owns. */
 export function ownedFields(value: Json | undefined, shape: Shape): FieldSet {
   const set = new FieldSet();
   const children = childrenOf(value, shape);
@@ -58,11 +57,11 @@ export function ownedFields(value: Json | undefined, shape: Shape): FieldSet {
     set.member = value !== undefined;
     return set;
   }
-  // Nothing inside is still something said: else an empty list would come and go with every second apply.
+  // An empty list is still owned: otherwise it would come and go with every second apply.
   if (children.size === 0) set.member = true;
   for (const [element, child] of children) {
     const below = ownedFields(child.value, child.shape);
-    // A list's item is owned as such, beside its fields; so is a key that the shape does not name.
+    // A list item is owned itself, in addition to its fields; so is a key that the shape does not name.
     if (Array.isArray(value)) below.member = true;
     if (!below.isEmpty()) set.children.set(element, below);
   }
@@ -77,14 +76,14 @@ export interface Comparison {
 
 export function compare(old: Json | undefined, current: Json | undefined, shape: Shape): Comparison {
   const comparison = { changed: new FieldSet(), removed: new FieldSet() };
-  if (equal(old, current)) return comparison;
+  if (sameJson(old, current)) return comparison;
   walk(old, current, shape, comparison.changed, comparison.removed);
   comparison.changed.tidy();
   comparison.removed.tidy();
   return comparison;
 }
 
-/** Marks differences below one path. Whoever calls it has seen that the two values differ: equal branches cost nothing. */
+/** Marks differences below one path. The caller has checked that the two values differ: equal branches cost nothing. */
 function walk(
   old: Json | undefined,
   current: Json | undefined,
@@ -102,7 +101,7 @@ function walk(
   for (const [element, child] of after) {
     const previous = before.get(element);
     if (!previous) markAll(child.value, childrenOf(child.value, child.shape), changed.at(element));
-    else if (!equal(previous.value, child.value)) {
+    else if (!sameJson(previous.value, child.value)) {
       walk(previous.value, child.value, child.shape, changed.at(element), removed.at(element));
     }
   }
@@ -119,14 +118,14 @@ function markAll(value: Json | undefined, children: Map<string, Child> | undefin
   }
 }
 
-/** What is there with the applied configuration laid over it. */
+/** The existing value with the applied configuration merged into it. */
 export function merge(live: Json | undefined, applied: Json, shape: Shape): Json {
   if (shape.atomic) return applied;
   if (isJsonObject(live) && isJsonObject(applied)) {
     const merged: JsonObject = { ...live };
     for (const key of Object.keys(applied)) {
       const value = applied[key];
-      if (value !== undefined) merged[key] = merge(own(live, key), value, fieldShape(shape, key));
+      if (value !== undefined) merged[key] = merge(ownField(live, key), value, fieldShape(shape, key));
     }
     return merged;
   }
@@ -134,7 +133,7 @@ export function merge(live: Json | undefined, applied: Json, shape: Shape): Json
   return mergeLists(live, applied, shape);
 }
 
-/** The applied order for applied items; what only others have stays where it was between them. */
+/** The applied order for applied items; items of other managers keep their positions between them. */
 function mergeLists(live: Json[], applied: Json[], shape: Shape): Json[] {
   const pending = new Map(applied.map((item) => [itemElement(item, shape), item]));
   const present = new Map(live.map((item) => [itemElement(item, shape), item]));
@@ -159,8 +158,8 @@ function mergeLists(live: Json[], applied: Json[], shape: Shape): Json[] {
 }
 
 /**
- * Takes away what an applier owned and no longer applies, unless somebody still owns it. `owned` holds everybody's
- * paths, the applier's new ones included. Returns undefined when nothing is left of the value.
+ * Removes what an applier owned and no longer applies, unless another manager owns it. `owned` has the paths of all
+ * managers, including the applier's new ones. Returns undefined if nothing is left of the value.
  */
 export function removeAbandoned(
   value: Json,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { clone, type JsonObject } from "../../runtime/index.ts";
+import { clone, type JsonObject, valueAt } from "../../runtime/index.ts";
+import { setAt } from "../store/values.ts";
 import { TestServer } from "../testing/client.ts";
 import { CONFIG_MAPS, configMap, namespace, PODS, pod, SETS, statefulSet } from "../testing/objects.ts";
-import { setAt, valueAt } from "../values.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
 const CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims";
@@ -22,7 +22,7 @@ const claim: JsonObject = {
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
 };
 
-describe("defaults that controllers and kubectl rely on", () => {
+describe("the server sets the defaults that controllers and kubectl rely on", () => {
   it("of a StatefulSet and its template", async () => {
     const server = new TestServer();
     const sent = clone(statefulSet("db"));
@@ -107,7 +107,7 @@ describe("defaults that controllers and kubectl rely on", () => {
   });
 });
 
-describe("what may not change", () => {
+describe("the server refuses a change of immutable fields", () => {
   const MERGE = { "content-type": "application/merge-patch+json" };
   const refusal = async (server: TestServer, path: string, patch: JsonObject) => {
     const { status, body } = await server.ask("PATCH", path, patch, MERGE);
@@ -124,7 +124,7 @@ describe("what may not change", () => {
     await server.merge(`${SETS}/db`, { spec: { replicas: 5, ordinals: { start: 100 }, minReadySeconds: 3 } });
   });
 
-  it("a workload's selector", async () => {
+  it("such as a workload's selector", async () => {
     const server = new TestServer();
     const path = "/apis/apps/v1/namespaces/default/deployments";
     await server.create(path, {
@@ -145,7 +145,7 @@ describe("what may not change", () => {
     ]);
   });
 
-  it("data marked immutable, a claim's spec, a service's address, a pod's spec", async () => {
+  it("such as data marked immutable, a claim's spec, a service's address, a pod's spec", async () => {
     const server = new TestServer();
     await server.create(CONFIG_MAPS, { ...configMap("a", { x: "1" }), immutable: true });
     expect(await refusal(server, `${CONFIG_MAPS}/a`, { data: { x: "2" } })).toEqual([
@@ -185,13 +185,13 @@ describe("what may not change", () => {
   });
 });
 
-describe("what people get wrong in manifests", () => {
+describe("a common mistake in a StatefulSet is refused", () => {
   const bad = (path: string[], value: JsonObject | JsonObject[] | string | undefined) => {
     const set = clone(statefulSet("db"));
     setAt(set, path, value);
     return set;
   };
-  it.each([
+  const refused: [JsonObject, string][] = [
     [bad(["spec", "selector"], undefined), "spec.selector: Required value"],
     [bad(["spec", "selector", "matchLabels"], { app: "other" }), "`selector` does not match template `labels`"],
     [bad(["spec", "template", "spec", "containers"], []), "spec.template.spec.containers: Required value"],
@@ -204,7 +204,8 @@ describe("what people get wrong in manifests", () => {
       'spec.podManagementPolicy: Unsupported value: "Sometimes": supported values: "OrderedReady", "Parallel"',
     ],
     [bad(["spec", "updateStrategy"], { type: "Now" }), 'spec.updateStrategy.type: Unsupported value: "Now"'],
-  ])("%#: %s", async (object, words) => {
+  ];
+  it.each(refused.map(([object, words]) => [words, object] as const))("with the message: %s", async (words, object) => {
     const server = new TestServer();
     const answer = await server.ask("POST", SETS, object);
     expect(answer.status).toBe(422);

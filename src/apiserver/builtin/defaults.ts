@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject, ownField } from "../../runtime/index.ts";
+import { listAt, objectAt, setDefault } from "../store/values.ts";
 import type { KubeObject } from "../types.ts";
-import { listAt, objectAt, own, setDefault } from "../values.ts";
 import { podSpecDefaults } from "./pod-defaults.ts";
 
-/** The object's spec, made if it is absent: defaults apply to absent specs too. */
+/** The object's spec, created if it is absent: defaults apply to absent specs too. */
 function specOf(object: JsonObject): JsonObject {
   const spec = objectAt(object, "spec");
   if (spec) return spec;
@@ -83,7 +83,7 @@ export function daemonSetDefaults(set: KubeObject): void {
 
 export function jobDefaults(job: KubeObject): void {
   const spec = specOf(job);
-  if (own(spec, "completions") === undefined && own(spec, "parallelism") === undefined) spec.completions = 1;
+  if (ownField(spec, "completions") === undefined && ownField(spec, "parallelism") === undefined) spec.completions = 1;
   setDefault(spec, "parallelism", 1);
   setDefault(spec, "backoffLimit", 6);
   setDefault(spec, "completionMode", "NonIndexed");
@@ -108,7 +108,7 @@ export function serviceDefaults(service: KubeObject): void {
   for (const port of listAt(spec, "ports")) {
     if (!isJsonObject(port)) continue;
     setDefault(port, "protocol", "TCP");
-    const number = own(port, "port");
+    const number = ownField(port, "port");
     if (typeof number === "number") setDefault(port, "targetPort", number);
   }
   if (spec.type !== "ExternalName") {
@@ -118,11 +118,11 @@ export function serviceDefaults(service: KubeObject): void {
   }
 }
 
-/** An address of 10.96.0.0/12 made from the service's uid: the same in every run, distinct for all practical purposes. */
+/** An address of 10.96.0.0/12, derived from the service's uid: the same in every run, and practically unique. */
 export function assignClusterIP(service: KubeObject): void {
   const spec = specOf(service);
   if (spec.type === "ExternalName") return;
-  if (own(spec, "clusterIP") === undefined || spec.clusterIP === "") {
+  if (ownField(spec, "clusterIP") === undefined || spec.clusterIP === "") {
     let hash = 0x811c9dc5;
     for (const character of service.metadata.uid ?? "") {
       hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
@@ -163,13 +163,13 @@ export function volumeDefaults(volume: KubeObject): void {
   setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
 }
 
-/** A client that sends its own manifest again leaves out the address it was given. */
+/** A client that sends its own manifest again omits the address that it was given. */
 export function keepClusterIP(service: KubeObject, old: KubeObject): void {
   const spec = specOf(service);
   const before = objectAt(old, "spec");
   if (!before || spec.type === "ExternalName") return;
   for (const field of ["clusterIP", "clusterIPs"]) {
-    const value = own(before, field);
-    if (value !== undefined && (own(spec, field) === undefined || spec[field] === "")) spec[field] = value;
+    const value = ownField(before, field);
+    if (value !== undefined && (ownField(spec, field) === undefined || spec[field] === "")) spec[field] = value;
   }
 }

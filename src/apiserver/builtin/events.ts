@@ -1,5 +1,6 @@
+import { ownField } from "../../runtime/index.ts";
+import { textAt } from "../store/values.ts";
 import type { KubeObject } from "../types.ts";
-import { own, textAt } from "../values.ts";
 
 const read =
   (...path: string[]) =>
@@ -8,7 +9,10 @@ const read =
 
 const OBJECT_FIELDS = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
-/** By what `kubectl describe` and `kubectl events` ask for an object's events, under core's names and the newer ones. */
+/**
+ * The fields by which `kubectl describe` and `kubectl events` select an object's events, under core's names and the
+ * newer ones.
+ */
 export const EVENT_FIELDS: Readonly<Record<string, (event: KubeObject) => string>> = {
   reason: read("reason"),
   type: read("type"),
@@ -42,7 +46,7 @@ function renamed(
 ): KubeObject {
   for (const pair of RENAMED) {
     const [from, to] = direction(pair);
-    const value = own(event, from);
+    const value = ownField(event, from);
     if (value === undefined) continue;
     delete event[from];
     event[to] = value;

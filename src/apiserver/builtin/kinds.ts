@@ -1,8 +1,9 @@
-import { builtInDecoder, type Decoder } from "../decode.ts";
-import { apiVersionOf } from "../registry.ts";
-import { builtInShape } from "../schema-shape.ts";
+import { valueAt } from "../../runtime/index.ts";
+import { builtInDecoder, type Decoder } from "../kinds/decode.ts";
+import { apiVersionOf } from "../kinds/registry.ts";
+import { builtInShape } from "../kinds/schema-shape.ts";
+import { textAt } from "../store/values.ts";
 import type { KubeObject, ResourceDefinition, Strategy } from "../types.ts";
-import { textAt, valueAt } from "../values.ts";
 import * as defaults from "./defaults.ts";
 import { EVENT_CONVERSION, EVENT_FIELDS } from "./events.ts";
 import * as validation from "./validation.ts";
@@ -10,14 +11,16 @@ import * as validation from "./validation.ts";
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 interface Kind {
-  kind: string;
-  plural?: string;
-  shortNames?: string[];
-  categories?: string[];
-  clusterScoped?: true;
-  status?: true;
-  scale?: true;
-  strategy?: Strategy;
+  readonly kind: string;
+  readonly plural?: string;
+  readonly shortNames?: string[];
+  readonly categories?: string[];
+  readonly clusterScoped?: true;
+  readonly status?: true;
+  readonly scale?: true;
+  /** The server answers the posted object, and stores nothing. */
+  readonly answered?: true;
+  readonly strategy?: Strategy;
 }
 
 const SCALE = {
@@ -26,12 +29,12 @@ const SCALE = {
   labelSelectorPath: ".spec.selector",
 };
 
-/** New objects of these kinds begin with a status; others begin without one. */
+/** New objects of these kinds start with a status; others start without one. */
 const withPhase = (phase: string) => (object: KubeObject) => {
   object.status = { phase };
 };
 
-/** Pods that never ran, or have ended, need no time to end. */
+/** Pods that never ran, or have ended, need no time to terminate. */
 function podGraceSeconds(pod: KubeObject): number {
   const phase = textAt(pod, "status", "phase");
   if ((textAt(pod, "spec", "nodeName") ?? "") === "" || phase === "Succeeded" || phase === "Failed") return 0;
@@ -231,6 +234,7 @@ const GROUPS: [group: string, version: string, kinds: Kind[]][] = [
       },
     ],
   ],
+  ["authentication.k8s.io", "v1", [{ kind: "SelfSubjectReview", clusterScoped: true, answered: true }]],
   [
     "rbac.authorization.k8s.io",
     "v1",
@@ -263,7 +267,7 @@ const GROUPS: [group: string, version: string, kinds: Kind[]][] = [
   ],
 ];
 
-/** The kinds of a fresh server, without CustomResourceDefinition, which crd.ts knows more about. */
+/** The kinds of a fresh server, without CustomResourceDefinition, which kinds/crd.ts defines. */
 export function builtInKinds(): ResourceDefinition[] {
   const definitions = GROUPS.flatMap(([group, version, kinds]) => kinds.map((kind) => define(group, version, kind)));
   const core = definitions.find((each) => each.resource === "/events");
@@ -284,7 +288,7 @@ export function define(group: string, version: string, kind: Kind): ResourceDefi
     shortNames: kind.shortNames ?? [],
     categories: kind.categories ?? [],
     namespaced: !kind.clusterScoped,
-    verbs: kind.kind === "Namespace" ? ALL_VERBS.filter((verb) => verb !== "deletecollection") : ALL_VERBS,
+    verbs: verbsOf(kind),
     subresources: { ...(kind.status && { status: true }), ...(kind.scale && { scale: SCALE }) },
     resource: `${group}/${plural}`,
     builtIn: true,
@@ -294,6 +298,11 @@ export function define(group: string, version: string, kind: Kind): ResourceDefi
     strategy: kind.strategy ?? {},
     decoder: builtInDecoder(group, version, kind.kind),
   };
+}
+
+function verbsOf({ kind, answered }: Kind): string[] {
+  if (answered) return ["create"];
+  return kind === "Namespace" ? ALL_VERBS.filter((verb) => verb !== "deletecollection") : ALL_VERBS;
 }
 
 /** events.k8s.io shows the same objects as core, under newer names. */

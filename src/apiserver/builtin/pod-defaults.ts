@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { listAt, objectAt, setDefault, textAt } from "../values.ts";
+import { listAt, objectAt, setDefault, textAt } from "../store/values.ts";
 
 /** The file mode of mounted ConfigMaps and Secrets: 0644. */
 const DEFAULT_FILE_MODE = 0o644;
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** What Kubernetes fills into a pod's spec, or a template's: controllers and kubectl diff see these. */
+/** Kubernetes' defaults for a pod's spec, or a template's: controllers and kubectl diff see these. */
 export function podSpecDefaults(spec: JsonObject): void {
   setDefault(spec, "restartPolicy", "Always");
   setDefault(spec, "dnsPolicy", "ClusterFirst");

@@ -1,9 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { problem } from "../status.ts";
+import { isJsonObject, type Json, type JsonObject, ownField, sameJson, valueAt } from "../../runtime/index.ts";
+import { problem } from "../request/status.ts";
+import { listAt, objectAt, textAt } from "../store/values.ts";
 import type { FieldProblem, KubeObject } from "../types.ts";
-import { equal, listAt, objectAt, own, textAt, valueAt } from "../values.ts";
 
-/** Only what our controllers rely on being refused, and what people get wrong in manifests. */
+/** Only what our controllers expect to be refused, and common mistakes in manifests. */
 type Validate = (object: KubeObject, old: KubeObject | undefined) => FieldProblem[];
 
 const STATEFUL_SET_MUTABLE = [
@@ -27,13 +27,13 @@ export const validateStatefulSet: Validate = (set, old) => {
       "spec.updateStrategy.rollingUpdate.partition",
     ),
     ...nonNegative(valueAt(spec, "ordinals", "start"), "spec.ordinals.start"),
-    ...nonNegative(own(spec, "minReadySeconds"), "spec.minReadySeconds"),
+    ...nonNegative(ownField(spec, "minReadySeconds"), "spec.minReadySeconds"),
   ];
   if (old) {
     const before = objectAt(old, "spec") ?? {};
     const fields = new Set([...Object.keys(spec), ...Object.keys(before)]);
     for (const field of STATEFUL_SET_MUTABLE) fields.delete(field);
-    if ([...fields].some((field) => !equal(own(spec, field), own(before, field)))) {
+    if ([...fields].some((field) => !sameJson(ownField(spec, field), ownField(before, field)))) {
       problems.push(
         problem.forbidden(
           "spec",
@@ -58,7 +58,7 @@ export const validateJob: Validate = (job, old) => [
 
 function validateWorkload(object: KubeObject): FieldProblem[] {
   const spec = objectAt(object, "spec") ?? {};
-  const problems = nonNegative(own(spec, "replicas"), "spec.replicas");
+  const problems = nonNegative(ownField(spec, "replicas"), "spec.replicas");
   const selector = objectAt(spec, "selector");
   const labels = objectAt(spec, "template", "metadata", "labels");
   if (!selector) problems.push(problem.required("spec.selector"));
@@ -69,7 +69,7 @@ function validateWorkload(object: KubeObject): FieldProblem[] {
         problem.invalid("spec.selector", selector, `empty selector is invalid for ${kindInWords(object.kind)}`),
       );
     }
-    if (Object.keys(wanted).some((key) => !equal(own(labels ?? {}, key), wanted[key]))) {
+    if (Object.keys(wanted).some((key) => !sameJson(ownField(labels ?? {}, key), wanted[key]))) {
       problems.push(
         problem.invalid("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`"),
       );
@@ -105,7 +105,7 @@ function validatePodSpec(spec: JsonObject, at: string): FieldProblem[] {
   return problems;
 }
 
-/** Pods keep their spec; only these may change. */
+/** A pod's spec is immutable; only these fields may change. */
 function withoutMutablePodFields(spec: JsonObject): JsonObject {
   const images = (list: Json[]) =>
     list.map((each) => (isJsonObject(each) ? { ...each, image: "", resources: {} } : each));
@@ -124,7 +124,7 @@ export const validatePod: Validate = (pod, old) => {
   if (!before) return problems;
   const boundBefore = textAt(before, "nodeName") ?? "";
   const moved = boundBefore !== "" && textAt(spec, "nodeName") !== boundBefore;
-  if (moved || !equal(withoutMutablePodFields(spec), withoutMutablePodFields(before))) {
+  if (moved || !sameJson(withoutMutablePodFields(spec), withoutMutablePodFields(before))) {
     problems.push(
       problem.forbidden(
         "spec",
@@ -164,7 +164,7 @@ export const validateKeptData: Validate = (object, old) => {
     problems.push(problem.forbidden("immutable", "field is immutable when `immutable` is set"));
   }
   for (const field of ["data", "binaryData", "stringData"]) {
-    if (!equal(own(object, field), own(old, field))) {
+    if (!sameJson(ownField(object, field), ownField(old, field))) {
       problems.push(problem.forbidden(field, "field is immutable when `immutable` is set"));
     }
   }
@@ -186,7 +186,7 @@ export const validateClaim: Validate = (claim, old) => {
   const rest = ({ resources, volumeAttributesClassName, volumeName, ...kept }: JsonObject): JsonObject => kept;
   const boundTo = textAt(before, "volumeName") ?? "";
   const rebound = boundTo !== "" && textAt(spec, "volumeName") !== boundTo;
-  if (!rebound && equal(rest(spec), rest(before))) return [];
+  if (!rebound && sameJson(rest(spec), rest(before))) return [];
   return [
     problem.forbidden(
       "spec",
@@ -197,7 +197,7 @@ export const validateClaim: Validate = (claim, old) => {
 
 export const validateRevision: Validate = (revision, old) => [
   ...immutable(revision, old, ["data"]),
-  ...nonNegative(own(revision, "revision"), "revision"),
+  ...nonNegative(ownField(revision, "revision"), "revision"),
 ];
 
 export const validateLease: Validate = (lease) => {
@@ -208,7 +208,7 @@ export const validateLease: Validate = (lease) => {
 
 function immutable(object: KubeObject, old: KubeObject | undefined, path: string[]): FieldProblem[] {
   const value = valueAt(object, ...path);
-  if (old === undefined || equal(value, valueAt(old, ...path))) return [];
+  if (old === undefined || sameJson(value, valueAt(old, ...path))) return [];
   return [problem.invalid(path.join("."), value ?? null, "field is immutable")];
 }
 

@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import type { Identity } from "./certificates.ts";
 
-/** A bearer token and whom it stands for. */
+/** A bearer token and its user. */
 export interface BearerToken {
-  token: string;
-  identity: Identity;
+  readonly token: string;
+  readonly identity: Identity;
 }
 
 /** A caller's identity, or why there is none. */
@@ -20,8 +20,8 @@ const AUTHENTICATED = "system:authenticated";
 export const ANONYMOUS: Identity = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /**
- * Says who sends a request: a client certificate of our own authority first, then a bearer token. A credential that is
- * there and wrong is refused; only the lack of any is anonymous.
+ * Identifies the sender of a request: a client certificate of our own CA first, then a bearer token. A wrong credential
+ * is refused; only a request without any is anonymous.
  */
 export function authenticate(request: IncomingMessage, tokens: readonly BearerToken[]): Authentication {
   const socket = request.socket;
@@ -38,7 +38,8 @@ export function authenticate(request: IncomingMessage, tokens: readonly BearerTo
   if (header === undefined) return { kind: "anonymous" };
   const presented = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
   if (presented === undefined) return { kind: "refused", reason: "bad token" };
-  // Every token is compared, each in constant time on digests of equal length: time tells nothing about any of them.
+  // Every token is compared, each in constant time on digests of equal length: the time reveals nothing about any of
+  // them.
   const digest = sha256(presented);
   let match: Identity | undefined;
   for (const { token, identity } of tokens) if (timingSafeEqual(sha256(token), digest)) match = identity;
@@ -53,7 +54,7 @@ function sha256(text: string): Buffer {
   return createHash("sha256").update(text, "utf8").digest();
 }
 
-/** Node gives a repeated attribute as an array, a single one as a string, whatever its types say. */
+/** Node returns a repeated attribute as an array, a single one as a string, regardless of its types. */
 function all(attribute: unknown): string[] {
   if (Array.isArray(attribute)) return attribute.filter((value) => typeof value === "string");
   return typeof attribute === "string" ? [attribute] : [];

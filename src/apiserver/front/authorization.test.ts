@@ -14,7 +14,7 @@ const asked: RequestAttributes = {
   name: "p",
 };
 
-describe("authorizerOf", () => {
+describe("the front's authorizer", () => {
   const authorizer = authorizerOf([
     { subject: "devs", verbs: ["get", "list"], resources: ["pods", "pods/status"], namespaces: ["demo"] },
     { subject: "ada", verbs: ["*"], resources: ["leases"] },
@@ -23,8 +23,9 @@ describe("authorizerOf", () => {
   it.each<[string, Partial<RequestAttributes>]>([
     ["what a group was granted", {}],
     ["a subresource that was granted", { subresource: "status" }],
-    ["anything of a verb list with *", { resource: "leases", verb: "delete", namespace: "other" }],
-    ["discovery, to every known user", { resource: "", path: "/apis/apps/v1", user: { name: "nobody", groups: [] } }],
+    ["any verb with *", { resource: "leases", verb: "delete", namespace: "other" }],
+    ["every user to ask for their own identity", { resource: "selfsubjectreviews", verb: "create", namespace: "" }],
+    ["discovery, to every known user", { resource: "", path: "/apis/apps/v1", user: { name: "carol", groups: [] } }],
     [
       "everything to system:masters",
       { verb: "delete", resource: "secrets", user: { name: "root", groups: ["system:masters"] } },
@@ -37,7 +38,7 @@ describe("authorizerOf", () => {
     ["another namespace", { namespace: "other" }],
     ["a subresource that was not granted", { subresource: "log" }],
     ["another user", { user: { name: "eve", groups: [] } }],
-    ["a path that is no document", { resource: "", path: "/metrics" }],
+    ["a path that is not a document", { resource: "", path: "/metrics" }],
     ["writing to a document's path", { resource: "", path: "/apis", verb: "create" }],
   ])("refuses %s", (_, change) => expect(authorizer({ ...asked, ...change })).toMatch(/grant/));
 });

@@ -1,28 +1,36 @@
 import type { Authorizer } from "../types.ts";
 import { SUPERUSERS } from "./certificates.ts";
 
-/** What one user or group may do. "*" in a list stands for all. */
+/** The rights of one user or group. "*" in a list means all. */
 export interface Grant {
   /** A user's name or a group's. */
-  subject: string;
-  verbs: readonly string[];
-  /** Plurals, such as pods, with `/status` for a subresource; for paths that are no objects, the path. */
-  resources: readonly string[];
+  readonly subject: string;
+  readonly verbs: readonly string[];
+  /** Plurals, such as pods, with `/status` for a subresource; for non-object paths, the path. */
+  readonly resources: readonly string[];
   /** All namespaces if absent. */
-  namespaces?: readonly string[];
+  readonly namespaces?: readonly string[];
 }
 
-/** Health and version are for probes, which have no credentials. */
+/** Probes read health and version without credentials. */
 export const PUBLIC_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"];
 
-/** Discovery and documents: every known user may see what the server has, else kubectl cannot even say what is forbidden. */
+/**
+ * Discovery and documents: every known user may read what the server serves; otherwise kubectl cannot even report what
+ * is forbidden.
+ */
 const DOCUMENT_PATH = /^\/(?:api|apis|openapi|version|healthz|livez|readyz)?(?:\/|$)/;
 
-/** system:masters may do everything; others what is granted. The simplest thing that can refuse: no roles, no bindings. */
+/**
+ * system:masters may do everything; others what is granted. The simplest authorizer that can refuse: no roles, no
+ * bindings.
+ */
 export function authorizerOf(grants: readonly Grant[]): Authorizer {
   return ({ user, verb, resource, subresource, namespace, path }) => {
     if (user.groups.includes(SUPERUSERS)) return undefined;
     if (resource === "" && verb === "get" && DOCUMENT_PATH.test(path)) return undefined;
+    // As Kubernetes' role system:basic-user: every user may ask for their own identity.
+    if (resource === "selfsubjectreviews" && verb === "create") return undefined;
     const asked = resource === "" ? path : subresource === "" ? resource : `${resource}/${subresource}`;
     const granted = grants.some(
       (grant) =>

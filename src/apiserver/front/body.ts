@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 
-/** A request's body, or why it is not taken. */
+/** A request's body, or why it is refused. */
 export type BodyRead = { kind: "whole"; bytes: Buffer } | { kind: "too large" } | { kind: "cut off" };
 
 /**
- * So much of a body that is too large is still read, and thrown away: a client that is still sending when the connection
- * closes would see a reset and not the answer that says why.
+ * This much of a body that is too large is still read and discarded: a client that is still sending when the connection
+ * closes would see a reset instead of the answer with the reason.
  */
 const DISCARDED_BYTES = 32 * 1024 * 1024;
 
@@ -29,7 +29,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
   return { kind: "whole", bytes: Buffer.concat(parts) };
 }
 
-/** Undefined when the bytes are no UTF-8. */
+/** Undefined if the bytes are not UTF-8. */
 export function utf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

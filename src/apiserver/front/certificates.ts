@@ -1,33 +1,33 @@
 import { webcrypto } from "node:crypto";
 import type { Clock } from "../../runtime/index.ts";
 
-/** A certificate and its private key, both PEM. The key is a secret: it goes into a kubeconfig of mode 0600 and nowhere else. */
+/** A certificate and its private key, both PEM. The key is secret: it goes only into a kubeconfig of mode 0600. */
 export interface CertifiedKey {
-  certificate: string;
-  privateKey: string;
+  readonly certificate: string;
+  readonly privateKey: string;
 }
 
-/** Who a client is: a certificate's common name and organisations, or what a token stands for. */
+/** A client's identity: a certificate's common name and organisations, or a token's user. */
 export interface Identity {
-  name: string;
-  groups: readonly string[];
+  readonly name: string;
+  readonly groups: readonly string[];
 }
 
 /** The members of this group may do everything, as in any Kubernetes cluster. */
 export const SUPERUSERS = "system:masters";
 
-/** A development cluster's own certificate authority. Its key lives as long as the process and is never written anywhere. */
+/** A development cluster's own CA. Its key lives as long as the process and is never written to disk. */
 export interface CertificateAuthority {
-  /** The authority's certificate, PEM: what clients trust, and what client certificates are checked against. */
-  certificate: string;
+  /** The CA's certificate, PEM: clients trust it, and client certificates are checked against it. */
+  readonly certificate: string;
   issueServer(hosts: readonly string[]): Promise<CertifiedKey>;
   issueClient(identity: Identity): Promise<CertifiedKey>;
 }
 
-// P-256: a key takes well under a millisecond, an RSA key a hundred; every TLS client knows the curve.
+// P-256: a key takes well under a millisecond, an RSA key a hundred; every TLS client supports the curve.
 const KEY = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
-// A development fleet is made anew at each start; a year outlives any of them.
+// A development fleet gets new certificates at each start; a year is longer than any of them runs.
 const VALIDITY_MS = 365 * 24 * 60 * 60 * 1000;
 // Clocks of a host and its containers differ a little; a certificate must not be "not yet valid".
 const BACKDATED_MS = 5 * 60 * 1000;

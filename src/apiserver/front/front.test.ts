@@ -12,7 +12,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((front) => front.close()));
 });
 
-/** A backend that answers with what it was asked, and whose watches are under the test's control. */
+/** A backend that answers with the request, and whose watches the test controls. */
 class FakeBackend implements Backend {
   readonly seen: ServerRequest[] = [];
   readonly watchesEnded: string[] = [];
@@ -45,20 +45,20 @@ async function start(backend: Backend, options: { clock?: Clock } = {}): Promise
 }
 
 interface Answer {
-  status: number;
-  headers: Record<string, unknown>;
-  body: string;
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: string;
 }
 
 interface Call {
-  method?: string;
-  path?: string;
-  headers?: Record<string, string>;
-  body?: string | Buffer;
-  cert?: string;
-  key?: string;
-  ca?: string;
-  agent?: false;
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly agent?: false;
 }
 
 function call(front: SecureFront, options: Call = {}): Promise<Answer> {
@@ -90,8 +90,8 @@ function call(front: SecureFront, options: Call = {}): Promise<Answer> {
 
 const asRobot = { authorization: "Bearer right-token" };
 
-describe("who is asking", () => {
-  it("takes the user and groups from a client certificate of the front's own authority", async () => {
+describe("authentication", () => {
+  it("takes the user and groups from a client certificate of the front's own CA", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     const { certificate, privateKey } = await front.authority.issueClient({ name: "ada", groups: ["devs", "ops"] });
@@ -100,7 +100,7 @@ describe("who is asking", () => {
     expect(backend.seen[0]?.user).toEqual({ name: "ada", groups: ["devs", "ops", "system:authenticated"] });
   });
 
-  it("refuses a certificate of another authority with 401, and the backend never sees the request", async () => {
+  it("refuses a certificate of another CA with 401, and the backend never sees the request", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     const other = await createCertificateAuthority("lockstep-test", systemClock);
@@ -111,7 +111,7 @@ describe("who is asking", () => {
     expect(backend.seen).toEqual([]);
   });
 
-  it("takes a known bearer token, and does not pass the credential on", async () => {
+  it("accepts a known bearer token, and does not forward the credential", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     expect((await call(front, { headers: asRobot })).status).toBe(200);
@@ -121,7 +121,7 @@ describe("who is asking", () => {
 
   it.each([
     ["a wrong token", { authorization: "Bearer wrong-token" }],
-    ["a token that is only the beginning of a right one", { authorization: "Bearer right" }],
+    ["a token that is only a prefix of a valid one", { authorization: "Bearer right" }],
     ["another scheme", { authorization: "Basic cmlnaHQ6dG9rZW4=" }],
     ["an empty token", { authorization: "Bearer " }],
     ["no credentials at all", {}],
@@ -132,7 +132,7 @@ describe("who is asking", () => {
     expect(backend.seen).toEqual([]);
   });
 
-  it("lets probes without credentials see health and version, and nothing else", async () => {
+  it("lets probes without credentials read health and version, and nothing else", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     expect((await call(front, { path: "/readyz?verbose" })).status).toBe(200);
@@ -163,7 +163,7 @@ describe("who is asking", () => {
   });
 });
 
-describe("what comes in", () => {
+describe("incoming requests", () => {
   it("answers a body above the limit with 413, whether or not its length was announced", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
@@ -181,7 +181,7 @@ describe("what comes in", () => {
     expect(backend.seen).toEqual([]);
   });
 
-  it("takes a body of exactly the limit", async () => {
+  it("accepts a body of exactly the limit", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     const body = Buffer.alloc(LIMITS.requestBodyBytes, "a");
@@ -205,7 +205,7 @@ describe("what comes in", () => {
     expect(backend.seen).toEqual([]);
   });
 
-  it("answers too large headers, and what is no HTTP, with a Status", async () => {
+  it("answers too large headers, and data that is not HTTP, with a Status", async () => {
     const backend = new FakeBackend();
     const front = await start(backend);
     const large = await call(front, { headers: { ...asRobot, "x-large": "a".repeat(64 * 1024) } });
@@ -224,7 +224,7 @@ describe("what comes in", () => {
     expect(text).toContain('"kind":"Status"');
   });
 
-  it("turns a failing backend into a 500 Status that tells nothing of its inside", async () => {
+  it("turns a failing backend into a 500 Status without internal details", async () => {
     const backend = new FakeBackend();
     backend.handle = async () => {
       throw new Error("secret detail");
@@ -241,7 +241,7 @@ describe("watches", () => {
   const until = (signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
 
-  it("sends the headers before any event, and each event as it comes", async () => {
+  it("sends the headers before any event, and each event as it occurs", async () => {
     const backend = new FakeBackend();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -263,7 +263,7 @@ describe("watches", () => {
           agent: false,
         },
         (response) => {
-          // The headers came while the first event was still held back.
+          // The headers arrived while the first event was still held back.
           release();
           let received = "";
           response.on("data", (data) => (received += data));
@@ -276,7 +276,7 @@ describe("watches", () => {
     expect(body).toBe('{"type":"ADDED"}\n');
   });
 
-  it("ends the backend's watch when the client goes away", async () => {
+  it("ends the backend's watch when the client disconnects", async () => {
     const backend = new FakeBackend();
     let ended = () => {};
     const done = new Promise<void>((resolve) => {
@@ -328,7 +328,7 @@ describe("watches", () => {
       request.end();
     });
 
-  it("ask the backend for nothing more while the client has not read what was sent", async () => {
+  it("read no more from the backend while the client has not read what was sent", async () => {
     const backend = new FakeBackend();
     const chunk = "x".repeat(256 * 1024);
     let waiting = 0;
@@ -340,7 +340,7 @@ describe("watches", () => {
         yield chunk;
       }
     };
-    // The only sleep of a front in use is the patience with a watch's reader: it tells when the front waits.
+    // A front in use sleeps only while it waits for a watch's reader, so a sleep shows that it waits.
     const clock: Clock = {
       ...systemClock,
       sleep: (_, signal) => {
@@ -360,7 +360,7 @@ describe("watches", () => {
     expect(askedWhileWaiting).toBe(0);
   });
 
-  it("are cut off when their client reads nothing for too long", async () => {
+  it("are closed when their client reads nothing for too long", async () => {
     const backend = new FakeBackend();
     backend.chunks = async function* (signal) {
       while (!signal.aborted) yield "x".repeat(1024 * 1024);
@@ -427,9 +427,9 @@ describe("watches", () => {
   });
 });
 
-describe("where it listens", () => {
+describe("the listening address", () => {
   it.each(["0.0.0.0", "::", "192.0.2.1", "example.com", "127.evil.example"])(
-    "refuses %s unless asked for",
+    "refuses %s unless requested",
     async (host) => {
       const starting = startFront({ server: new FakeBackend(), clock: systemClock, host });
       await expect(starting).rejects.toThrow(NotLoopbackError);
@@ -437,7 +437,7 @@ describe("where it listens", () => {
     },
   );
 
-  it("listens beyond loopback when that is asked for, and on a free port by default", async () => {
+  it("listens beyond loopback on request, and on a free port by default", async () => {
     const front = await startFront({
       server: new FakeBackend(),
       clock: systemClock,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createSecureServer } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { type Clock, type HttpRequest, type HttpResponse, LIMITS, type Log, silentLog } from "../../runtime/index.ts";
-import { errorResponse, StatusError } from "../status.ts";
+import { errorResponse, StatusError } from "../request/status.ts";
 import type { HttpStream, ServerRequest } from "../types.ts";
 import { ANONYMOUS, type Authentication, authenticate, type BearerToken } from "./authentication.ts";
 import { PUBLIC_PATHS } from "./authorization.ts";
@@ -11,36 +11,36 @@ import { readBody, utf8 } from "./body.ts";
 import type { CertifiedKey, Identity } from "./certificates.ts";
 import { decodeProtobuf, PROTOBUF_TYPE, ProtobufError } from "./protobuf.ts";
 
-/** What the front needs of an ApiServer. */
+/** The part of an ApiServer that the front needs. */
 export interface Backend {
   handle(request: ServerRequest): Promise<HttpResponse>;
   stream(request: ServerRequest): Promise<HttpStream>;
 }
 
 export interface FrontOptions {
-  server: Backend;
-  clock: Clock;
-  log?: Log;
-  /** 127.0.0.1 unless said otherwise. */
-  host?: string;
-  /** 0 (a free port) unless said otherwise. */
-  port?: number;
-  /** This is a development server: other machines reach it only when this is asked for. */
-  allowNonLoopback?: boolean;
-  /** The server's certificate and the authority of client certificates; absent: plain HTTP. */
-  tls?: CertifiedKey & { clientAuthority: string };
-  tokens?: readonly BearerToken[];
+  readonly server: Backend;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** By default 127.0.0.1. */
+  readonly host?: string;
+  /** By default 0 (a free port). */
+  readonly port?: number;
+  /** This is a development server: other machines reach it only if this is set. */
+  readonly allowNonLoopback?: boolean;
+  /** The server's certificate and the CA of client certificates; absent: plain HTTP. */
+  readonly tls?: CertifiedKey & { clientAuthority: string };
+  readonly tokens?: readonly BearerToken[];
 }
 
 export interface Front {
-  /** Such as https://127.0.0.1:45123. */
+  /** For example https://127.0.0.1:45123. */
   readonly url: string;
   readonly port: number;
-  /** Stops accepting, ends watches, lets requests in flight finish, and returns when all connections are closed. */
+  /** Stops accepting, ends watches, lets requests in flight complete, and returns when all connections are closed. */
   close(): Promise<void>;
 }
 
-/** Thrown when a front is asked to listen where other machines could reach it, without saying that this is meant. */
+/** Thrown when a front should listen on an address that other machines can reach, without explicit permission. */
 export class NotLoopbackError extends Error {
   override readonly name = "NotLoopbackError";
   readonly host: string;
@@ -48,25 +48,28 @@ export class NotLoopbackError extends Error {
   constructor(host: string) {
     super(
       `the development API server does not listen on ${host}, which other machines can reach: ` +
-        "use 127.0.0.1, or set allowNonLoopback if that is really meant",
+        "use 127.0.0.1, or set allowNonLoopback to allow it",
     );
     this.host = host;
   }
 }
 
-/** More than kubectl's largest (tokens, impersonation); Node answers 431 above it. */
+/** More than kubectl's largest headers (tokens, impersonation); Node answers 431 above it. */
 const HEADER_BYTES = 32 * 1024;
-/** A loopback client sends its headers at once; slower ones hold a connection for nothing. */
+/** A loopback client sends its headers at once; a slower one occupies a connection for nothing. */
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Three megabytes take milliseconds on loopback; this is for stopped processes. */
+/** Three megabytes take milliseconds on loopback; this limit is for stopped processes. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than clients keep idle connections (Go: 90 s), so that it is they who close and no request meets a closed one. */
+/**
+ * Longer than clients keep idle connections (Go: 90 s), so that the clients close them and no request meets a closed
+ * one.
+ */
 const KEEP_ALIVE_MS = 120_000;
-/** A watcher that has read nothing for so long is gone, or will start anew anyway. */
+/** A watcher that has read nothing for this long is gone, or will reconnect anyway. */
 const WRITE_STALL_MS = 60_000;
-/** What is in flight is in memory: it ends in milliseconds, or never. */
+/** Requests in flight are in memory: they end in milliseconds, or never. */
 const SHUTDOWN_GRACE_MS = 2_000;
-/** Far above any fleet's clients on one machine, below the usual limit of open files. */
+/** Far above the number of clients on one machine, below the usual limit of open files. */
 const CONNECTIONS = 4_096;
 
 const TOO_LARGE = new StatusError(
@@ -77,12 +80,12 @@ const TOO_LARGE = new StatusError(
 const NOT_TEXT = new StatusError(
   400,
   "BadRequest",
-  "the body is not valid UTF-8 text; this server speaks JSON and YAML",
+  "the body is not valid UTF-8 text; this server reads JSON and YAML",
 );
 
 const METHODS: readonly HttpRequest["method"][] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** Puts an ApiServer on HTTP. */
+/** Serves an ApiServer over HTTP. */
 export async function startFront(options: FrontOptions): Promise<Front> {
   const host = options.host ?? "127.0.0.1";
   if (!isLoopback(host) && !options.allowNonLoopback) throw new NotLoopbackError(host);
@@ -103,9 +106,9 @@ class RunningFront implements Front {
   readonly #secure: boolean;
   readonly #tokens: readonly BearerToken[];
   readonly #http: Server;
-  /** Aborting them ends every watch; other requests in flight are left to finish. */
+  /** Aborting them ends every watch; other requests in flight may complete. */
   readonly #watches = new Set<AbortController>();
-  /** A connection's certificate does not change, and reading it costs more than many a request. */
+  /** A connection's certificate does not change, and reading it costs more than many requests. */
   readonly #certificates = new WeakMap<Socket, Authentication>();
   #port = 0;
   #closing = false;
@@ -131,7 +134,8 @@ class RunningFront implements Front {
           key: options.tls.privateKey,
           ca: options.tls.clientAuthority,
           minVersion: "TLSv1.2",
-          // Asked for, but not demanded: a token is as good, and a bad certificate gets a Status and not a broken handshake.
+          // Requested, but not required: a token is also accepted, and an invalid certificate gets a Status instead of
+          // a broken handshake.
           requestCert: true,
           rejectUnauthorized: false,
         })
@@ -176,7 +180,7 @@ class RunningFront implements Front {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      // A connection that was busy when the front began to close is closed as soon as it is idle.
+      // A connection that was busy when the front started to close is closed as soon as it is idle.
       response.once("close", () => this.#closing && this.#http.closeIdleConnections());
       if (this.#closing) response.setHeader("connection", "close");
       const parsed = await this.#accept(request);
@@ -200,7 +204,7 @@ class RunningFront implements Front {
     }
   }
 
-  /** The request as the server takes it, with its user; or the Status that refuses it. */
+  /** The request with its user; or the Status that refuses it. */
   async #accept(request: IncomingMessage): Promise<ServerRequest | { refusal: StatusError }> {
     const path = request.url ?? "/";
     const user = this.#userOf(request, path);
@@ -242,7 +246,7 @@ class RunningFront implements Front {
     return undefined;
   }
 
-  /** Sends a watch as it comes. No more is asked of it than the client takes: what waits, waits in its bounded queue. */
+  /** Sends a watch as it comes. It reads no more than the client accepts: the rest waits in a bounded queue. */
   async #stream(request: ServerRequest, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client is gone")));
@@ -251,7 +255,7 @@ class RunningFront implements Front {
     try {
       const stream = await this.#backend.stream({ ...request, signal: gone.signal });
       response.writeHead(stream.status, stream.headers);
-      // Clients wait for the headers to know that the watch stands, long before its first event.
+      // Clients wait for the headers to know that the watch is open, long before its first event.
       response.flushHeaders();
       for await (const chunk of stream.chunks) {
         if (!response.write(chunk) && !(await this.#drained(response, gone.signal))) break;
@@ -266,7 +270,7 @@ class RunningFront implements Front {
     }
   }
 
-  /** Waits until the client has read what was sent. False, and the connection is cut, when it does not. */
+  /** Waits until the client has read what was sent. If it does not, closes the connection and returns false. */
   async #drained(response: ServerResponse, gone: AbortSignal): Promise<boolean> {
     const waiting = new AbortController();
     const stop = () => waiting.abort();
@@ -302,7 +306,7 @@ function send(response: ServerResponse, answer: HttpResponse): void {
   response.end(body);
 }
 
-/** Repeated headers are joined, as HTTP says; credentials go no further than the front. */
+/** Repeated headers are joined, as HTTP requires; credentials are not forwarded. */
 function plainHeaders(request: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -312,7 +316,7 @@ function plainHeaders(request: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-/** What is not HTTP, or has too large headers, gets a Status too before the connection is closed. */
+/** Data that is not HTTP, or has too large headers, also gets a Status before the connection is closed. */
 function refuseMalformed(error: Error & { code?: string }, socket: Socket | import("node:stream").Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const code = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;

@@ -1,5 +1,5 @@
 /**
- * The HTTP front of the socketless API server: TLS on loopback, who is asking, limits on what comes in, watches with
+ * The HTTP front of the socketless API server: TLS on loopback, authentication, limits on incoming data, watches with
  * backpressure, and kubeconfigs. An edge: it may use sockets and files, and it decides nothing about objects.
  */
 export type { BearerToken } from "./authentication.ts";

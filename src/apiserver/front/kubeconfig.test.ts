@@ -37,7 +37,7 @@ describe("writeKubeconfig", () => {
     expect(config.users[1].user).toEqual({ token: "t0ken" });
   });
 
-  it("leaves a file only its owner can read, also in place of one everybody could, and nothing beside it", async () => {
+  it("writes a file that only its owner can read, even if it replaces a public one, and leaves no other file", async () => {
     const file = join(folder, "kubeconfig");
     writeFileSync(file, "old", { mode: 0o644 });
     await writeKubeconfig(file, [hub]);
@@ -45,7 +45,7 @@ describe("writeKubeconfig", () => {
     expect(readdirSync(folder)).toEqual(["kubeconfig"]);
   });
 
-  it("keeps the old file when the new one cannot be written, and says which file", async () => {
+  it("keeps the old file when the new one cannot be written, and names the file", async () => {
     const writing = writeKubeconfig(join(folder, "no\0name"), [hub]);
     await expect(writing).rejects.toThrow(KubeconfigError);
     const blocker = join(folder, "blocker");
@@ -56,7 +56,7 @@ describe("writeKubeconfig", () => {
     expect(readFileSync(blocker, "utf8")).toBe("a file, no folder");
   });
 
-  it("refuses two contexts of one name, and a current one that is not there", async () => {
+  it("refuses two contexts of one name, and a missing current context", async () => {
     const file = join(folder, "kubeconfig");
     await expect(writeKubeconfig(file, [hub, hub])).rejects.toThrow('two contexts are called "hub"');
     await expect(writeKubeconfig(file, [hub], "member1")).rejects.toThrow(

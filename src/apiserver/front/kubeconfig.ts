@@ -4,18 +4,18 @@ import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import type { CertifiedKey } from "./certificates.ts";
 
-/** One cluster as kubectl shall reach it; the context, the cluster and the user all carry this name. */
+/** One cluster for kubectl; the context, the cluster and the user all have this name. */
 export interface KubeconfigContext {
-  name: string;
+  readonly name: string;
   /** The server's address, such as https://127.0.0.1:45123. */
-  server: string;
-  /** PEM of the authority that signed the server's certificate; absent for plain HTTP. */
-  certificateAuthority?: string;
-  credentials: CertifiedKey | { token: string };
-  namespace?: string;
+  readonly server: string;
+  /** PEM of the CA that signed the server's certificate; absent for plain HTTP. */
+  readonly certificateAuthority?: string;
+  readonly credentials: CertifiedKey | { token: string };
+  readonly namespace?: string;
 }
 
-/** Thrown when a kubeconfig cannot be written as asked. */
+/** Thrown when a kubeconfig cannot be written as requested. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
   readonly file: string;
@@ -60,8 +60,8 @@ export function kubeconfigText(contexts: readonly KubeconfigContext[], current =
 }
 
 /**
- * Writes the kubeconfig so that no one else can read it and no reader ever sees half of it: a new file of mode 0600 in
- * the same folder takes the old one's place in one step.
+ * Writes the kubeconfig so that only its owner can read it and no reader ever sees half of it: a new file of mode 0600
+ * in the same folder replaces the old one atomically.
  */
 export async function writeKubeconfig(
   file: string,
@@ -79,7 +79,7 @@ export async function writeKubeconfig(
   const temporary = join(folder, `.kubeconfig-${randomBytes(6).toString("hex")}`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // "wx": a file that is already there, or a link planted at that name, is an error and not overwritten.
+    // "wx": an existing file, or a link at that name, is an error and is not overwritten.
     const handle = await open(temporary, "wx", 0o600);
     try {
       await handle.writeFile(kubeconfigText(contexts, current));
@@ -89,7 +89,7 @@ export async function writeKubeconfig(
     }
     await rename(temporary, file);
   } catch (cause) {
-    // What failed is what the caller must hear of, not that there was nothing to clean up.
+    // The caller must get the original failure, not that there was nothing to clean up.
     await rm(temporary, { force: true }).catch(() => {});
     throw new KubeconfigError(file, `cannot be written: ${cause instanceof Error ? cause.message : cause}`, cause);
   }

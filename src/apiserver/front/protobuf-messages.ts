@@ -1,7 +1,8 @@
 /**
  * The fields of the messages that kubectl sends as protobuf (`kubectl create ...` since 1.32), by number. A type in
- * capitals is another message; `*` marks a value whose zero means something (a pointer in Go, so that 0 replicas are not
- * none said); `-` a field clients fill and servers ignore. What is not listed is refused, never dropped.
+ * capitals is another message; `*` marks a value whose zero is significant (a pointer in Go: 0 replicas differ from
+ * absent replicas); `-` marks a field that clients set and servers ignore. A field that is not listed is refused, never
+ * dropped.
  */
 export const MESSAGES: Readonly<Record<string, string>> = {
   DeleteOptions:

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decodeProtobuf, ProtobufError } from "./protobuf.ts";
 import { MESSAGES } from "./protobuf-messages.ts";
 
-/** Just enough of an encoder: a field of bytes, of text, or of a number. */
+/** A minimal encoder: a field of bytes, of text, or of a number. */
 const varint = (value: number): number[] =>
   value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(Math.floor(value / 128))];
 const bytes = (number: number, content: Buffer): Buffer =>
@@ -15,7 +15,7 @@ const object = (apiVersion: string, kind: string, ...fields: Buffer[]) =>
   Buffer.concat([Buffer.from("k8s\0"), message(1, text(1, apiVersion), text(2, kind)), message(2, ...fields)]);
 
 describe("decodeProtobuf", () => {
-  it("reads texts, maps and base64, and leaves out what Go writes although it is empty", () => {
+  it("reads texts, maps and base64, and omits empty values that Go writes", () => {
     const metadata = message(
       1,
       text(1, "s"),
@@ -40,7 +40,7 @@ describe("decodeProtobuf", () => {
     });
   });
 
-  it("keeps a zero that means something: no replicas are not one replica", () => {
+  it("keeps a significant zero: no replicas are not one replica", () => {
     const container = message(2, text(1, "c"), text(2, "i"), message(8, entry(1, "cpu", message(2, text(1, "100m")))));
     const template = message(3, message(1), message(2, container));
     const body = object(
@@ -84,15 +84,15 @@ describe("decodeProtobuf", () => {
     });
   });
 
-  it("refuses what it would have to drop, and says what to do", () => {
+  it("refuses what it would have to drop, with a remedy", () => {
     const affinity = object("v1", "Pod", message(2, message(18)));
     expect(() => decodeProtobuf(affinity)).toThrow(/field 18 of PodSpec .*kubectl apply -f -/);
     expect(() => decodeProtobuf(object("v1", "Node"))).toThrow("this server reads Node only as JSON or YAML");
   });
 
   it.each([
-    ["no magic", Buffer.from('{"kind":"Secret"}')],
-    ["cut off", object("v1", "Secret", text(3, "Opaque")).subarray(0, -3)],
+    ["data without the magic bytes", Buffer.from('{"kind":"Secret"}')],
+    ["data that is cut off", object("v1", "Secret", text(3, "Opaque")).subarray(0, -3)],
     ["a length beyond the end", Buffer.concat([Buffer.from("k8s\0"), Buffer.from([0x0a, 0x7f])])],
     ["an endless number", Buffer.concat([Buffer.from("k8s\0"), Buffer.alloc(20, 0xff)])],
     ["a number where bytes belong", object("v1", "Secret", int(1, 5))],
@@ -100,13 +100,13 @@ describe("decodeProtobuf", () => {
     ["an unknown field type", object("v1", "Secret", Buffer.from([0x0d, 0, 0, 0, 0]))],
   ])("refuses %s", (_, body) => expect(() => decodeProtobuf(body)).toThrow(ProtobufError));
 
-  it("cannot be made to touch what objects inherit", () => {
+  it("cannot modify inherited properties of objects", () => {
     const body = object("v1", "ConfigMap", entry(2, "__proto__", text(2, "x")));
     expect(Object.keys(decodeProtobuf(body).data as object)).toEqual(["__proto__"]);
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it("has a message for every message it names", () => {
+  it("defines every message that it refers to", () => {
     const scalars = ["string", "int", "bool", "bytes", "Quantity", "IntOrString", "-"];
     for (const fields of Object.values(MESSAGES)) {
       for (const field of fields.split(", ")) {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../runtime/index.ts";
 import { MESSAGES } from "./protobuf-messages.ts";
 
-/** What kubectl 1.32 and later sends for the kinds it knows; everything else speaks JSON. */
+/** The format of kubectl 1.32 and later for the kinds it knows; all other clients use JSON. */
 export const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
 
 /** Thrown for a protobuf body this server does not read. */
@@ -9,10 +9,10 @@ export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** Every Kubernetes object in protobuf begins with this, then a runtime.Unknown. */
+/** Every Kubernetes object in protobuf starts with this, then a runtime.Unknown. */
 const MAGIC = Buffer.from("k8s\0");
 
-/** An object in protobuf as the JSON object it stands for. */
+/** Converts an object in protobuf to JSON. */
 export function decodeProtobuf(body: Buffer): JsonObject {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw new ProtobufError("the body is not a Kubernetes protobuf object");
@@ -39,7 +39,7 @@ interface FieldType {
   readonly name: string;
   readonly form: "one" | "list" | "map" | "ignored";
   readonly type: string;
-  /** A zero is a value of its own and not "nothing said". */
+  /** A zero is a value and not "absent". */
   readonly keepsZero: boolean;
 }
 
@@ -73,7 +73,7 @@ function message(name: string, bytes: Buffer): JsonObject {
       maps.set(field.name, entries.set(key, entry));
     } else {
       const decoded = decode(field.type, value);
-      // Go writes every field that is no pointer, also the empty ones.
+      // Go writes every field that is not a pointer, even if it is empty.
       if (field.keepsZero || (decoded !== "" && decoded !== 0 && decoded !== false)) result.set(field.name, decoded);
     }
   }

@@ -40,7 +40,7 @@ function get(
         let body = "";
         response.on("data", (data) => {
           body += data;
-          // A watch goes on: its first line is enough.
+          // A watch continues: its first line is enough.
           if (path.includes("watch=1") && body.includes("\n")) resolve({ status: response.statusCode ?? 0, body });
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
@@ -79,14 +79,14 @@ describe("startSecureFront", () => {
     expect(JSON.parse(watch.body)).toMatchObject({ kind: "Status" });
   });
 
-  it("tells a user without grants what is forbidden", async () => {
+  it("reports to a user without grants what is forbidden", async () => {
     const front = await start("hub");
     const answer = await get(await front.context({ name: "eve", groups: [] }), "/api/v1/namespaces/default/secrets");
     expect(answer.status).toBe(403);
     expect(JSON.parse(answer.body).message).toMatch(/secrets is forbidden: User "eve" cannot list resource "secrets"/);
   });
 
-  it("gives each cluster an authority of its own: one's administrator is nobody to another", async () => {
+  it("gives each cluster its own CA: an administrator of one is unknown to another", async () => {
     const [hub, member] = await Promise.all([start("hub"), start("member1")]);
     const stranger = {
       ...(await hub.context()),
@@ -96,7 +96,7 @@ describe("startSecureFront", () => {
     expect((await get(stranger, "/api/v1/namespaces")).status).toBe(401);
   });
 
-  it("signs certificates that name what they are for", async () => {
+  it("signs certificates with their key usage", async () => {
     const front = await start("hub");
     const authority = new X509Certificate(front.authority.certificate);
     const server = new X509Certificate((await front.authority.issueServer(["127.0.0.1", "localhost"])).certificate);

@@ -5,24 +5,24 @@ import { type Backend, type Front, startFront } from "./front.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 
 export interface SecureFrontOptions {
-  /** The cluster's name: of its authority, and of the context in a kubeconfig. */
-  name: string;
-  server: Backend;
-  clock: Clock;
-  log?: Log;
-  host?: string;
-  port?: number;
-  allowNonLoopback?: boolean;
-  tokens?: readonly BearerToken[];
+  /** The cluster's name: of its CA, and of the context in a kubeconfig. */
+  readonly name: string;
+  readonly server: Backend;
+  readonly clock: Clock;
+  readonly log?: Log;
+  readonly host?: string;
+  readonly port?: number;
+  readonly allowNonLoopback?: boolean;
+  readonly tokens?: readonly BearerToken[];
 }
 
 export interface SecureFront extends Front {
   readonly authority: CertificateAuthority;
-  /** A context for a user, with a certificate made for it; without one, for an administrator. */
+  /** A context for a user, with a generated certificate; without a user, for an administrator. */
   context(identity?: Identity): Promise<KubeconfigContext>;
 }
 
-/** The usual front: TLS with an authority of its own that signs the server's and its clients' certificates. */
+/** The usual front: TLS with its own CA, which signs the server's and its clients' certificates. */
 export async function startSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const authority = await createCertificateAuthority(`lockstep-${options.name}`, options.clock);
   const hosts = new Set(["127.0.0.1", "localhost", "::1", ...(options.host ? [options.host] : [])]);

@@ -1,6 +1,6 @@
 /**
- * A module of its own, loaded on demand: a bundled CommonJS package has no named exports when it is imported itself, and
- * the library needs reflect-metadata to be there before it.
+ * A separate module, loaded on demand: a bundled CommonJS package has no named exports when it is imported directly,
+ * and the library needs reflect-metadata to be loaded before it.
  */
 import "reflect-metadata";
 

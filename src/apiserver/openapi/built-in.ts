@@ -15,7 +15,7 @@ export const DEFINITIONS: Readonly<Record<string, Schema>> = {
   ...OTHER_DEFINITIONS,
 };
 
-/** A built-in kind that has no schema here is stored as it comes. */
+/** A built-in kind without a schema here is stored unchanged. */
 export const UNKNOWN_KIND: Schema = {
   ...kind("A kind whose fields this server does not check.", {}),
   "x-kubernetes-preserve-unknown-fields": true,

@@ -40,21 +40,23 @@ const condition = (extra: Record<string, Schema> = {}) =>
 
 export const CORE_DEFINITIONS: Record<string, Schema> = {
   [`${CORE}.ConfigMap`]: kind("Configuration as keys and values.", {
-    binaryData: bytes("Values that are no text, base64."),
+    binaryData: bytes("Values that are not text, base64."),
     data: map({ type: "string" }, "Values that are text."),
-    immutable: flag("True: the data cannot change any more."),
+    immutable: flag("True: the data is immutable."),
   }),
   [`${CORE}.Secret`]: kind("Confidential data as keys and values.", {
     data: bytes("The values, base64."),
-    immutable: flag("True: the data cannot change any more."),
+    immutable: flag("True: the data is immutable."),
     stringData: map({ type: "string" }, "Values as text; written into data, never read back."),
     type: text("What the data is for, such as Opaque or kubernetes.io/tls."),
   }),
   [`${CORE}.Namespace`]: kind("A scope for names.", {
-    spec: object("The desired state.", { finalizers: strings("Who must finish before the namespace may go.") }),
+    spec: object("The desired state.", {
+      finalizers: strings("Finalizers that must finish before the namespace is removed."),
+    }),
     status: object("The state as last seen.", {
-      conditions: keyedList(condition(), "type", "What keeps a deletion waiting."),
-      phase: choice("Where in its life the namespace is.", "Active", "Terminating"),
+      conditions: keyedList(condition(), "type", "Why a deletion waits."),
+      phase: choice("The lifecycle phase of the namespace.", "Active", "Terminating"),
     }),
   }),
   [`${CORE}.Node`]: kind("A machine that runs pods.", {
@@ -64,7 +66,7 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
       podCIDR: text("The pods' addresses."),
       podCIDRs: setList({ type: "string" }, "The pods' addresses, one range per family."),
       providerID: text("The machine's id at its provider."),
-      taints: list(open("key, value, effect."), "What keeps pods away."),
+      taints: list(open("key, value, effect."), "Taints that repel pods."),
       unschedulable: flag("True: no new pods (cordoned)."),
     }),
     status: object("The state as last seen.", {
@@ -100,18 +102,18 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
     clusterIP: text('The service\'s address; "None" makes it headless: names of pods resolve to their own addresses.'),
     clusterIPs: strings("The service's addresses, one per family."),
     externalIPs: strings("Further addresses that reach the service."),
-    externalName: text("The name an ExternalName service stands for."),
-    externalTrafficPolicy: choice("How traffic from outside is spread.", "Cluster", "Local"),
+    externalName: text("The DNS name of an ExternalName service."),
+    externalTrafficPolicy: choice("How external traffic is distributed.", "Cluster", "Local"),
     healthCheckNodePort: int32("The port of a load balancer's health check."),
-    internalTrafficPolicy: choice("How traffic from inside is spread.", "Cluster", "Local"),
+    internalTrafficPolicy: choice("How internal traffic is distributed.", "Cluster", "Local"),
     ipFamilies: strings("IPv4, IPv6 or both."),
     ipFamilyPolicy: choice("How many families.", "SingleStack", "PreferDualStack", "RequireDualStack"),
     loadBalancerClass: text("Which load balancer implementation."),
-    loadBalancerIP: text("The address asked of the load balancer."),
-    loadBalancerSourceRanges: strings("Who may reach the load balancer."),
+    loadBalancerIP: text("The address requested of the load balancer."),
+    loadBalancerSourceRanges: strings("Address ranges that may reach the load balancer."),
     ports: keyedList(ref(CORE, "ServicePort"), "port", "The ports.", ["port", "protocol"]),
     publishNotReadyAddresses: flag(
-      "Whether pods resolve before they are ready: peers that must find each other to become so.",
+      "Whether pods resolve before they are ready, for peers that must find each other to become ready.",
     ),
     selector: map({ type: "string" }, "Labels of the pods."),
     sessionAffinity: choice("Whether a client stays with a pod.", "ClientIP", "None"),
@@ -140,24 +142,24 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
     subsets: list(open("addresses, notReadyAddresses, ports."), "The addresses with their ports."),
   }),
   [`${CORE}.PersistentVolumeClaim`]: kind("A request for a volume.", {
-    spec: object("What is asked for.", {
+    spec: object("The requested volume.", {
       accessModes: strings("How it is mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod."),
-      dataSource: open("What the volume begins with."),
-      dataSourceRef: open("What the volume begins with, any kind."),
+      dataSource: open("The initial content of the volume."),
+      dataSourceRef: open("The initial content of the volume, any kind."),
       resources: object("The size.", {
         limits: quantities("The most."),
-        requests: quantities("What is asked for: storage."),
+        requests: quantities("The requested resources: storage."),
       }),
       selector: ref(META, "LabelSelector", "Which volumes may be bound."),
       storageClassName: text("The storage class."),
       volumeAttributesClassName: text("The volume attributes class."),
       volumeMode: choice("Whether it is a file system.", "Filesystem", "Block"),
-      volumeName: text("The volume bound."),
+      volumeName: text("The bound volume."),
     }),
     status: object("The state as last seen.", {
       accessModes: strings("How it can be mounted."),
-      allocatedResourceStatuses: map({ type: "string" }, "Where a resize is."),
-      allocatedResources: quantities("The size set aside."),
+      allocatedResourceStatuses: map({ type: "string" }, "The state of a resize."),
+      allocatedResources: quantities("The reserved size."),
       capacity: quantities("The size."),
       conditions: keyedList(
         condition({ lastProbeTime: time("When it was last checked.") }),
@@ -165,8 +167,8 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
         "Conditions of the claim.",
       ),
       currentVolumeAttributesClassName: text("The attributes class in effect."),
-      modifyVolumeStatus: open("Where a change of attributes is."),
-      phase: choice("Where in its life the claim is.", "Pending", "Bound", "Lost"),
+      modifyVolumeStatus: open("The state of a change of attributes."),
+      phase: choice("The lifecycle phase of the claim.", "Pending", "Bound", "Lost"),
     }),
   }),
   [`${CORE}.PersistentVolume`]: kind("A volume of the cluster.", {
@@ -174,7 +176,7 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
     status: object("The state as last seen.", {
       lastPhaseTransitionTime: time("When the phase last changed."),
       message: text("For people."),
-      phase: choice("Where in its life the volume is.", "Pending", "Available", "Bound", "Released", "Failed"),
+      phase: choice("The lifecycle phase of the volume.", "Pending", "Available", "Bound", "Released", "Failed"),
       reason: text("For programs."),
     }),
   }),
@@ -201,9 +203,9 @@ export const CORE_DEFINITIONS: Record<string, Schema> = {
       related: ref(CORE, "ObjectReference", "A second object."),
       reportingComponent: text("The controller that reports it."),
       reportingInstance: text("The controller's instance."),
-      series: open("count and lastObservedTime, when it goes on."),
-      source: object("Who reports it.", { component: text("The component."), host: text("Its node.") }),
-      type: choice("How bad it is.", "Normal", "Warning"),
+      series: open("count and lastObservedTime, for repeated events."),
+      source: object("The reporting component.", { component: text("The component."), host: text("Its node.") }),
+      type: choice("Normal or Warning.", "Normal", "Warning"),
     },
     ["metadata", "involvedObject"],
   ),

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type HttpResponse, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { apiVersionOf } from "../registry.ts";
-import { errorResponse, jsonResponse, noSuchResource } from "../status.ts";
+import { apiVersionOf } from "../kinds/registry.ts";
+import { errorResponse, jsonResponse, noSuchResource } from "../request/status.ts";
 import type { DocumentHandler, RegistryView, ResourceDefinition } from "../types.ts";
 import { DEFINITIONS, definitionName, UNKNOWN_KIND } from "./built-in.ts";
 import { META, ref, referenceOf, type Schema, text } from "./fields.ts";
@@ -9,11 +9,11 @@ import { META, ref, referenceOf, type Schema, text } from "./fields.ts";
 const INDEX_PATH = "/openapi/v3";
 
 /**
- * kubectl asks for OpenAPI v2 only about kinds that v3 does not know, that is to say about slips. An empty document lets
- * it go on to the sentence that helps: no matches for kind.
+ * kubectl requests OpenAPI v2 only for kinds that v3 does not have, that is, for typing mistakes. With an empty
+ * document it continues to the helpful message: no matches for kind.
  */
 const OLD_PATH = "/openapi/v2";
-/** As clients ask for it; it is no valid media type, so the answer names it with a dot. */
+/** The media type in requests; it is not valid, so the answer uses a dot instead. */
 const OLD_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 function oldDocument(accept: string): HttpResponse {
@@ -27,13 +27,13 @@ function oldDocument(accept: string): HttpResponse {
 }
 
 interface Document {
-  body: string;
-  hash: string;
+  readonly body: string;
+  readonly hash: string;
 }
 
 /** Answers the index of OpenAPI documents and the document of each group and version. */
 export function openAPIDocuments(): DocumentHandler {
-  // Documents are made on demand and kept until the kinds change.
+  // Documents are created on demand and cached until the kinds change.
   let keptFor = { registry: undefined as RegistryView | undefined, revision: 0 };
   const kept = new Map<string, Document>();
   const documentOf = (registry: RegistryView, key: string): Document | undefined => {
@@ -51,7 +51,7 @@ export function openAPIDocuments(): DocumentHandler {
       const paths: Record<string, Json> = {};
       for (const { group, versions } of registry.groups()) {
         for (const key of versions.map((version) => documentKey(group, version))) {
-          // The hash in the address lets kubectl keep a document for as long as it is the same.
+          // The hash in the address lets kubectl cache a document as long as it does not change.
           paths[key] = { serverRelativeURL: `${INDEX_PATH}/${key}?hash=${documentOf(registry, key)?.hash}` };
         }
       }
@@ -85,7 +85,7 @@ function makeDocument(registry: RegistryView, key: string): Document | undefined
   return { body, hash: createHash("sha256").update(body).digest("hex").toUpperCase() };
 }
 
-/** The document of one group and version: a path per kind, and every schema they need. */
+/** The document of one group and version: a path per kind, and every schema that they need. */
 export function openAPIDocument(definitions: readonly ResourceDefinition[]): JsonObject {
   const schemas: Record<string, Schema> = {};
   const paths: Record<string, Json> = {};
@@ -180,8 +180,8 @@ const query = (name: string, type: string, description: string): JsonObject => (
 });
 
 const DRY_RUN = query("dryRun", "string", 'With "All" nothing is stored.');
-const FIELD_MANAGER = query("fieldManager", "string", "Who writes, for managedFields.");
-// kubectl asks this document whether the server validates fields itself, and leaves it to the server if so.
+const FIELD_MANAGER = query("fieldManager", "string", "The writer's name, for managedFields.");
+// kubectl reads from this document whether the server validates fields itself, and then leaves it to the server.
 const FIELD_VALIDATION = query(
   "fieldValidation",
   "string",

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../runtime/index.ts";
 
 /**
- * A small vocabulary for writing the built-in kinds' schemas down: every function gives one OpenAPI v3 schema. Objects
- * are closed (a field that is not named is unknown to strict validation) unless they are `open`; the names at every
- * closed level are all that Kubernetes has there, so that only true slips are refused.
+ * Functions for writing the schemas of the built-in kinds: each returns one OpenAPI v3 schema. Objects are closed
+ * (strict validation refuses an unlisted field) unless they are `open`. Every closed level lists all of Kubernetes'
+ * names, so that only real mistakes are refused.
  */
 export type Schema = JsonObject;
 export type Fields = Readonly<Record<string, Schema>>;
@@ -20,7 +20,7 @@ export const choice = (description: string, ...values: string[]): Schema => ({
   description: `${description} One of: ${values.join(", ")}.`,
 });
 
-/** Anything below is kept and nothing below is checked: fields this server stores but does not act on. */
+/** Everything below is stored and nothing below is checked: fields that this server stores but does not use. */
 export const open = (description: string): Schema => ({
   type: "object",
   description,
@@ -43,7 +43,7 @@ export const map = (items: Schema, description: string): Schema => ({
 /** A list that is replaced as a whole. */
 export const list = (items: Schema, description: string): Schema => ({ type: "array", items, description });
 
-/** A list whose items are told apart by a field: what strategic merge, apply and kubectl go by. */
+/** A list whose items are identified by a field: strategic merge, apply and kubectl use it. */
 export const keyedList = (
   items: Schema,
   key: string,
@@ -71,7 +71,9 @@ const INTSTR = "io.k8s.apimachinery.pkg.util.intstr";
 
 const REF_PREFIX = "#/components/schemas/";
 
-/** A named definition used as a field. Kubernetes' own documents put the reference beside the field's description like this. */
+/**
+ * A named definition used as a field. Kubernetes' own documents also put the reference next to the field's description.
+ */
 export const ref = (packageName: string, name: string, description?: string): Schema => ({
   allOf: [{ $ref: `${REF_PREFIX}${packageName}.${name}` }],
   ...(description !== undefined && { description }),
@@ -79,7 +81,7 @@ export const ref = (packageName: string, name: string, description?: string): Sc
 
 export const quantities = (description: string): Schema => map(ref(RESOURCE, "Quantity"), description);
 
-/** The definition a schema made by `ref` names, if it is one. */
+/** The definition that a schema made by `ref` names, if it is one. */
 export function referenceOf(schema: Schema): string | undefined {
   const first = Array.isArray(schema.allOf) ? schema.allOf[0] : undefined;
   if (typeof first !== "object" || first === null || Array.isArray(first)) return undefined;

@@ -15,18 +15,18 @@ import {
   time,
 } from "./fields.ts";
 
-/** Where a list's items of strategic merge carry the key `uid`. */
+/** In these lists, the key of strategic merge is `uid`. */
 export const META_DEFINITIONS: Record<string, Schema> = {
-  [`${META}.ObjectMeta`]: object("What every object has: its name, its labels, who owns it.", {
-    annotations: map({ type: "string" }, "Free text by key, for tools and people; not for selecting."),
+  [`${META}.ObjectMeta`]: object("What every object has: its name, its labels, its owners.", {
+    annotations: map({ type: "string" }, "Free text by key, for tools and users; not for selecting."),
     creationTimestamp: time("When the server created the object. Set by the server."),
     deletionGracePeriodSeconds: int64(
       "Seconds granted to shut down, once the object is being deleted. Set by the server.",
     ),
     deletionTimestamp: time(
-      "When deletion was asked for; the object goes once no finalizer is left. Set by the server.",
+      "When deletion was requested; the object is removed once no finalizer is left. Set by the server.",
     ),
-    finalizers: setList({ type: "string" }, "Names of those who must finish something before the object may go."),
+    finalizers: setList({ type: "string" }, "Finalizers: each must be removed before the object is removed."),
     generateName: text("A prefix the server completes to a unique name, when no name is given."),
     generation: int64("Counts the changes of the desired state. Set by the server."),
     labels: map({ type: "string" }, "Keys and values that selectors match."),
@@ -35,11 +35,11 @@ export const META_DEFINITIONS: Record<string, Schema> = {
       "Which manager owns which fields, for server-side apply. Kept by the server.",
     ),
     name: text("The name, unique among its kind in a namespace. Cannot be changed."),
-    namespace: text("The namespace the object lives in; empty for kinds that span the cluster. Cannot be changed."),
+    namespace: text("The object's namespace; empty for cluster-scoped kinds. Cannot be changed."),
     ownerReferences: keyedList(
       ref(META, "OwnerReference"),
       "uid",
-      "The objects this one depends on; when all of them are gone it is collected.",
+      "The objects that this one depends on; when all of them are gone, it is garbage collected.",
     ),
     resourceVersion: text("Opaque version of the object; sent back with an update it guards against lost writes."),
     selfLink: text("No longer filled in."),
@@ -62,7 +62,7 @@ export const META_DEFINITIONS: Record<string, Schema> = {
     fieldsType: text("The format of the field set: FieldsV1."),
     fieldsV1: open("The field set."),
     manager: text("The manager's name."),
-    operation: choice("How the fields came to be owned.", "Apply", "Update"),
+    operation: choice("The operation: Apply or Update.", "Apply", "Update"),
     subresource: text("The subresource that was written, if any."),
     time: time("When the manager last changed its fields."),
   }),
@@ -99,12 +99,12 @@ export const META_DEFINITIONS: Record<string, Schema> = {
   ),
   [`${META}.DeleteOptions`]: object("How to delete.", {
     apiVersion: text("The version of this object."),
-    dryRun: list({ type: "string" }, 'Holds "All" when nothing shall be stored.'),
+    dryRun: list({ type: "string" }, '"All": nothing is stored.'),
     gracePeriodSeconds: int64("Seconds to shut down; 0 deletes at once."),
     kind: text("DeleteOptions."),
     orphanDependents: flag("Old form of propagationPolicy."),
     preconditions: open("A uid or resourceVersion that must match."),
-    propagationPolicy: choice("What becomes of the dependents.", "Orphan", "Background", "Foreground"),
+    propagationPolicy: choice("What happens to the dependents.", "Orphan", "Background", "Foreground"),
   }),
   [`${META}.Status`]: open("The outcome of a request that gives no object."),
 };

@@ -22,8 +22,8 @@ const thing = definitionOf({
 });
 
 interface Document {
-  paths: Record<string, Record<string, { parameters?: { name: string }[]; requestBody?: JsonObject }>>;
-  components: { schemas: Record<string, JsonObject> };
+  readonly paths: Record<string, Record<string, { parameters?: { name: string }[]; requestBody?: JsonObject }>>;
+  readonly components: { schemas: Record<string, JsonObject> };
 }
 const documentOf = (...definitions: Parameters<typeof openAPIDocument>[0]) =>
   openAPIDocument(definitions) as unknown as Document;
@@ -36,14 +36,14 @@ function references(value: Json | undefined): string[] {
 }
 
 describe("the OpenAPI document of a group and version", () => {
-  it("holds every definition it refers to", () => {
+  it("contains every definition that it refers to", () => {
     const document = documentOf(statefulSet, thing, definitionOf({ group: "", kind: "Pod" }));
     for (const reference of references(document as unknown as JsonObject)) {
       expect(document.components.schemas).toHaveProperty([reference.replace("#/components/schemas/", "")]);
     }
   });
 
-  it("has no definition that refers to one that is not there", () => {
+  it("has no definition that refers to a missing one", () => {
     for (const reference of references(DEFINITIONS as JsonObject)) {
       expect(DEFINITIONS).toHaveProperty([reference.replace("#/components/schemas/", "")]);
     }
@@ -61,7 +61,7 @@ describe("the OpenAPI document of a group and version", () => {
     });
   });
 
-  it("says that patches take fieldValidation, so that kubectl leaves validation to the server", () => {
+  it("declares fieldValidation for patches, so that kubectl leaves validation to the server", () => {
     const paths = documentOf(statefulSet).paths;
     const one = paths["/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}"];
     expect(one?.patch?.parameters?.map((each) => each.name)).toContain("fieldValidation");
@@ -78,7 +78,7 @@ describe("the OpenAPI document of a group and version", () => {
     ).not.toContain("strategic");
   });
 
-  it("describes a built-in kind it has no schema for as open", () => {
+  it("describes a built-in kind without a schema as open", () => {
     const { schemas } = documentOf(definitionOf({ group: "rare.k8s.io", kind: "Rarity" })).components;
     expect(schemas["io.k8s.api.rare.v1.Rarity"]?.["x-kubernetes-preserve-unknown-fields"]).toBe(true);
   });
@@ -101,7 +101,7 @@ describe("the index", () => {
     expect(after).not.toBe(before);
   });
 
-  it("answers for OpenAPI v2 with an empty document, in the form that is asked for", () => {
+  it("answers for OpenAPI v2 with an empty document, in the requested format", () => {
     const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     const ask = (accept: string) =>
       openAPIDocuments()(
@@ -116,7 +116,7 @@ describe("the index", () => {
     expect(JSON.parse(ask("application/json")?.body ?? "{}")).toMatchObject({ swagger: "2.0", paths: {} });
   });
 
-  it("leads to documents, and is renewed when the kinds change", () => {
+  it("lists the documents, and changes with the kinds", () => {
     const handler = openAPIDocuments();
     expect(JSON.parse(get(handler, "/openapi/v3/apis/apps/v1")?.body ?? "{}").openapi).toBe("3.0.0");
     expect(get(handler, "/openapi/v3/apis/apps.example.io/v1alpha1", [statefulSet])?.status).toBe(404);

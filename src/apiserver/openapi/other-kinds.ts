@@ -30,7 +30,7 @@ const selector = (description: string) => ref(META, "LabelSelector", description
 
 const EXTENSION_DEFINITIONS: Record<string, Schema> = {
   [`${EXTENSIONS}.CustomResourceDefinition`]: kind(
-    "A kind of its own in the API.",
+    "A custom kind in the API.",
     {
       spec: object(
         "The kind.",
@@ -39,7 +39,7 @@ const EXTENSION_DEFINITIONS: Record<string, Schema> = {
           group: text("The API group."),
           names: ref(EXTENSIONS, "CustomResourceDefinitionNames", "The kind's names."),
           preserveUnknownFields: flag("Must be false."),
-          scope: choice("Where objects live.", "Namespaced", "Cluster"),
+          scope: choice("Namespaced or Cluster.", "Namespaced", "Cluster"),
           versions: list(ref(EXTENSIONS, "CustomResourceDefinitionVersion"), "The versions; exactly one is stored."),
         },
         ["group", "names", "scope", "versions"],
@@ -113,10 +113,10 @@ const EXTENSION_DEFINITIONS: Record<string, Schema> = {
 const ADMISSION_DEFINITIONS: Record<string, Schema> = {
   [`${ADMISSION}.ValidatingAdmissionPolicy`]: kind("Rules that requests must satisfy.", {
     spec: object("The rules.", {
-      auditAnnotations: list(open("key, valueExpression."), "What goes into the audit log."),
-      failurePolicy: choice("What a failing expression means.", "Fail", "Ignore"),
-      matchConditions: keyedList(open("name, expression."), "name", "Further conditions for a request to be judged."),
-      matchConstraints: ref(ADMISSION, "MatchResources", "Which requests are judged."),
+      auditAnnotations: list(open("key, valueExpression."), "What is written to the audit log."),
+      failurePolicy: choice("What happens if an expression fails.", "Fail", "Ignore"),
+      matchConditions: keyedList(open("name, expression."), "name", "Further conditions for the policy to apply."),
+      matchConstraints: ref(ADMISSION, "MatchResources", "Which requests the policy applies to."),
       paramKind: object("The kind of the parameters.", {
         apiVersion: text("Its API version."),
         kind: text("Its kind."),
@@ -126,8 +126,8 @@ const ADMISSION_DEFINITIONS: Record<string, Schema> = {
           "One rule.",
           {
             expression: text("A CEL expression that must be true."),
-            message: text("What the user is told."),
-            messageExpression: text("A CEL expression for what the user is told."),
+            message: text("The message for the user."),
+            messageExpression: text("A CEL expression for the message for the user."),
             reason: text("The reason of the refusal."),
           },
           ["expression"],
@@ -138,9 +138,9 @@ const ADMISSION_DEFINITIONS: Record<string, Schema> = {
     }),
     status: open("The state as last seen."),
   }),
-  [`${ADMISSION}.ValidatingAdmissionPolicyBinding`]: kind("Puts a policy into force.", {
-    spec: object("What is put into force.", {
-      matchResources: ref(ADMISSION, "MatchResources", "Which requests are judged."),
+  [`${ADMISSION}.ValidatingAdmissionPolicyBinding`]: kind("Enforces a policy.", {
+    spec: object("What is enforced.", {
+      matchResources: ref(ADMISSION, "MatchResources", "Which requests the policy applies to."),
       paramRef: open("The parameters."),
       policyName: text("The policy's name."),
       validationActions: strings("What a violation does: Deny, Warn, Audit."),
@@ -168,7 +168,7 @@ const RBAC_DEFINITIONS: Record<string, Schema> = {
     rules: list(ref(RBAC, "PolicyRule"), "What may be done."),
   }),
   [`${RBAC}.ClusterRole`]: kind("What may be done in the cluster.", {
-    aggregationRule: open("Which roles are joined into this one."),
+    aggregationRule: open("Which roles are aggregated into this one."),
     rules: list(ref(RBAC, "PolicyRule"), "What may be done."),
   }),
   [`${RBAC}.RoleBinding`]: kind("Who has a role in a namespace.", binding(), ["roleRef"]),
@@ -177,7 +177,7 @@ const RBAC_DEFINITIONS: Record<string, Schema> = {
     "One permission.",
     {
       apiGroups: strings("Groups, or *."),
-      nonResourceURLs: strings("Paths that are no objects."),
+      nonResourceURLs: strings("Paths that are not objects."),
       resourceNames: strings("Names; all if absent."),
       resources: strings("Resources, with /subresource, or *."),
       verbs: strings("Verbs, or *."),
@@ -213,13 +213,16 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
   ...EXTENSION_DEFINITIONS,
   ...ADMISSION_DEFINITIONS,
   ...RBAC_DEFINITIONS,
-  "io.k8s.api.coordination.v1.Lease": kind("Who holds what, and until when.", {
+  "io.k8s.api.authentication.v1.SelfSubjectReview": kind("The caller's identity, as the server sees it.", {
+    status: open("The caller's userInfo; the server fills it in."),
+  }),
+  "io.k8s.api.coordination.v1.Lease": kind("A lease: its holder, and until when.", {
     spec: object("The lease.", {
-      acquireTime: microTime("When it was taken."),
-      holderIdentity: text("Who holds it."),
+      acquireTime: microTime("When it was acquired."),
+      holderIdentity: text("The holder."),
       leaseDurationSeconds: int32("Seconds after renewTime until it may be taken."),
       leaseTransitions: int32("How often it changed hands."),
-      preferredHolder: text("Who should hold it."),
+      preferredHolder: text("The preferred holder."),
       renewTime: microTime("When it was last renewed."),
       strategy: text("How the holder is chosen."),
     }),
@@ -231,7 +234,7 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
       deprecatedCount: int32("How often it happened."),
       deprecatedFirstTimestamp: time("When it first happened."),
       deprecatedLastTimestamp: time("When it last happened."),
-      deprecatedSource: open("Who reports it."),
+      deprecatedSource: open("The reporting component."),
       eventTime: microTime("When it first happened."),
       note: text("For people."),
       reason: text("For programs: why."),
@@ -239,8 +242,8 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
       related: ref(CORE, "ObjectReference", "A second object."),
       reportingController: text("The controller that reports it."),
       reportingInstance: text("The controller's instance."),
-      series: open("count and lastObservedTime, when it goes on."),
-      type: choice("How bad it is.", "Normal", "Warning"),
+      series: open("count and lastObservedTime, for repeated events."),
+      type: choice("Normal or Warning.", "Normal", "Warning"),
     },
     ["eventTime"],
   ),
@@ -253,24 +256,24 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
     },
     ["addressType"],
   ),
-  "io.k8s.api.policy.v1.PodDisruptionBudget": kind("How many pods may be down by intent.", {
+  "io.k8s.api.policy.v1.PodDisruptionBudget": kind("How many pods may be down voluntarily.", {
     spec: object("The budget.", {
       maxUnavailable: intOrString("How many may be down."),
       minAvailable: intOrString("How many must be up."),
       selector: selector("Which pods."),
-      unhealthyPodEvictionPolicy: choice("Whether unhealthy pods may go.", "IfHealthyBudget", "AlwaysAllow"),
+      unhealthyPodEvictionPolicy: choice("Whether unhealthy pods may be evicted.", "IfHealthyBudget", "AlwaysAllow"),
     }),
     status: open("The state as last seen."),
   }),
   "io.k8s.api.storage.v1.StorageClass": kind(
-    "A sort of volume.",
+    "A class of volumes.",
     {
       allowVolumeExpansion: flag("Whether volumes may grow."),
       allowedTopologies: list(open("matchLabelExpressions."), "Where volumes may be."),
       mountOptions: strings("Options for mounting."),
       parameters: map({ type: "string" }, "Settings for the provisioner."),
-      provisioner: text("Who makes the volumes."),
-      reclaimPolicy: choice("What becomes of a released volume.", "Delete", "Retain"),
+      provisioner: text("The provisioner of the volumes."),
+      reclaimPolicy: choice("What happens to a released volume.", "Delete", "Retain"),
       volumeBindingMode: choice("When a claim is bound.", "Immediate", "WaitForFirstConsumer"),
     },
     ["provisioner"],
@@ -283,7 +286,7 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
     }),
     status: object("The use as last seen.", { hard: quantities("The most."), used: quantities("What is used.") }),
   }),
-  "io.k8s.api.autoscaling.v1.Scale": kind("How many there are and shall be.", {
+  "io.k8s.api.autoscaling.v1.Scale": kind("The actual and the desired number.", {
     spec: object("The desired number.", { replicas: int32("How many.") }),
     status: object(
       "The number as last seen.",

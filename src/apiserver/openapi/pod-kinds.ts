@@ -20,18 +20,18 @@ import { kind } from "./meta-kinds.ts";
 
 const strings = (description: string) => list({ type: "string" }, description);
 const opens = (description: string) => list(open("One entry."), description);
-/** Items whose fields exclude each other: a patch says which of them stay. */
+/** Items whose fields exclude each other: a patch names those that stay. */
 const retaining = (schema: Schema): Schema => ({ ...schema, "x-kubernetes-patch-strategy": "merge,retainKeys" });
 const keyedOpens = (key: string, description: string) => keyedList(open("One entry."), key, description);
 
-/** Volume sources this server stores and passes on; a pod runtime here knows the first four. */
+/** Volume sources that this server stores; a pod runtime here supports the first four. */
 const VOLUME_SOURCES: Record<string, string> = {
   configMap: "Files from a ConfigMap.",
-  emptyDir: "An empty folder that lives as long as the pod.",
+  emptyDir: "An empty folder with the lifetime of the pod.",
   persistentVolumeClaim: "A claim's volume.",
   secret: "Files from a Secret.",
   downwardAPI: "Files from the pod's own fields.",
-  ephemeral: "A claim that lives as long as the pod.",
+  ephemeral: "A claim with the lifetime of the pod.",
   hostPath: "A folder of the node.",
   image: "An image's files.",
   projected: "Several sources in one folder.",
@@ -60,17 +60,17 @@ const VOLUME_SOURCES: Record<string, string> = {
 
 export const POD_DEFINITIONS: Record<string, Schema> = {
   [`${CORE}.Pod`]: kind("A group of containers that run together on one node.", {
-    spec: ref(CORE, "PodSpec", "What shall run."),
+    spec: ref(CORE, "PodSpec", "What should run."),
     status: ref(CORE, "PodStatus", "What runs, as last seen."),
   }),
-  [`${CORE}.PodTemplateSpec`]: object("The pods a controller makes.", {
+  [`${CORE}.PodTemplateSpec`]: object("The pods that a controller creates.", {
     metadata: ref(META, "ObjectMeta", "Labels and annotations of each pod."),
-    spec: ref(CORE, "PodSpec", "What shall run in each pod."),
+    spec: ref(CORE, "PodSpec", "What should run in each pod."),
   }),
   [`${CORE}.PodSpec`]: object(
-    "What shall run in a pod.",
+    "What should run in a pod.",
     {
-      activeDeadlineSeconds: int64("Seconds after which the pod is failed."),
+      activeDeadlineSeconds: int64("Seconds after which the pod fails."),
       affinity: open("Rules for nodes and neighbours."),
       automountServiceAccountToken: flag("Whether the service account's token is mounted."),
       containers: keyedList(ref(CORE, "Container"), "name", "The containers; at least one."),
@@ -104,7 +104,7 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
       restartPolicy: choice("What happens when a container ends.", "Always", "OnFailure", "Never"),
       runtimeClassName: text("The runtime class."),
       schedulerName: text("The scheduler to place the pod."),
-      schedulingGates: keyedOpens("name", "What must be lifted before the pod is scheduled."),
+      schedulingGates: keyedOpens("name", "What must be removed before the pod is scheduled."),
       schedulingGroup: open("The group the pod is scheduled with."),
       securityContext: open("Security settings of the whole pod."),
       serviceAccount: text("Old name of serviceAccountName."),
@@ -113,7 +113,7 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
       shareProcessNamespace: flag("Whether the containers see each other's processes."),
       subdomain: text("The subdomain: the headless service's name for a StatefulSet's pod."),
       terminationGracePeriodSeconds: int64("Seconds between the request to stop and the kill."),
-      tolerations: opens("Taints the pod puts up with."),
+      tolerations: opens("Taints that the pod tolerates."),
       topologySpreadConstraints: keyedList(
         open("One constraint."),
         "topologyKey",
@@ -142,15 +142,15 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
       ]),
       readinessProbe: ref(CORE, "Probe", "Takes the pod out of its services while it fails."),
       resizePolicy: opens("What a change of resources restarts."),
-      resources: ref(CORE, "ResourceRequirements", "Resources asked for and allowed."),
+      resources: ref(CORE, "ResourceRequirements", "Requested and allowed resources."),
       restartPolicy: text("Always makes an init container a sidecar."),
       restartPolicyRules: opens("Exit codes that restart the container."),
       securityContext: open("Security settings of the container."),
       startupProbe: ref(CORE, "Probe", "Holds the other probes until it succeeds."),
       stdin: flag("Whether standard input is kept open."),
       stdinOnce: flag("Whether standard input closes after its first client."),
-      terminationMessagePath: text("The file with the last words."),
-      terminationMessagePolicy: text("Where the last words are taken from."),
+      terminationMessagePath: text("The file with the termination message."),
+      terminationMessagePolicy: text("The source of the termination message."),
       tty: flag("Whether a terminal is allocated."),
       volumeDevices: keyedOpens("devicePath", "Block devices to map."),
       volumeMounts: keyedList(ref(CORE, "VolumeMount"), "mountPath", "Where volumes are mounted."),
@@ -192,16 +192,16 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
     terminationGracePeriodSeconds: int64("Seconds to stop when the check fails."),
     timeoutSeconds: int32("Seconds until a check counts as failed."),
   }),
-  [`${CORE}.ResourceRequirements`]: object("Resources asked for and allowed.", {
+  [`${CORE}.ResourceRequirements`]: object("Requested and allowed resources.", {
     claims: opens("Claims on devices."),
-    limits: quantities("The most that may be used."),
-    requests: quantities("What is set aside."),
+    limits: quantities("The limit."),
+    requests: quantities("The reserved amount."),
   }),
   [`${CORE}.VolumeMount`]: object(
     "One mount.",
     {
       mountPath: text("Where in the container."),
-      mountPropagation: text("How mounts travel between node and container."),
+      mountPropagation: text("How mounts propagate between node and container."),
       name: text("The volume's name."),
       readOnly: flag("Whether writing is refused."),
       recursiveReadOnly: text("Whether mounts below are read-only too."),
@@ -219,7 +219,7 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
     ["name"],
   ),
   [`${CORE}.PodStatus`]: object("What runs, as last seen.", {
-    allocatedResources: quantities("Resources set aside."),
+    allocatedResources: quantities("Reserved resources."),
     conditions: keyedList(ref(CORE, "PodCondition"), "type", "Conditions such as Ready."),
     containerStatuses: list(ref(CORE, "ContainerStatus"), "The containers' states."),
     ephemeralContainerStatuses: list(ref(CORE, "ContainerStatus"), "The debugging containers' states."),
@@ -227,19 +227,19 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
     hostIP: text("The node's address."),
     hostIPs: keyedOpens("ip", "The node's addresses."),
     initContainerStatuses: list(ref(CORE, "ContainerStatus"), "The init containers' states."),
-    message: text("For people: why the pod is in this state."),
+    message: text("For users: why the pod is in this state."),
     nodeAllocatableResourceClaimStatuses: opens("Claims on the node's own resources."),
     nominatedNodeName: text("The node that is being freed for the pod."),
     observedGeneration: int64("The generation this was concluded from."),
-    phase: choice("Where in its life the pod is.", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
+    phase: choice("The lifecycle phase of the pod.", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
     podIP: text("The pod's address."),
     podIPs: keyedOpens("ip", "The pod's addresses."),
     qosClass: choice("The quality of service.", "Guaranteed", "Burstable", "BestEffort"),
     reason: text("For programs: why the pod is in this state."),
-    resize: text("Where a resize is."),
+    resize: text("The state of a resize."),
     resourceClaimStatuses: retaining(keyedOpens("name", "The device claims' states.")),
     resources: ref(CORE, "ResourceRequirements", "Resources of the whole pod."),
-    startTime: time("When the node took the pod up."),
+    startTime: time("When the node accepted the pod."),
   }),
   [`${CORE}.PodCondition`]: object(
     "One aspect of a pod's state.",
@@ -257,7 +257,7 @@ export const POD_DEFINITIONS: Record<string, Schema> = {
   [`${CORE}.ContainerStatus`]: object(
     "One container's state.",
     {
-      allocatedResources: quantities("Resources set aside."),
+      allocatedResources: quantities("Reserved resources."),
       allocatedResourcesStatus: keyedOpens("name", "The devices' states."),
       containerID: text("The runtime's id."),
       image: text("The image."),

@@ -24,9 +24,9 @@ const BATCH = "io.k8s.api.batch.v1";
 const template = (description: string) => ref(CORE, "PodTemplateSpec", description);
 const selector = (description: string) => ref(META, "LabelSelector", description);
 
-/** Everything that makes pods. */
+/** All kinds that create pods. */
 export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
-  [`${APPS}.StatefulSet`]: kind("Pods with lasting names and volumes.", {
+  [`${APPS}.StatefulSet`]: kind("Pods with stable names and volumes.", {
     spec: ref(APPS, "StatefulSetSpec", "The desired state."),
     status: ref(APPS, "StatefulSetStatus", "The state as last seen."),
   }),
@@ -35,7 +35,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
     {
       minReadySeconds: int32("Seconds a pod must be ready before it counts as available."),
       ordinals: object("How the pods are numbered.", { start: int32("The first ordinal; 0 if absent.") }),
-      persistentVolumeClaimRetentionPolicy: object("What becomes of the pods' claims.", {
+      persistentVolumeClaimRetentionPolicy: object("What happens to the pods' claims.", {
         whenDeleted: choice("When the set is deleted.", "Retain", "Delete"),
         whenScaled: choice("When the set is scaled down.", "Retain", "Delete"),
       }),
@@ -52,7 +52,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
         }),
         type: choice("By the controller, or by deleting pods.", "RollingUpdate", "OnDelete"),
       }),
-      volumeClaimTemplates: list(ref(CORE, "PersistentVolumeClaim"), "Claims made for every pod."),
+      volumeClaimTemplates: list(ref(CORE, "PersistentVolumeClaim"), "Claims created for every pod."),
     },
     ["selector", "template"],
   ),
@@ -66,7 +66,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
       currentRevision: text("The revision the update started from."),
       observedGeneration: int64("The generation this was concluded from."),
       readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
+      replicas: int32("Existing pods."),
       updateRevision: text("The revision being rolled out."),
       updatedReplicas: int32("Pods of the update revision."),
     },
@@ -106,8 +106,8 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
       ),
       observedGeneration: int64("The generation this was concluded from."),
       readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
-      terminatingReplicas: int32("Pods that are going."),
+      replicas: int32("Existing pods."),
+      terminatingReplicas: int32("Terminating pods."),
       unavailableReplicas: int32("Pods still missing."),
       updatedReplicas: int32("Pods of the newest template."),
     }),
@@ -129,8 +129,8 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
       fullyLabeledReplicas: int32("Pods with all of the template's labels."),
       observedGeneration: int64("The generation this was concluded from."),
       readyReplicas: int32("Ready pods."),
-      replicas: int32("Pods there are."),
-      terminatingReplicas: int32("Pods that are going."),
+      replicas: int32("Existing pods."),
+      terminatingReplicas: int32("Terminating pods."),
     }),
   }),
   [`${APPS}.ControllerRevision`]: kind(
@@ -183,9 +183,9 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
       failed: int32("Pods that failed."),
       failedIndexes: text("Indexes that failed."),
       ready: int32("Pods that are ready."),
-      startTime: time("When it was taken up."),
+      startTime: time("When it was started."),
       succeeded: int32("Pods that succeeded."),
-      terminating: int32("Pods that are going."),
+      terminating: int32("Terminating pods."),
       uncountedTerminatedPods: open("Pods not yet counted."),
     }),
   }),
@@ -201,7 +201,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
       manualSelector: flag("Whether the selector was chosen by hand."),
       maxFailedIndexes: int32("How many indexes may fail."),
       parallelism: int32("How many pods run at a time."),
-      podFailurePolicy: open("What failures mean."),
+      podFailurePolicy: open("How failures are handled."),
       podReplacementPolicy: text("When a pod is replaced."),
       selector: selector("Which pods are its own."),
       successPolicy: open("When it is done early."),
@@ -211,7 +211,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
     },
     ["template"],
   ),
-  [`${BATCH}.CronJob`]: kind("Jobs by the clock.", {
+  [`${BATCH}.CronJob`]: kind("Jobs on a schedule.", {
     spec: object(
       "The jobs and their schedule.",
       {
@@ -231,7 +231,7 @@ export const WORKLOAD_DEFINITIONS: Record<string, Schema> = {
     ),
     status: object("The state as last seen.", {
       active: list(ref(CORE, "ObjectReference"), "Jobs that run."),
-      lastScheduleTime: time("When a job was last made."),
+      lastScheduleTime: time("When a job was last created."),
       lastSuccessfulTime: time("When a job last succeeded."),
     }),
   }),

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { own } from "../values.ts";
+import { isJsonObject, type Json, type JsonObject, ownField } from "../../runtime/index.ts";
 
 /** RFC 7386. */
 export function mergePatch(original: Json | undefined, patch: JsonObject): JsonObject {
@@ -7,7 +6,7 @@ export function mergePatch(original: Json | undefined, patch: JsonObject): JsonO
   for (const key of Object.keys(patch)) {
     const value = patch[key];
     if (value === null || value === undefined) delete merged[key];
-    else merged[key] = isJsonObject(value) ? mergePatch(own(merged, key), value) : value;
+    else merged[key] = isJsonObject(value) ? mergePatch(ownField(merged, key), value) : value;
   }
   return merged;
 }

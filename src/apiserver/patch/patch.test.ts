@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../runtime/index.ts";
-import { builtInShape } from "../schema-shape.ts";
+import { builtInShape } from "../kinds/schema-shape.ts";
 import { TestServer } from "../testing/client.ts";
 import { CONFIG_MAPS, CRDS, configMap, SETS, statefulSet, WIDGETS, widget, widgetCrd } from "../testing/objects.ts";
 import { mergePatch } from "./merge.ts";
@@ -68,7 +68,7 @@ describe("strategic merge patch", () => {
     });
   });
 
-  it("orders by $setElementOrder, keeping what it does not name behind its neighbour", () => {
+  it("orders by $setElementOrder, and keeps other items behind their neighbour", () => {
     const original = { containers: [{ name: "a" }, { name: "injected" }, { name: "b" }] };
     const patch = {
       "$setElementOrder/containers": [{ name: "c" }, { name: "b" }, { name: "a" }],
@@ -99,12 +99,12 @@ describe("strategic merge patch", () => {
     });
   });
 
-  it("refuses items without their key and unknown directives", () => {
+  it("refuses items without their key, and unknown directives", () => {
     expect(() => patched({}, { containers: [{ image: "x" }] })).toThrow("does not contain declared merge key: name");
     expect(() => patched({}, { $patch: "explode" })).toThrow("unrecognized patch directive");
   });
 
-  it("is for built-in kinds only", async () => {
+  it("works only for built-in kinds", async () => {
     const server = new TestServer();
     await server.create(CRDS, widgetCrd());
     await server.create(WIDGETS, widget("w"));
@@ -156,7 +156,7 @@ describe("JSON patch", () => {
     expect((await server.read(`${CONFIG_MAPS}/a`)).data).toEqual({ y: "2", z: "1" });
   });
 
-  it("respects the version it tests or sets", async () => {
+  it("respects the version that it tests or sets", async () => {
     const server = new TestServer();
     await server.create(CONFIG_MAPS, configMap("a", { x: "1" }));
     const steps = [{ op: "replace", path: "/metadata/resourceVersion", value: "1" }];

@@ -1,7 +1,6 @@
-import type { JsonObject } from "../../runtime/index.ts";
+import { type JsonObject, valueAt } from "../../runtime/index.ts";
 import {
   ageColumn,
-  at,
   type Column,
   column,
   countAt,
@@ -33,9 +32,9 @@ const images = wide(
       .join(","),
   ),
 );
-const workloadSelector = wide(column("Selector", (object) => selector(at(object, "spec", "selector"))));
+const workloadSelector = wide(column("Selector", (object) => selector(valueAt(object, "spec", "selector"))));
 
-/** The columns of the built-in kinds, by group and kind. Kinds not named here show their name and creation time. */
+/** The columns of the built-in kinds, by group and kind. Other kinds show their name and creation time. */
 export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   "/Pod": POD_COLUMNS,
   "apps/StatefulSet": [nameColumn, ready(), ageColumn, containers, images],
@@ -66,7 +65,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     number("Ready", (object) => numberAt(object, "status", "numberReady")),
     number("Up-to-date", (object) => numberAt(object, "status", "updatedNumberScheduled")),
     number("Available", (object) => numberAt(object, "status", "numberAvailable")),
-    column("Node Selector", (object) => labels(at(object, "spec", "template", "spec", "nodeSelector"))),
+    column("Node Selector", (object) => labels(valueAt(object, "spec", "template", "spec", "nodeSelector"))),
     ageColumn,
     containers,
     images,
@@ -75,7 +74,10 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   "batch/Job": [
     nameColumn,
     column("Status", jobStatus),
-    column("Completions", (job) => `${numberAt(job, "status", "succeeded")}/${at(job, "spec", "completions") ?? 1}`),
+    column(
+      "Completions",
+      (job) => `${numberAt(job, "status", "succeeded")}/${valueAt(job, "spec", "completions") ?? 1}`,
+    ),
     ageColumn,
     containers,
     images,
@@ -85,7 +87,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     nameColumn,
     column("Schedule", (object) => textAt(object, "spec", "schedule")),
     column("Timezone", (object) => textAt(object, "spec", "timeZone") || NONE),
-    column("Suspend", (object) => (at(object, "spec", "suspend") === true ? "True" : "False")),
+    column("Suspend", (object) => (valueAt(object, "spec", "suspend") === true ? "True" : "False")),
     number("Active", (object) => countAt(object, "status", "active")),
     column("Last Schedule", (object, nowMs) => {
       const last = textAt(object, "status", "lastScheduleTime");
@@ -106,7 +108,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     column("External-IP", externalAddress),
     column("Port(s)", servicePorts),
     ageColumn,
-    wide(column("Selector", (object) => labels(at(object, "spec", "selector")))),
+    wide(column("Selector", (object) => labels(valueAt(object, "spec", "selector")))),
   ],
   "/Node": [
     nameColumn,
@@ -142,7 +144,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     nameColumn,
     column("Status", claimStatus),
     column("Volume", (object) => textAt(object, "spec", "volumeName")),
-    column("Capacity", (object) => boundOnly(object, String(at(object, "status", "capacity", "storage") ?? ""))),
+    column("Capacity", (object) => boundOnly(object, String(valueAt(object, "status", "capacity", "storage") ?? ""))),
     column("Access Modes", (object) => boundOnly(object, accessModes(textsAt(object, "status", "accessModes")))),
     column("StorageClass", (object) => textAt(object, "spec", "storageClassName")),
     column("VolumeAttributesClass", (object) => textAt(object, "spec", "volumeAttributesClassName") || "<unset>"),
@@ -151,7 +153,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   ],
   "/PersistentVolume": [
     nameColumn,
-    column("Capacity", (object) => String(at(object, "spec", "capacity", "storage") ?? "")),
+    column("Capacity", (object) => String(valueAt(object, "spec", "capacity", "storage") ?? "")),
     column("Access Modes", (object) => accessModes(textsAt(object, "spec", "accessModes"))),
     column("Reclaim Policy", (object) => textAt(object, "spec", "persistentVolumeReclaimPolicy")),
     column("Status", (object) => (isTerminating(object) ? "Terminating" : textAt(object, "status", "phase"))),
@@ -181,8 +183,8 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   "/Endpoints": [nameColumn, column("Endpoints", endpointAddresses), ageColumn],
   "policy/PodDisruptionBudget": [
     nameColumn,
-    column("Min Available", (object) => String(at(object, "spec", "minAvailable") ?? "N/A")),
-    column("Max Unavailable", (object) => String(at(object, "spec", "maxUnavailable") ?? "N/A")),
+    column("Min Available", (object) => String(valueAt(object, "spec", "minAvailable") ?? "N/A")),
+    column("Max Unavailable", (object) => String(valueAt(object, "spec", "maxUnavailable") ?? "N/A")),
     number("Allowed Disruptions", (object) => numberAt(object, "status", "disruptionsAllowed")),
     ageColumn,
   ],
@@ -206,7 +208,7 @@ export const BUILT_IN_COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   ],
 };
 
-/** Kinds without columns of their own, CustomResourceDefinition among them. */
+/** Kinds without their own columns, including CustomResourceDefinition. */
 export const DEFAULT_COLUMNS: readonly Column[] = [
   nameColumn,
   {
@@ -280,14 +282,14 @@ function servicePorts(service: JsonObject): string {
 function nodeStatus(node: JsonObject): string {
   const condition = objectsAt(node, "status", "conditions").find((each) => each.type === "Ready");
   const words = [!condition ? "Unknown" : condition.status === "True" ? "Ready" : "NotReady"];
-  if (at(node, "spec", "unschedulable") === true) words.push("SchedulingDisabled");
+  if (valueAt(node, "spec", "unschedulable") === true) words.push("SchedulingDisabled");
   return words.join(",");
 }
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";
 
 function nodeRoles(node: JsonObject): string {
-  const found = at(node, "metadata", "labels");
+  const found = valueAt(node, "metadata", "labels");
   const roles =
     typeof found === "object" && found !== null ? Object.keys(found).filter((key) => key.startsWith(ROLE_PREFIX)) : [];
   return (

@@ -1,7 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../../runtime/index.ts";
 import { humanAge } from "./duration.ts";
 
-/** One column of a Table: how it is headed, and an object's value in it. */
+/** One column of a Table: its heading, and an object's value in it. */
 export interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
@@ -35,40 +35,33 @@ export const nameColumn: Column = {
 
 export const ageColumn = column(
   "Age",
-  (object, nowMs) => humanAge(at(object, "metadata", "creationTimestamp"), nowMs),
+  (object, nowMs) => humanAge(valueAt(object, "metadata", "creationTimestamp"), nowMs),
   "Time since creation.",
 );
 
-/** What lies at a chain of fields; undefined as soon as one is missing. */
-export function at(value: Json | undefined, ...path: string[]): Json | undefined {
-  let current: Json | undefined = value;
-  for (const field of path) current = isJsonObject(current) ? current[field] : undefined;
-  return current;
-}
-
 export function textAt(value: Json | undefined, ...path: string[]): string {
-  const found = at(value, ...path);
+  const found = valueAt(value, ...path);
   return typeof found === "string" ? found : "";
 }
 
 export function numberAt(value: Json | undefined, ...path: string[]): number {
-  const found = at(value, ...path);
+  const found = valueAt(value, ...path);
   return typeof found === "number" ? found : 0;
 }
 
 /** The objects in the list at a chain of fields. */
 export function objectsAt(value: Json | undefined, ...path: string[]): JsonObject[] {
-  const found = at(value, ...path);
+  const found = valueAt(value, ...path);
   return Array.isArray(found) ? found.filter(isJsonObject) : [];
 }
 
 export function textsAt(value: Json | undefined, ...path: string[]): string[] {
-  const found = at(value, ...path);
+  const found = valueAt(value, ...path);
   return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
 }
 
 export function countAt(value: Json | undefined, ...path: string[]): number {
-  const found = at(value, ...path);
+  const found = valueAt(value, ...path);
   return Array.isArray(found) ? found.length : isJsonObject(found) ? Object.keys(found).length : 0;
 }
 
@@ -83,7 +76,7 @@ export function labels(value: Json | undefined): string {
 
 /** A LabelSelector as kubectl prints it. */
 export function selector(value: Json | undefined): string {
-  const equal = labels(at(value, "matchLabels"));
+  const equal = labels(valueAt(value, "matchLabels"));
   const expressions = objectsAt(value, "matchExpressions").map((each) => {
     const key = textAt(each, "key");
     const values = textsAt(each, "values").join(",");

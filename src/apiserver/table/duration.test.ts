@@ -29,7 +29,7 @@ describe("humanDuration", () => {
 });
 
 describe("humanAge", () => {
-  it("says what it does not know", () => {
+  it("shows unknown values as unknown", () => {
     expect(humanAge(undefined, 0)).toBe("<unknown>");
     expect(humanAge("yesterday", 0)).toBe("<invalid>");
     expect(humanAge("1970-01-01T00:00:00Z", 5000)).toBe("5s");

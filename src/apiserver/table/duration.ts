@@ -6,7 +6,7 @@ const DAYS_PER_YEAR = 365;
 /** A duration as kubectl's AGE column shows it: two units while the value is small, one when it is large. */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
-  // Clocks of client and server differ a little; anything more than that is a mistake somebody should see.
+  // Clocks of client and server differ a little; a larger difference is an error that users should see.
   if (seconds < -1) return "<invalid>";
   if (seconds < 0) return "0s";
   if (seconds < 2 * SECONDS_PER_MINUTE) return `${seconds}s`;

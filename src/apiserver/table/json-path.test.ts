@@ -42,7 +42,7 @@ describe("JSONPath", () => {
     ".spec.replicas.x",
   ])("%s finds nothing", (path) => expect(all(path)).toEqual([]));
 
-  it("does not read what every JavaScript object inherits", () => {
+  it("does not read inherited properties of JavaScript objects", () => {
     expect(all(".__proto__")).toEqual([]);
     expect(all(".spec.constructor.name")).toEqual([]);
   });

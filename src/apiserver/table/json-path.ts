@@ -1,8 +1,8 @@
 import { isJsonObject, type Json } from "../../runtime/index.ts";
 
 /**
- * The JSONPath of printer columns and scale subresources: fields, quoted fields, indexes, `[*]`, `..` is not in it, and
- * filters that compare one field: `.status.conditions[?(@.type=="Ready")].status`.
+ * The JSONPath of printer columns and scale subresources: fields, quoted fields, indexes, `[*]`, and filters that
+ * compare one field: `.status.conditions[?(@.type=="Ready")].status`. `..` is not supported.
  */
 export type JsonPath = readonly Step[];
 
@@ -14,7 +14,7 @@ type Step =
 
 type Operator = "==" | "!=" | "<" | "<=" | ">" | ">=";
 
-/** Thrown when a JSONPath is not one this server reads. */
+/** Thrown for a JSONPath that this server does not support. */
 export class JsonPathError extends Error {
   override readonly name = "JsonPathError";
   readonly path: string;
@@ -79,14 +79,14 @@ function literal(text: string, source: string): Json {
   throw new JsonPathError(text, `cannot compare with ${source}; write a quoted text, a number, true or false`);
 }
 
-/** Everything the path leads to; nothing where a field is missing. */
+/** All values at the path; none if a field is missing. */
 export function findAll(path: JsonPath, value: Json | undefined): Json[] {
   let found: Json[] = value === undefined ? [] : [value];
   for (const step of path) found = found.flatMap((each) => follow(step, each));
   return found;
 }
 
-/** The first thing the path leads to. */
+/** The first value at the path. */
 export function findFirst(path: JsonPath, value: Json | undefined): Json | undefined {
   return findAll(path, value)[0];
 }

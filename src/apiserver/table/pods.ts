@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../runtime/index.ts";
-import { ageColumn, at, type Column, column, NONE, nameColumn, numberAt, objectsAt, textAt, wide } from "./cells.ts";
+import { type JsonObject, valueAt } from "../../runtime/index.ts";
+import { ageColumn, type Column, column, NONE, nameColumn, numberAt, objectsAt, textAt, wide } from "./cells.ts";
 import { humanAge } from "./duration.ts";
 
 export const POD_COLUMNS: readonly Column[] = [
@@ -18,7 +18,7 @@ function containerCount(pod: JsonObject): number {
   return objectsAt(pod, "spec", "containers").length + sidecars(pod).size;
 }
 
-/** Init containers that keep running beside the others. */
+/** Init containers that keep running with the others. */
 function sidecars(pod: JsonObject): Set<string> {
   const restarting = objectsAt(pod, "spec", "initContainers").filter(
     (each) => textAt(each, "restartPolicy") === "Always",
@@ -27,7 +27,7 @@ function sidecars(pod: JsonObject): Set<string> {
 }
 
 function readyContainers(pod: JsonObject): number {
-  const running = (status: JsonObject) => status.ready === true && at(status, "state", "running") !== undefined;
+  const running = (status: JsonObject) => status.ready === true && valueAt(status, "state", "running") !== undefined;
   const kept = sidecars(pod);
   const beside = objectsAt(pod, "status", "initContainerStatuses").filter((each) => kept.has(textAt(each, "name")));
   return [...objectsAt(pod, "status", "containerStatuses"), ...beside].filter(running).length;
@@ -58,7 +58,9 @@ function readinessGates(pod: JsonObject): string {
   return `${open.length}/${gates.length}`;
 }
 
-/** The one word for a pod's state: its deletion, its init containers, its containers, its phase, in this order. */
+/**
+ * The one word for a pod's state: from its deletion, its init containers, its containers or its phase, in this order.
+ */
 export function podStatus(pod: JsonObject): string {
   const reason = textAt(pod, "status", "reason");
   if (textAt(pod, "metadata", "deletionTimestamp")) return reason === "NodeLost" ? "Unknown" : "Terminating";
@@ -68,13 +70,13 @@ export function podStatus(pod: JsonObject): string {
   const phase = reason || textAt(pod, "status", "phase") || "Unknown";
   let result = phase;
   let anyRunning = false;
-  // The first container's trouble wins, as in kubectl: so the list is read from its end.
+  // The first container's problem wins, as in kubectl, so the list is read from its end.
   for (const status of objectsAt(pod, "status", "containerStatuses").reverse()) {
     const waiting = textAt(status, "state", "waiting", "reason");
-    const terminated = at(status, "state", "terminated");
+    const terminated = valueAt(status, "state", "terminated");
     if (waiting) result = waiting;
     else if (terminated !== undefined) result = terminatedReason(status);
-    else if (status.ready === true && at(status, "state", "running") !== undefined) anyRunning = true;
+    else if (status.ready === true && valueAt(status, "state", "running") !== undefined) anyRunning = true;
   }
   if (result === "Completed" && anyRunning) {
     const ready = objectsAt(pod, "status", "conditions").some(
@@ -90,7 +92,7 @@ function initStatus(pod: JsonObject): string | undefined {
   const containers = objectsAt(pod, "spec", "initContainers");
   const kept = sidecars(pod);
   for (const [index, status] of objectsAt(pod, "status", "initContainerStatuses").entries()) {
-    const terminated = at(status, "state", "terminated");
+    const terminated = valueAt(status, "state", "terminated");
     if (terminated !== undefined && numberAt(terminated, "exitCode") === 0) continue;
     if (kept.has(textAt(status, "name")) && status.started === true) continue;
     if (terminated !== undefined) return `Init:${terminatedReason(status)}`;
@@ -101,7 +103,7 @@ function initStatus(pod: JsonObject): string | undefined {
 }
 
 function terminatedReason(status: JsonObject): string {
-  const terminated = at(status, "state", "terminated");
+  const terminated = valueAt(status, "state", "terminated");
   const reason = textAt(terminated, "reason");
   if (reason) return reason;
   const signal = numberAt(terminated, "signal");

@@ -9,7 +9,7 @@ import {
 import { ApiServer } from "../server.ts";
 import type { ApiServerOptions, KubeObject } from "../types.ts";
 
-/** A clock that stands still until it is moved; sleepers wake when it passes them. */
+/** A clock that only advances on request; sleepers wake when it passes their time. */
 export class ManualClock implements Clock {
   #nowMs = Date.UTC(2030, 0, 1);
   #sleepers: { at: number; wake: () => void }[] = [];
@@ -47,19 +47,19 @@ export class ManualClock implements Clock {
 }
 
 export interface Answer {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  /** The body as an object, for tests that look at single fields. */
-  body: JsonObject;
-  text: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as an object, for tests that read single fields. */
+  readonly body: JsonObject;
+  readonly text: string;
 }
 
 export interface WatchEvent {
-  type: string;
-  object: KubeObject;
+  readonly type: string;
+  readonly object: KubeObject;
 }
 
-/** A server with a still clock and fixed randomness, and short ways to ask it. */
+/** A server with a stopped clock and fixed randomness, and short request functions. */
 export class TestServer {
   readonly clock = new ManualClock();
   readonly server: ApiServer;
@@ -90,7 +90,7 @@ export class TestServer {
     return this.ask("GET", path);
   }
 
-  /** Like the next ones, fails the test when the request does. */
+  /** Like the following ones, fails the test if the request fails. */
   async create(path: string, object: unknown): Promise<KubeObject> {
     return this.#done(await this.ask("POST", path, object));
   }
@@ -157,7 +157,7 @@ export class TestWatch {
     })();
   }
 
-  /** The next so many events. */
+  /** The next events, this many. */
   async take(count: number): Promise<WatchEvent[]> {
     const events: WatchEvent[] = [];
     while (events.length < count) {

@@ -1,6 +1,6 @@
 import type { RegistryView, ResourceDefinition } from "../types.ts";
 
-/** A resource definition for tests: what is not said is plain. */
+/** A resource definition for tests, with simple defaults. */
 export function definitionOf(given: Partial<ResourceDefinition> & { group: string; kind: string }): ResourceDefinition {
   const plural = given.plural ?? `${given.kind.toLowerCase()}s`;
   const version = given.version ?? "v1";
@@ -24,7 +24,7 @@ export function definitionOf(given: Partial<ResourceDefinition> & { group: strin
   };
 }
 
-/** A registry of just these. */
+/** A registry of only these. */
 export function registryOf(definitions: readonly ResourceDefinition[]): RegistryView {
   const groups = [...new Set(definitions.map((each) => each.group))];
   const versions = (group: string) => [

@@ -9,18 +9,31 @@ import {
   type Transport,
   TransportError,
 } from "../../runtime/index.ts";
-import type { Io } from "../io.ts";
 import { runCli } from "../program.ts";
-// Loaded beforehand: a module that is read from disk while virtual time passes would make the story depend on the disk.
-import "../changes.ts";
-import "../completion-run.ts";
-import "../controller-run.ts";
-import "../doctor-run.ts";
-import "../history-run.ts";
-import "../install-run.ts";
-import "../plan-run.ts";
-import "../status-run.ts";
-import "../why-run.ts";
+import type { Io } from "../terminal/io.ts";
+// Loaded beforehand: a module that is read from disk while virtual time passes would make the test depend on the disk.
+import "../commands/approve/run.ts";
+import "../commands/undo/run.ts";
+import "../commands/restart/run.ts";
+import "../commands/pause/run.ts";
+import "../commands/resume/run.ts";
+import "../commands/scale/run.ts";
+import "../commands/confirm/run.ts";
+import "../commands/completion/run.ts";
+import "../commands/controller/run.ts";
+import "../commands/doctor/run.ts";
+import "../commands/drain/run.ts";
+import "../commands/fault/run.ts";
+import "../commands/history/run.ts";
+import "../commands/install/run.ts";
+import "../commands/plan/run.ts";
+import "../hub/pod-reports.ts";
+import "../commands/promote/run.ts";
+import "../commands/status/run.ts";
+import "../commands/status/watch.ts";
+import "../commands/transfer-leader/run.ts";
+import "../commands/wait/run.ts";
+import "../commands/why/run.ts";
 
 export interface Ran {
   readonly code: number;
@@ -32,15 +45,21 @@ export interface TestIoOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly terminal?: boolean;
-  /** What a person answers; undefined: nobody can be asked. */
+  /** The user's answer; undefined: standard input is not a terminal. */
   readonly answer?: string;
   readonly interrupted?: AbortSignal;
+  /** The hub's user for the caller; absent: the administrator. */
+  readonly user?: string;
   readonly program?: string;
-  /** Answers a request in the hub's place. */
+  /** Of the terminal; by default 120. */
+  readonly columns?: number;
+  /** Replaces the hub for a given connection, by its number. */
+  readonly connected?: (times: number, kubeconfig: string | undefined) => Transport | undefined;
+  /** Answers a request instead of the hub. */
   readonly intercept?: (request: HttpRequest) => HttpResponse | undefined;
 }
 
-/** An Io that keeps what is written. Without a transport every connection fails. */
+/** An Io that records the output. Without a transport every connection fails. */
 export function testIo(
   clock: Clock,
   transport: Transport | undefined,
@@ -50,10 +69,11 @@ export function testIo(
   const err: string[] = [];
   const output = (lines: string[]) => ({
     isTerminal: options.terminal ?? false,
-    columns: 120,
+    columns: options.columns ?? 120,
     rows: 40,
     write: (text: string) => void lines.push(text),
   });
+  let connections = 0;
   const unreachable = async (): Promise<never> => {
     throw new TransportError("connection refused", { neverSent: true });
   };
@@ -74,8 +94,9 @@ export function testIo(
     interrupted: () => options.interrupted ?? new AbortController().signal,
     clock: async () => clock,
     random: async () => seededRandom(1),
-    connect: async ({ context }): Promise<ClusterConnection> => ({
-      transport: transport ?? { request: unreachable, stream: unreachable },
+    connect: async ({ context, kubeconfig }): Promise<ClusterConnection> => ({
+      transport: options.connected?.(++connections, kubeconfig) ??
+        transport ?? { request: unreachable, stream: unreachable },
       context: context ?? "hub",
       server: "https://hub.test",
       namespace: "default",
@@ -84,7 +105,7 @@ export function testIo(
   };
 }
 
-/** Where nothing but the command itself waits: every sleep is over at once. */
+/** If only the command itself waits: every sleep ends at once. */
 export class InstantClock implements Clock {
   #elapsedMs = 0;
   now = () => Date.UTC(2025, 0, 1) + this.#elapsedMs;
@@ -117,15 +138,16 @@ export async function runAlone(args: readonly string[], options: TestIoOptions =
 export class CliWorld {
   readonly world: World;
 
-  constructor(seed = 1) {
-    this.world = new World(seed);
+  constructor(seed = 1, options: ConstructorParameters<typeof World>[1] = {}) {
+    this.world = new World(seed, options);
   }
 
   async run(args: readonly string[], options: TestIoOptions = {}): Promise<Ran> {
     const { clock } = this.world;
     const hub = this.world.fleet.hub.transport();
+    const user = options.user === undefined ? {} : { user: { name: options.user, groups: ["system:masters"] } };
     const transport: Transport = {
-      request: async (request) => options.intercept?.(request) ?? hub.request(request),
+      request: async (request) => options.intercept?.(request) ?? hub.request({ ...request, ...user }),
       stream: (request) => hub.stream(request),
     };
     const io = testIo(clock, transport, options);
@@ -133,7 +155,7 @@ export class CliWorld {
     return { code, out: io.out.join(""), err: io.err.join("") };
   }
 
-  /** The example of the documentation, deployed and at rest. */
+  /** The example of the documentation, deployed and settled. */
   async deploy(): Promise<void> {
     await this.world.start();
     for (const object of exampleObjects()) await this.world.apply(object);

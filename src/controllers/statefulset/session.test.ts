@@ -1,19 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ClusterEntry, emptyLedger, type Ledger } from "../../plan/index.ts";
-import { LedgerStore } from "./ledger-store.ts";
-import { LEDGERS } from "./resources.ts";
+import { silentLog } from "../../runtime/index.ts";
+import { LEDGERS } from "../common/resources.ts";
+import { RevisionStore } from "../common/revisions/revision-store.ts";
+import { TestHub } from "../testing/objects.ts";
+import { LedgerStore } from "./ledger/ledger-store.ts";
 import { Session } from "./session.ts";
-import { TestHub } from "./testing/objects.ts";
 
 let hub: TestHub;
 let session: Session;
 
 beforeEach(async () => {
   hub = new TestHub();
-  const store = new LedgerStore(hub.client, await hub.cacheOf(LEDGERS));
-  const found = await hub.ask(store.claim({ namespace: "default", name: "web" }, async () => ledger()));
+  const namespace = "lockstep-system";
+  const store = new LedgerStore(hub.client, await hub.cacheOf(LEDGERS), namespace);
+  const owner = { namespace: "default", name: "web", uid: "uid-web" };
+  const found = await hub.ask(store.claim(owner, async () => ({ ledger: ledger(), revisions: [] })));
   if (found.kind !== "stored") throw new Error(`claimed ${found.kind}`);
-  session = new Session(store, hub.clock, found.stored);
+  const revisions = new RevisionStore({ client: hub.client, clock: hub.clock, log: silentLog, namespace });
+  session = new Session(store, revisions, hub.clock, found.stored);
 });
 
 afterEach(() => hub.stop());
@@ -34,11 +39,10 @@ function ledger(changes: Partial<ClusterEntry> = {}): Ledger {
     writtenAtMs: 0,
     ackedAtMs: null,
     openSinceMs: null,
-    awaySinceMs: null,
-    lostAtMs: null,
+    presence: { kind: "here" },
     reassertedAtMs: null,
-    removedByLoss: false,
-    unlisted: false,
+    strandedSinceMs: null,
+    votes: "counted",
     returned: false,
     staleVolumes: false,
     ...changes,
@@ -55,18 +59,6 @@ describe("a session", () => {
     expect(await hub.ask(session.save(ledger({ epoch: 1 })))).toBe(true);
     expect(writes()).toBe(before + 1);
     expect(session.saveAfterMs).toBeUndefined();
-  });
-
-  it("calls stranded only what has been so for longer than a watch is behind", async () => {
-    expect(session.isStrandedLong("member1", true)).toBe(false);
-    await wait(9_000);
-    expect(session.isStrandedLong("member1", false)).toBe(false);
-    expect(session.isStrandedLong("member1", true)).toBe(false);
-    await wait(9_999);
-    expect(session.isStrandedLong("member1", true)).toBe(false);
-    await wait(1);
-    expect(session.isStrandedLong("member1", true)).toBe(true);
-    expect(session.isStrandedLong("member2", true)).toBe(false);
   });
 
   it("goes on with marks at once, and writes them after a while", async () => {

@@ -1,9 +1,10 @@
 import type { Ledger } from "../../plan/index.ts";
-import type { Clock } from "../../runtime/index.ts";
-import type { ActContext } from "./act.ts";
-import { sameButMarks } from "./ledger-marks.ts";
-import type { LedgerStore, StoredLedger } from "./ledger-store.ts";
-import { sameJson } from "./same-json.ts";
+import { type Clock, sameJson } from "../../runtime/index.ts";
+import type { Owner } from "../common/owner.ts";
+import type { RevisionStore } from "../common/revisions/revision-store.ts";
+import type { ActContext } from "./act/act.ts";
+import { sameButMarks } from "./ledger/ledger-marks.ts";
+import type { LedgerStore, StoredLedger } from "./ledger/ledger-store.ts";
 
 /**
  * Marks that no grant carried along are written after this long: what a shorter step leaves is written with the next one's
@@ -12,9 +13,6 @@ import { sameJson } from "./same-json.ts";
  */
 const MARKS_SAVED_AFTER_MS = 30_000;
 
-/** The dispatch object is seen to go on the hub, the member's own in the member: so far may one watch be behind the other. */
-const STRANDED_AFTER_MS = 10_000;
-
 /** What this process knows of an application that it leads. */
 export class Session {
   /** Every dispatch object carries this leader's term. */
@@ -22,8 +20,8 @@ export class Session {
   /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
   readonly tidied = new Map<string, string>();
   readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
-  readonly #strandedSinceMs = new Map<string, number>();
   readonly #store: LedgerStore;
+  readonly #revisions: RevisionStore;
   readonly #clock: Clock;
   #stored: StoredLedger;
   #ledger: Ledger;
@@ -32,11 +30,17 @@ export class Session {
   /** Since when the ledger has been ahead of what is stored, on the monotonic clock. */
   #unsavedSinceMs: number | undefined;
 
-  constructor(store: LedgerStore, clock: Clock, stored: StoredLedger) {
+  constructor(store: LedgerStore, revisions: RevisionStore, clock: Clock, stored: StoredLedger) {
     this.#store = store;
+    this.#revisions = revisions;
+    revisions.open(stored.owner, stored.revisions);
     this.#clock = clock;
     this.#stored = stored;
     this.#ledger = stored.ledger;
+  }
+
+  get owner(): Owner {
+    return this.#stored.owner;
   }
 
   get term(): number {
@@ -62,22 +66,20 @@ export class Session {
     return Math.max(0, this.#unsavedSinceMs + MARKS_SAVED_AFTER_MS - this.#clock.monotonicMs());
   }
 
-  /** Whether a cluster's object has been stranded for so long that it is no removal which has yet to be seen. */
-  isStrandedLong(cluster: string, isStranded: boolean): boolean {
-    if (!isStranded) this.#strandedSinceMs.delete(cluster);
-    else if (!this.#strandedSinceMs.has(cluster)) this.#strandedSinceMs.set(cluster, this.#clock.monotonicMs());
-    const sinceMs = this.#strandedSinceMs.get(cluster);
-    return sinceMs !== undefined && this.#clock.monotonicMs() - sinceMs >= STRANDED_AFTER_MS;
-  }
-
-  /** Writes the ledger, unless only marks have changed and not long ago. Whether it was written. */
+  /**
+   * Writes the ledger with the revisions that it names, unless only marks have changed and not long ago. Whether it was
+   * written.
+   */
   async save(ledger: Ledger): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs();
-    const isSaved = sameJson(this.#stored.ledger, ledger);
+    const { owner } = this.#stored;
+    const revisions = this.#revisions.entries(owner);
+    const isIndexed = revisions === this.#stored.revisions;
+    const isSaved = isIndexed && sameJson(this.#stored.ledger, ledger);
     const unsavedSinceMs = isSaved ? undefined : (this.#unsavedSinceMs ?? nowMs);
     const isDue = unsavedSinceMs !== undefined && nowMs - unsavedSinceMs >= MARKS_SAVED_AFTER_MS;
-    const mustWrite = !isSaved && (isDue || !sameButMarks(this.#stored.ledger, ledger));
-    if (mustWrite) this.#stored = await this.#certainly(this.#store.write(this.#stored, ledger));
+    const mustWrite = !isSaved && (isDue || !isIndexed || !sameButMarks(this.#stored.ledger, ledger));
+    if (mustWrite) this.#stored = await this.#certainly(this.#store.write(this.#stored, { ledger, revisions }));
     this.#unsavedSinceMs = mustWrite ? undefined : unsavedSinceMs;
     this.#ledger = ledger;
     return mustWrite;
@@ -89,7 +91,7 @@ export class Session {
   }
 
   removeLedger(): Promise<void> {
-    return this.#certainly(this.#store.remove(this.#stored));
+    return this.#certainly(this.#store.remove(this.#stored.object));
   }
 
   async #certainly<Value>(step: Promise<Value>): Promise<Value> {

@@ -1,7 +1,7 @@
 import type { ParsedCrossClusterStatefulset } from "../../api/index.ts";
 import type { EngineApp } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import type { TemplateFound } from "./template.ts";
+import type { TemplateFound } from "./observe/template.ts";
 
 /** What one run is about: a CrossClusterStatefulset as it was read, and the template that it manages. */
 export interface Subject {

@@ -1,6 +1,7 @@
 /**
- * Databases that keep a quorum, with an operator on Lockstep's contract in every member of an embedded fleet: XlineCluster, of
- * which nothing runs, and whatever else brings an Application and a container (src/embedded/process has a real etcd).
+ * Databases that need a quorum, with an operator on Lockstep's contract in every member of an embedded fleet:
+ * XlineCluster, which is simulated, and any other kind with an Application and a container (src/embedded/process has a
+ * real etcd).
  */
 import { resource } from "../../kube/index.ts";
 import type { Clock, JsonObject, Log, Random } from "../../runtime/index.ts";
@@ -37,21 +38,21 @@ export interface DatabaseOptions<App extends Application> {
   readonly kind: DatabaseKind;
   readonly application: () => App;
   readonly container: (start: Start) => JsonObject;
-  /** How the operator of each cluster behaves; absent: as the contract says. */
+  /** How the operator of each cluster behaves; absent: as the contract requires. */
   readonly conduct?: (cluster: string) => Conduct;
 }
 
 export interface Database<App extends Application> {
   /** The database of an object, `namespace/name`. */
   application(key: string): App;
-  /** The operators look again: their conduct may have changed. */
+  /** The operators reconcile again: their conduct may have changed. */
   syncAll(): void;
   stop(): Promise<void>;
 }
 
 const GOOD_CONDUCT: Conduct = { stands: false, lies: false, hastes: false };
 
-/** How long after a change an operator looks at it. */
+/** How long after a change an operator reconciles. */
 const REACTION_MS = 5;
 
 /** Installs the kind on the hub and in every member, and starts an operator in each. */
@@ -64,7 +65,7 @@ export async function startDatabase<App extends Application>(options: DatabaseOp
     if (known) return known;
     const made = options.application();
     applications.set(key, made);
-    // Who leads and who is a member is part of what every operator reports.
+    // Every operator reports the leader and the members.
     made.onChange(() => {
       for (const operator of operators) operator.syncAll();
     });
@@ -74,8 +75,8 @@ export async function startDatabase<App extends Application>(options: DatabaseOp
   await fleet.client().apply(CUSTOMIZATIONS, customizationOf(kind), WRITE);
   for (const name of fleet.memberNames) {
     await fleet.client(name).apply(DEFINITIONS, definitionOf(kind), WRITE);
-    const { api, gate } = fleet.member(name);
-    const isUp = () => gate.isOpen;
+    const { api, entrance } = fleet.member(name);
+    const isUp = () => entrance.isOpen;
     const own = { api, clock, random, log: log.with({ cluster: name }), isUp, reactionMs: REACTION_MS };
     const conduct = options.conduct && { conduct: () => options.conduct?.(name) ?? GOOD_CONDUCT };
     const operator = new DatabaseOperator({ ...own, ...conduct, kind, application, container });
@@ -94,7 +95,7 @@ export async function startDatabase<App extends Application>(options: DatabaseOp
   };
 }
 
-/** The proposal's XlineCluster: nothing runs, its pods only become ready and go. */
+/** The proposal's XlineCluster: nothing runs, its pods only become ready and disappear. */
 export function startXline(
   options: Pick<DatabaseOptions<Application>, "fleet" | "clock" | "random" | "log" | "conduct">,
 ): Promise<Database<SimulatedApplication>> {

@@ -63,7 +63,7 @@ export function definitionOf(kind: DatabaseKind): KubeObject {
   };
 }
 
-/** How Karmada and Lockstep read the kind, in the words of Karmada's own customizations. */
+/** How Karmada and Lockstep read the kind, as one of Karmada's own customizations. */
 export function customizationOf(kind: DatabaseKind): KubeObject {
   return {
     apiVersion: "config.karmada.io/v1alpha1",

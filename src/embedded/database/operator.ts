@@ -1,29 +1,21 @@
 import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue, type WorkResult } from "../../kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { type Grant, readGrant, report } from "../../sdk/index.ts";
+import { isJsonObject, type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
+import { type ConfigMap, type Grant, type GrantReading, readGrant, report } from "../../sdk/index.ts";
 import type { MemberControllerOptions } from "../member/statefulset.ts";
-import {
-  conditionOf,
-  equal,
-  isDeleting,
-  keyOf,
-  numberAt,
-  objectAt,
-  splitKey,
-  textAt,
-  textsAt,
-  timestamp,
-} from "../values.ts";
+import { conditionOf, isDeleting, keyOf, numberAt, objectAt, splitKey, textAt, textsAt } from "../values.ts";
 import type { Application } from "./application.ts";
 import { type DatabaseKind, groupOf } from "./kinds.ts";
 
 const PODS = "/pods";
 const CLAIMS = "/persistentvolumeclaims";
-/** How soon an instance that runs, but is not admitted yet, is asked about again. */
+const CONFIG_MAPS = "/configmaps";
+/** How soon a running instance that is not admitted yet is checked again. */
 const ADMIT_RETRY_MS = 200;
+/** How soon missing ConfigMaps that the grant refers to are read again. */
+const REFERENCE_RETRY_MS = 1_000;
 
-/** What an instance runs; kept with its claim, so that it comes back as it was. */
+/** What an instance runs; stored with its claim, so that the instance returns unchanged. */
 export interface InstanceSpec {
   readonly revision: string;
   readonly image: string;
@@ -38,13 +30,13 @@ export interface Start {
   readonly grant: Grant;
 }
 
-/** How an operator may fail to keep to the contract, for those who want to see what comes of it. */
+/** How an operator may violate the contract, to test the consequences. */
 export interface Conduct {
-  /** It does nothing at all. */
+  /** It does nothing. */
   readonly stands: boolean;
-  /** It says that everything is done, and does nothing. */
+  /** It reports that everything is done, and does nothing. */
   readonly lies: boolean;
-  /** It restarts all that is outdated at once. */
+  /** It restarts all outdated instances at once. */
   readonly hastes: boolean;
 }
 
@@ -54,7 +46,7 @@ export interface DatabaseOperatorOptions extends MemberControllerOptions {
   readonly application: (key: string) => Application;
   /** The container that runs an instance; its volume is called `data`. */
   readonly container: (start: Start) => JsonObject;
-  /** Absent: it keeps to the contract. */
+  /** Absent: it follows the contract. */
   readonly conduct?: () => Conduct;
 }
 
@@ -64,20 +56,20 @@ interface Instance {
   readonly address: string;
   readonly state: "member" | "joining" | "leaving";
   readonly pod: KubeObject | undefined;
-  /** What its claim remembers; undefined: it never ran here, or was removed. */
+  /** The content of its claim; undefined: it never ran here, or was removed. */
   readonly remembered: InstanceSpec | undefined;
 }
 
 /**
- * An operator on Lockstep's contract, in one member: the shortest one that does all of it. It acts on its spec only with the
- * turn, one instance at a time, and reports on the epoch that it read.
+ * An operator on Lockstep's contract, in one member: the shortest full implementation. It acts on its spec only when it
+ * has the turn, one instance at a time, and reports the epoch that it read.
  */
 export class DatabaseOperator {
   readonly #options: DatabaseOperatorOptions;
   readonly #queue: WorkQueue;
   /** `group/plural`, as the API server's own controllers name it. */
   readonly #resource: string;
-  /** On pods: whose they are, and of which revision. On claims: what the instance runs. */
+  /** On pods: their owner and revision. On claims: what the instance runs. */
   readonly #marks: { readonly owner: string; readonly revision: string; readonly instance: string };
   /** Instances that run and take part in every decision. */
   readonly #admitted = new Set<string>();
@@ -129,12 +121,13 @@ export class DatabaseOperator {
     const { namespace, name } = splitKey(key);
     const object = api.get(this.#resource, namespace, name);
     if (!object) return undefined;
-    // The contract, 1: the grant is read once, with the spec that it belongs to.
-    const reading = readGrant(object);
+    // The contract, step 1: the grant is read once, together with its spec.
+    const reading = readGrant(object, (map) => configMapOf(api.get(CONFIG_MAPS, namespace, map)));
     if (reading.state !== "granted") {
-      const why = reading.state === "none" ? "not managed by Lockstep; nothing is done" : reading.problems.join("; ");
-      await this.#say(object, { message: why });
-      return undefined;
+      await this.#say(object, { message: whyNothing(reading) });
+      // Lockstep writes such a grant only after they exist; if the operator read it too late, the next grant replaces
+      // it.
+      return reading.state === "referenced" ? { requeueAfterMs: REFERENCE_RETRY_MS } : undefined;
     }
     const application = this.#options.application(key);
     const isWaiting = await this.#admit(object, application);
@@ -143,7 +136,7 @@ export class DatabaseOperator {
     return isWaiting ? { requeueAfterMs: ADMIT_RETRY_MS } : undefined;
   }
 
-  /** Whether an instance that runs does not take part in every decision yet. */
+  /** Whether a running instance does not take part in every decision yet. */
   async #admit(object: KubeObject, application: Application): Promise<boolean> {
     const waiting = this.#podsOf(object).filter((pod) => isRunning(pod) && !this.#admitted.has(pod.metadata.name));
     for (const { metadata } of waiting) {
@@ -152,12 +145,13 @@ export class DatabaseOperator {
     return waiting.some(({ metadata }) => !this.#admitted.has(metadata.name));
   }
 
-  /** At most one thing; what comes of it brings the operator back. */
+  /** At most one action; its result triggers the next reconcile. */
   async #act(object: KubeObject, grant: Grant, application: Application): Promise<void> {
     const instances = this.#instances(object, grant);
-    // The contract, 2: an instance that was lost comes back as it was, whoever has the turn.
+    // The contract, step 2: a lost member returns unchanged, with or without the turn. A joining instance is not a
+    // member yet: its claim belongs to an earlier life.
     for (const { name, address, state, pod, remembered } of instances) {
-      if (!pod && remembered && state !== "leaving") {
+      if (!pod && remembered && state === "member") {
         return this.#run(object, { name, address, spec: remembered, grant });
       }
     }
@@ -177,7 +171,7 @@ export class DatabaseOperator {
     }
     const unready = staying.find(({ pod }) => pod && !this.#isReady(pod));
     if (unready) {
-      // One at a time; only a broken one of the old revision does not have to be waited for.
+      // One at a time; only a broken instance of the old revision need not be waited for.
       const isBroken = unready.pod && !isDeleting(unready.pod) && outdated.includes(unready);
       return isBroken ? this.#restart(object, unready, grant) : undefined;
     }
@@ -229,7 +223,7 @@ export class DatabaseOperator {
     });
   }
 
-  /** The claim outlives the pod and says what the instance runs; null: it was removed, and only its data is left. */
+  /** The claim outlives the pod and records what the instance runs; null: it was removed, and only its data is left. */
   async #remember(object: KubeObject, instance: string, spec: InstanceSpec | null): Promise<void> {
     const { api } = this.#options;
     const { namespace = "" } = object.metadata;
@@ -269,7 +263,7 @@ export class DatabaseOperator {
       ready: lies ? desired : ready.length,
       present: lies ? desired : pods.length,
       ...(leader !== undefined && { leader: leaderHere ? leader : "" }),
-      // One operator tells it: where the leader is.
+      // One operator reports it: the leader's cluster.
       ...(leaderHere &&
         membership && { membership: { members: [...membership.members], at: timestamp(membership.atMs) } }),
     });
@@ -284,8 +278,8 @@ export class DatabaseOperator {
   }
 
   async #say(object: KubeObject, status: JsonObject): Promise<void> {
-    if (equal(withoutTime(object.status), withoutTime(status))) return;
-    // With the resourceVersion that was read: a report never lands on an object that it is not about.
+    if (sameJson(withoutTime(object.status), withoutTime(status))) return;
+    // With the resourceVersion that was read: a report is never written to a newer version of the object.
     await this.#options.api.updateStatus({ ...object, status });
   }
 
@@ -305,6 +299,24 @@ export class DatabaseOperator {
   }
 }
 
+function configMapOf(object: KubeObject | undefined): ConfigMap | undefined {
+  const texts = Object.entries(objectAt(object, "data")).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return object && { data: Object.fromEntries(texts) };
+}
+
+function whyNothing(reading: Exclude<GrantReading, { state: "granted" }>): string {
+  switch (reading.state) {
+    case "none":
+      return "not managed by Lockstep; no action";
+    case "referenced":
+      return `the topology is in ConfigMaps that do not exist: ${reading.configMaps.join(", ")}; no action`;
+    case "malformed":
+      return reading.problems.join("; ");
+  }
+}
+
 function specOf(object: KubeObject, { revision }: Grant): InstanceSpec {
   return { revision, image: textAt(object, "spec", "image"), args: textsAt(object, "spec", "args") };
 }
@@ -315,7 +327,7 @@ function instanceSpec(text: string | undefined): InstanceSpec | undefined {
   return { revision: textAt(value, "revision"), image: textAt(value, "image"), args: textsAt(value, "args") };
 }
 
-/** A list that is read again and says the same is no news. */
+/** A list with the same content is not news. */
 function withoutTime(status: KubeObject["status"]): JsonObject {
   const { membersAt: _time, ...told } = objectAt(status, "crossCluster");
   return { ...objectAt(status), crossCluster: told };
@@ -325,7 +337,7 @@ function claimName(instance: string): string {
   return `data-${instance}`;
 }
 
-/** One that is going away serves nobody. */
+/** A terminating pod serves no requests. */
 function isRunning(pod: KubeObject): boolean {
   return !isDeleting(pod) && conditionOf(pod, "Ready")?.status === "True";
 }

@@ -4,7 +4,7 @@ import type { Application } from "./application.ts";
 /** From the leader's silence to the next election. */
 const ELECTION_MS = 300;
 
-/** A database of which nothing runs: its members vote, and have one leader while a majority of them is up. */
+/** A simulated database: its members vote, and have one leader while a majority of them is up. */
 export class SimulatedApplication implements Application {
   readonly #clock: Clock;
   readonly #members = new Set<string>();
@@ -15,7 +15,7 @@ export class SimulatedApplication implements Application {
   readonly #stopped = new AbortController();
   /** Every leader so far, in order. */
   readonly leaders: string[] = [];
-  /** How often fewer than a majority of the members were up once there had been a leader. */
+  /** How often fewer than a majority of the members were up after there had been a leader. */
   quorumLosses = 0;
 
   constructor(clock: Clock) {
@@ -30,7 +30,7 @@ export class SimulatedApplication implements Application {
     return this.#leader === undefined ? undefined : { members: this.members, atMs: this.#clock.now() };
   }
 
-  /** Undefined: nobody leads at this moment. */
+  /** Undefined: there is no leader now. */
   get leader(): string | undefined {
     return this.#leader;
   }

@@ -1,10 +1,18 @@
 import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
-import type { Gate } from "../gate.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Log,
+  type Random,
+  sameJson,
+  valueAt,
+} from "../../runtime/index.ts";
+import type { Link } from "../link.ts";
 import type { LocalApi, Send } from "../local-api.ts";
-import { conditionOf, equal, isDeleting, objectAt, objectsAt, valueAt, withCondition } from "../values.ts";
+import { conditionOf, isDeleting, objectAt, objectsAt, withCondition } from "../values.ts";
 import { deliver, isDrifted, release, remove, versionOf } from "./delivery.ts";
 import { executionNamespace, KARMADA, RESOURCES } from "./kinds.ts";
 
@@ -12,8 +20,8 @@ export interface AgentOptions {
   readonly cluster: string;
   readonly hub: LocalApi;
   readonly member: LocalApi;
-  /** The way between hub and member; nothing is seen or written while it is closed. */
-  readonly link: Gate;
+  /** The connection between hub and member; nothing is read or written while it is closed. */
+  readonly link: Link;
   readonly interpreter: Interpreter;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,7 +30,7 @@ export interface AgentOptions {
   readonly deliveryMs: number;
 }
 
-/** A Work that cannot be applied is tried again, at the latest after this; Karmada's default is far longer. */
+/** A Work that cannot be applied is retried after this time at the latest; Karmada's default is far longer. */
 const RETRY_MAX_MS = 5_000;
 
 /** Karmada's execution and work-status controllers for one member, the same for push and pull. */
@@ -31,12 +39,14 @@ export class Agent {
   readonly #namespace: string;
   readonly #queue: WorkQueue;
   readonly #send: Send;
-  /** The version of each member object after this agent's last write: another one is drift. By resource and name. */
+  /**
+   * The version of each member object after this agent's last write: another version is drift. By resource and name.
+   */
   readonly #written = new Map<string, string>();
-  /** The generation of each Work that was applied whole. */
+  /** The generation of each Work that was fully applied. */
   readonly #applied = new Map<string, number | undefined>();
-  /** The Work that each member object belongs to. */
-  readonly #workOf = new Map<string, string>();
+  /** The Works that each member object belongs to; more than one only if two writers conflict. */
+  readonly #worksOf = new Map<string, Set<string>>();
 
   constructor(options: AgentOptions) {
     const { hub, member, clock, random, log, cluster } = options;
@@ -58,8 +68,8 @@ export class Agent {
       if (key.name === cluster && turned && this.#isReady()) this.syncAll();
     });
     member.onAny(({ key }) => {
-      const work = this.#workOf.get(memberKey(key.resource, key.namespace, key.name));
-      if (work !== undefined) this.#add(work);
+      const works = this.#worksOf.get(memberKey(key.resource, key.namespace, key.name));
+      for (const work of works ?? []) this.#add(work);
     });
   }
 
@@ -95,8 +105,8 @@ export class Agent {
   async #sync(name: string): Promise<undefined> {
     const { hub, link } = this.#options;
     const work = hub.get(RESOURCES.works, this.#namespace, name);
-    // While nothing gets through, nothing is known either, and Karmada writes to no cluster that is not Ready. The
-    // cluster's turning Ready brings everything up again.
+    // While the connection is closed nothing is known, and Karmada writes to no cluster that is not Ready. When the
+    // cluster becomes Ready, everything is reconciled again.
     if (!work || !link.isOpen || !this.#isReady()) return undefined;
     if (isDeleting(work)) return this.#finish(work);
     if (valueAt(work, "spec", "suspendDispatching") === true) return undefined;
@@ -119,7 +129,9 @@ export class Agent {
   async #apply(work: string, manifest: KubeObject, isNew: boolean): Promise<void> {
     const { member, interpreter, cluster } = this.#options;
     const key = this.#keyOf(manifest);
-    this.#workOf.set(key, work);
+    const works = this.#worksOf.get(key);
+    if (works) works.add(work);
+    else this.#worksOf.set(key, new Set([work]));
     const live = this.#live(manifest);
     if (live && !isNew && !isDrifted(manifest, live, this.#written.get(key))) return;
     await deliver({ manifest, live, member, interpreter, cluster, send: this.#send });
@@ -128,14 +140,15 @@ export class Agent {
   }
 
   async #finish(work: KubeObject): Promise<undefined> {
-    const { hub, member } = this.#options;
+    const { hub, member, interpreter, cluster } = this.#options;
     const { finalizers = [], name } = work.metadata;
     if (!finalizers.includes(KARMADA.executionFinalizer)) return undefined;
-    const end = valueAt(work, "spec", "preserveResourcesOnDeletion") === true ? release : remove;
+    const isKept = valueAt(work, "spec", "preserveResourcesOnDeletion") === true;
     for (const manifest of manifestsOf(work)) {
       const live = this.#live(manifest);
-      if (live) await end(live, member, this.#send);
-      this.#workOf.delete(this.#keyOf(manifest));
+      if (isKept) await release({ manifest, live, member, interpreter, cluster, send: this.#send });
+      else if (live) await remove(live, member, this.#send);
+      this.#worksOf.get(this.#keyOf(manifest))?.delete(name);
       this.#written.delete(this.#keyOf(manifest));
     }
     this.#applied.delete(name);
@@ -146,7 +159,7 @@ export class Agent {
     return undefined;
   }
 
-  /** What the member says about each manifest, and whether it could be applied. */
+  /** The member's result for each manifest, and whether it could be applied. */
   async #report(name: string, manifests: readonly KubeObject[], failures: readonly string[]): Promise<void> {
     const { hub, clock } = this.#options;
     const work = hub.get(RESOURCES.works, this.#namespace, name);
@@ -163,7 +176,7 @@ export class Agent {
     const conditions = withCondition(before, { type: "Applied", ...applied }, clock.now());
     const manifestStatuses = manifests.flatMap((manifest, ordinal) => this.#statusOf(manifest, ordinal));
     const status: JsonObject = manifestStatuses.length === 0 ? { conditions } : { conditions, manifestStatuses };
-    if (!equal(work.status, status)) await hub.updateStatus({ ...work, status });
+    if (!sameJson(work.status, status)) await hub.updateStatus({ ...work, status });
   }
 
   #statusOf(manifest: KubeObject, ordinal: number): JsonObject[] {
@@ -186,7 +199,7 @@ export class Agent {
         name,
       },
       ...(status && { status: live.kind === "StatefulSet" ? asKarmadaReflects(status) : status }),
-      // Without a way to tell, Karmada says Healthy.
+      // If health cannot be determined, Karmada reports Healthy.
       health: health.state === "known" && !health.value ? "Unhealthy" : "Healthy",
     };
     return [shown];
@@ -203,7 +216,7 @@ export class Agent {
   }
 }
 
-/** Lockstep's own reflection keeps more of a StatefulSet's status than Karmada's native one, which is what counts here. */
+/** Lockstep's own reflection keeps more of a StatefulSet's status than Karmada's native one, which is used here. */
 function asKarmadaReflects(status: JsonObject): JsonObject {
   const { observedGeneration, currentRevision, updateRevision, collisionCount, conditions, ...reflected } = status;
   return reflected;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
 import { applyOverrides } from "../../render/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { equal, isDeleting, keyOf, objectAt, splitKey, textAt, textsAt } from "../values.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../../runtime/index.ts";
+import { isDeleting, keyOf, objectAt, splitKey, textAt, textsAt } from "../values.ts";
 import { type HubControllerOptions, targetsOf } from "./detector.ts";
 import { bindingResource, executionNamespace, KARMADA, RESOURCES } from "./kinds.ts";
 import type { Target } from "./schedule.ts";
@@ -12,7 +12,7 @@ const HASH_LETTERS = 10;
 
 /**
  * Karmada's binding controller: one Work per scheduled cluster, rendered from the latest template with the override
- * policies applied. A policy that fails keeps the Work as it was: that is what a hold builds on.
+ * policies applied. A policy that fails leaves the Work unchanged: a hold relies on that.
  */
 export class BindingController {
   readonly #options: HubControllerOptions;
@@ -131,7 +131,7 @@ export class BindingController {
     };
     const preserve = objectAt(binding, "spec").preserveResourcesOnDeletion === true;
     const spec = { ...(preserve && { preserveResourcesOnDeletion: true }), workload: { manifests: [manifest] } };
-    if (found && equal(found.spec, spec)) return;
+    if (found && sameJson(found.spec, spec)) return;
     const work: KubeObject = {
       ...found,
       apiVersion: "work.karmada.io/v1alpha1",
@@ -149,7 +149,7 @@ export class BindingController {
     await (found ? api.update(work) : api.create(work));
   }
 
-  /** The template as this cluster is to have it. Throws where an override policy fails. */
+  /** The template for this cluster. Throws if an override policy fails. */
   #render(binding: KubeObject, template: KubeObject, target: Target): JsonObject {
     const { api, interpreter } = this.#options;
     const scheduling = objectAt(binding, "spec", "placement", "replicaScheduling");
@@ -169,7 +169,7 @@ export class BindingController {
   }
 }
 
-/** No namespace begins with a colon, so that these keys cannot be a binding's. */
+/** No namespace starts with a colon, so these keys cannot be a binding's. */
 const GONE = ":gone:";
 
 function workName({ kind, metadata }: KubeObject): string {

@@ -1,9 +1,9 @@
-/** How Karmada's execution controller writes one manifest into a member, and takes it back. */
+/** How Karmada's execution controller writes one manifest into a member, and removes it. */
 import type { KubeObject } from "../../apiserver/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
+import { includesJson, type JsonObject } from "../../runtime/index.ts";
 import type { LocalApi, Send } from "../local-api.ts";
-import { covers, objectAt } from "../values.ts";
+import { objectAt } from "../values.ts";
 import { KARMADA } from "./kinds.ts";
 
 export interface Delivery {
@@ -15,7 +15,10 @@ export interface Delivery {
   readonly send: Send;
 }
 
-/** Thrown when a member has an object of this name that is not Karmada's, and the manifest does not ask to take it over. */
+/**
+ * Thrown when a member has an object of this name that is not Karmada's, and the manifest does not request to take it
+ * over.
+ */
 export class NotManagedError extends Error {
   override readonly name = "NotManagedError";
 
@@ -36,19 +39,24 @@ export async function deliver({ manifest, live, member, interpreter, cluster, se
   }
   const mayOverwrite = manifest.metadata.annotations?.[KARMADA.conflictResolution] === "overwrite";
   if (!isManaged(live) && !mayOverwrite) throw new NotManagedError(manifest, cluster);
+  await member.update(retained(manifest, live, interpreter), send);
+}
+
+/** The manifest, with the fields that belong to the member. */
+function retained(manifest: KubeObject, live: KubeObject, interpreter: Interpreter): KubeObject {
   const merged = withMembersMetadata(manifest, live);
-  const retained = interpreter.interpret("Retain", { object: merged, observed: live });
-  const wanted = retained.state === "known" ? { ...merged, ...retained.value } : merged;
+  const outcome = interpreter.interpret("Retain", { object: merged, observed: live });
+  const wanted = outcome.state === "known" ? { ...merged, ...outcome.value } : merged;
   const { status: _members, ...rest } = wanted;
-  await member.update({ ...rest, ...(live.status !== undefined && { status: live.status }) }, send);
+  return { ...rest, ...(live.status !== undefined && { status: live.status }) };
 }
 
 /**
- * Whether the member's object is no longer what was written. Karmada goes by the generation and the labels; only objects
- * without a generation are compared by version. So nobody repairs an annotation.
+ * Whether the member's object differs from what was written. Karmada compares the generation and the labels; only
+ * objects without a generation are compared by version. So it never repairs an annotation.
  */
 export function isDrifted(manifest: KubeObject, live: KubeObject, written: string | undefined): boolean {
-  return written !== versionOf(live) || !covers(live.metadata.labels, manifest.metadata.labels);
+  return written !== versionOf(live) || !includesJson(live.metadata.labels, manifest.metadata.labels);
 }
 
 export function versionOf({ metadata }: KubeObject): string {
@@ -56,7 +64,7 @@ export function versionOf({ metadata }: KubeObject): string {
   return generation === undefined ? `${uid}/rv:${resourceVersion}` : `${uid}/gen:${generation}`;
 }
 
-/** Deletes what Karmada manages; what it does not, it leaves alone. */
+/** Deletes an object that Karmada manages; leaves any other object. */
 export async function remove(live: KubeObject, member: LocalApi, send: Send): Promise<void> {
   if (isManaged(live)) await member.delete(live, { propagationPolicy: "Background" }, send);
 }
@@ -69,18 +77,20 @@ const MANAGED_ANNOTATIONS: readonly string[] = [
   KARMADA.workNamespace,
 ];
 
-/** Lets go of an object that stays: only Karmada's marks are taken off. */
-export async function release(live: KubeObject, member: LocalApi, send: Send): Promise<void> {
-  const labels = without(objectAt(live, "metadata", "labels"), MANAGED_LABELS);
-  const annotations = without(objectAt(live, "metadata", "annotations"), MANAGED_ANNOTATIONS);
-  await member.update({ ...live, metadata: { ...live.metadata, labels, annotations } }, send);
+/** Releases an object that stays: its content is written once more, and Karmada's marks are removed. */
+export async function release({ manifest, live, member, interpreter, send }: Delivery): Promise<void> {
+  if (!live) return;
+  const written = isManaged(live) ? retained(manifest, live, interpreter) : live;
+  const labels = without(objectAt(written, "metadata", "labels"), MANAGED_LABELS);
+  const annotations = without(objectAt(written, "metadata", "annotations"), MANAGED_ANNOTATIONS);
+  await member.update({ ...written, metadata: { ...written.metadata, labels, annotations } }, send);
 }
 
 function isManaged(object: KubeObject): boolean {
   return object.metadata.labels?.[KARMADA.managed] === "true";
 }
 
-/** What the member, or others in it, put there stays: finalizers, owners, and labels and annotations of other names. */
+/** What the member, or others in it, added stays: finalizers, owners, and labels and annotations with other names. */
 function withMembersMetadata(manifest: KubeObject, live: KubeObject): KubeObject {
   const { resourceVersion, uid, finalizers, ownerReferences } = live.metadata;
   return {

@@ -2,9 +2,9 @@ import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
-import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
 import { type LocalApi, RefusedError } from "../local-api.ts";
-import { equal, isDeleting, numberAt, objectAt, objectsAt, textAt, withCondition } from "../values.ts";
+import { isDeleting, numberAt, objectAt, objectsAt, textAt, withCondition } from "../values.ts";
 import { bindingResource, KARMADA, RESOURCES } from "./kinds.ts";
 import { type Schedule, schedule, type Target } from "./schedule.ts";
 
@@ -14,7 +14,7 @@ export interface HubControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long after a change Karmada's controllers look at it. */
+  /** How long after a change Karmada's controllers reconcile. */
   readonly reactionMs: number;
 }
 
@@ -34,7 +34,7 @@ interface Ref {
 export class Detector {
   readonly #options: DetectorOptions;
   readonly #queue: WorkQueue;
-  /** The kinds that some policy selects, as the API server calls them: commits of others are none of our business. */
+  /** The kinds that some policy selects, in the API server's names: other commits are ignored. */
   #selected = new Set<string>();
 
   constructor(options: DetectorOptions) {
@@ -43,7 +43,7 @@ export class Detector {
     this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
     for (const resource of [RESOURCES.policies, RESOURCES.clusterPolicies])
       api.on(resource, () => this.#policiesChanged());
-    // A policy may name a kind that comes later.
+    // A policy may name a kind that is installed later.
     api.on(RESOURCES.definitions, () => this.#queue.add(KINDS_CHANGED));
     api.on(RESOURCES.clusters, (commit) => this.#clusterChanged(commit));
     for (const resource of [RESOURCES.bindings, RESOURCES.clusterBindings]) {
@@ -79,9 +79,13 @@ export class Detector {
     for (const resource of this.#selected) for (const object of api.list(resource)) this.#add(refOfObject(object));
   }
 
-  /** Only what the scheduler reads: a heartbeat is no reason to schedule anew. */
+  /** Only what the scheduler reads: a heartbeat is no reason to schedule again. */
   #clusterChanged({ type, object, old }: Commit): void {
-    if (type === "MODIFIED" && equal(object.spec, old?.spec) && equal(object.metadata.labels, old?.metadata.labels))
+    if (
+      type === "MODIFIED" &&
+      sameJson(object.spec, old?.spec) &&
+      sameJson(object.metadata.labels, old?.metadata.labels)
+    )
       return;
     for (const binding of this.#options.api.list(RESOURCES.bindings))
       this.#add(refOf(objectAt(binding, "spec", "resource")));
@@ -102,13 +106,13 @@ export class Detector {
     const template = api.find(ref.apiVersion, ref.kind, ref.namespace, ref.name);
     const name = `${ref.name}-${ref.kind}`.toLowerCase();
     const found = api.get(bindingResource(ref.namespace), ref.namespace, name);
-    if (!template || isDeleting(template)) return undefined; // the binding belongs to it, and goes with it
+    if (!template || isDeleting(template)) return undefined; // the binding belongs to it, and is deleted with it
     const policy = this.#policyFor(template, found);
-    // A binding whose policy has gone stays as it is: Karmada stops following, it does not take back.
+    // A binding whose policy is gone stays: Karmada stops following it, but does not remove it.
     if (!policy) return undefined;
     const spec = this.#bindingSpec(template, policy);
     if (!found) await this.#create(template, policy, name, spec);
-    else if (!equal(withoutClusters(found), spec) || !isSelfSame(found, policy)) {
+    else if (!sameJson(withoutClusters(found), spec) || !isSelfSame(found, policy)) {
       const clusters = found.spec && isJsonObject(found.spec) ? found.spec.clusters : undefined;
       const metadata = { ...found.metadata, annotations: policyMarks(policy) };
       await api.update({ ...found, metadata, spec: { ...spec, ...(clusters !== undefined && { clusters }) } });
@@ -117,7 +121,7 @@ export class Detector {
     return undefined;
   }
 
-  /** The policy that has it keeps it; otherwise the highest priority, the closest selector, the first name. */
+  /** The policy that has it keeps it; otherwise the highest priority, the most specific selector, the first name. */
   #policyFor(template: KubeObject, binding: KubeObject | undefined): KubeObject | undefined {
     const matching = this.#policies()
       .filter((policy) => !policy.metadata.namespace || policy.metadata.namespace === template.metadata.namespace)
@@ -189,7 +193,7 @@ export class Detector {
       replicas: numberAt(binding, "spec", "replicas") ?? 0,
       previous,
     });
-    if (result.kind === "scheduled" && !equal(asJson(result.targets), asJson(previous))) {
+    if (result.kind === "scheduled" && !sameJson(asJson(result.targets), asJson(previous))) {
       const spec = { ...objectAt(binding, "spec"), clusters: asJson(result.targets) };
       await api.update({ ...binding, spec });
     }
@@ -201,7 +205,7 @@ export class Detector {
       schedulerObservedGeneration: written.metadata.generation ?? 0,
       conditions,
     };
-    if (equal(written.status, status)) return;
+    if (sameJson(written.status, status)) return;
     try {
       await api.updateStatus({ ...written, status });
     } catch (error) {
@@ -243,10 +247,10 @@ function policyMarks(policy: KubeObject): Record<string, string> {
 }
 
 function isSelfSame(binding: KubeObject, policy: KubeObject): boolean {
-  return equal(binding.metadata.annotations, policyMarks(policy));
+  return sameJson(binding.metadata.annotations, policyMarks(policy));
 }
 
-/** A status report on the template is no change of it. */
+/** A status report on the template does not change it. */
 function isTemplateChange({ type, object, old }: Commit): boolean {
   if (type !== "MODIFIED" || old === undefined) return true;
   const { metadata } = object;
@@ -254,8 +258,8 @@ function isTemplateChange({ type, object, old }: Commit): boolean {
   return (
     metadata.generation !== old.metadata.generation ||
     metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
-    !equal(metadata.labels, old.metadata.labels) ||
-    !equal(metadata.annotations, old.metadata.annotations)
+    !sameJson(metadata.labels, old.metadata.labels) ||
+    !sameJson(metadata.annotations, old.metadata.annotations)
   );
 }
 

@@ -1,7 +1,7 @@
-/** What Karmada puts in front of the hub's API server: deletion protection, and the proxy to each cluster. */
+/** What Karmada adds in front of the hub's API server: deletion protection, and the proxy to each cluster. */
 import type { Route, ServerRequest } from "../../apiserver/index.ts";
 import type { HttpResponse, HttpStream } from "../../runtime/index.ts";
-import { asStream, type Backend, status } from "../gate.ts";
+import { asStream, type Backend, status } from "../link.ts";
 import type { LocalApi } from "../local-api.ts";
 import { KARMADA } from "./kinds.ts";
 
@@ -9,7 +9,7 @@ const DENIED =
   'admission webhook "resourcedeletionprotection.karmada.io" denied the request: ' +
   `This resource is protected, please make sure to remove the label: ${KARMADA.deletionProtected}`;
 
-/** Refuses to delete whatever carries the protection label, whoever asks. */
+/** Refuses to delete objects with the protection label, for every user. */
 export class DeletionProtection implements Backend {
   readonly #next: Backend;
   readonly #api: LocalApi;

@@ -1,16 +1,16 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import type { Clock, JsonObject } from "../../runtime/index.ts";
+import { type Clock, type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import type { LocalApi } from "../local-api.ts";
-import { conditionOf, equal, objectAt, objectsAt, timestamp, withCondition } from "../values.ts";
+import { conditionOf, objectAt, objectsAt, withCondition } from "../values.ts";
 import { RESOURCES } from "./kinds.ts";
 
-/** Push clusters are asked and found unreachable; a pull cluster's agent falls silent, and nobody knows. */
+/** Push clusters are probed and found unreachable; a pull cluster's agent stops reporting, so its state is unknown. */
 export type SyncMode = "Push" | "Pull";
 
 export interface HealthOptions {
   readonly api: LocalApi;
   readonly clock: Clock;
-  /** How long a cluster must have been unreachable, or reachable again, before its condition says so. */
+  /** How long a cluster must be unreachable, or reachable again, before its condition changes. */
   readonly thresholdMs: number;
 }
 
@@ -38,7 +38,9 @@ const TAINTS: Readonly<Record<Verdict["status"], string | undefined>> = {
   Unknown: "cluster.karmada.io/unreachable",
 };
 
-/** Karmada's cluster health: the Ready condition and the taints that follow from it. Driven by changes, not by polling. */
+/**
+ * Karmada's cluster health: the Ready condition and the taints that follow from it. Driven by changes, not by polling.
+ */
 export class ClusterHealth {
   readonly #options: HealthOptions;
   readonly #waiting = new Map<string, AbortController>();
@@ -52,7 +54,7 @@ export class ClusterHealth {
     await this.#write(cluster, READY);
   }
 
-  /** The way to a cluster has opened or closed. */
+  /** The connection to a cluster has opened or closed. */
   changed(cluster: string, mode: SyncMode, reachable: boolean): void {
     this.#waiting.get(cluster)?.abort();
     const abort = new AbortController();
@@ -74,7 +76,7 @@ export class ClusterHealth {
     const found = api.get(RESOURCES.clusters, "", name);
     if (!found) return;
     const tainted = { ...found, spec: { ...objectAt(found, "spec"), taints: taintsFor(found, verdict, clock.now()) } };
-    if (!equal(tainted.spec, found.spec)) await api.update(tainted);
+    if (!sameJson(tainted.spec, found.spec)) await api.update(tainted);
     const cluster = api.get(RESOURCES.clusters, "", name);
     if (!cluster || conditionOf(cluster, "Ready")?.status === verdict.status) return;
     const conditions = withCondition(

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, SchemaCache } from "../../apiserver/index.ts";
 import { KarmadaEngine } from "../../engine/index.ts";
-import { propagation, STATEFULSETS, statefulSet, WORKS } from "../../engine/testing/contract.ts";
+import { propagation, STATEFULSETS, statefulSet, WORKS } from "../../engine/testing/contract/index.ts";
 import { type KubeClient, resource } from "../../kube/index.ts";
 import { type JsonObject, seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -43,7 +43,7 @@ const later = (seconds: number) => clock.advance(seconds * 1_000);
 const live = (name = "web", member = "member1") => fleet.member(member).api.get("apps/statefulsets", "default", name);
 const work = () => fleet.hubObject("work.karmada.io/works", OWN.namespace, OWN.name);
 
-/** A Work such as Lockstep writes. */
+/** A Work as Lockstep writes it. */
 function ownWork(manifest: KubeObject | ReturnType<typeof statefulSet>, spec: JsonObject = {}, annotations = {}) {
   const { metadata } = manifest;
   const marked = {
@@ -59,7 +59,7 @@ function ownWork(manifest: KubeObject | ReturnType<typeof statefulSet>, spec: Js
 }
 
 describe("Karmada's own part of the hub", () => {
-  it("renders a template that nothing holds to every scheduled cluster, and follows edits", async () => {
+  it("renders a template without a hold to every scheduled cluster, and follows edits", async () => {
     await ask(hub.apply(POLICIES, propagation("web"), WRITE));
     await ask(hub.apply(STATEFULSETS, statefulSet("web", 5, "web:1"), WRITE));
     await later(1);
@@ -74,7 +74,7 @@ describe("Karmada's own part of the hub", () => {
     expect(objectAt(binding, "status").schedulerObservedGeneration).toBe(binding?.metadata.generation);
   });
 
-  it("carries a CRD to the members by a cluster-wide policy, and then objects of its kind", async () => {
+  it("propagates a CRD to the members by a cluster-wide policy, and then objects of its kind", async () => {
     const crd = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -116,7 +116,7 @@ describe("Karmada's own part of the hub", () => {
     }
   });
 
-  it("takes everything back when an unheld template is deleted", async () => {
+  it("removes everything when a template without a hold is deleted", async () => {
     await ask(hub.apply(POLICIES, propagation("web"), WRITE));
     await ask(hub.apply(STATEFULSETS, statefulSet("web", 5, "web:1"), WRITE));
     await later(5);
@@ -126,7 +126,7 @@ describe("Karmada's own part of the hub", () => {
     expect((await ask(hub.listAll(WORKS))).items).toEqual([]);
   });
 
-  it("refuses to delete what is protected, in the words of Karmada's webhook", async () => {
+  it("refuses to delete a protected object, with the message of Karmada's webhook", async () => {
     const labels = { "resourcetemplate.karmada.io/deletion-protected": "Always" };
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { ...WEB, labels }, data: {} };
     await ask(hub.create(CONFIG_MAPS, map));
@@ -139,7 +139,7 @@ describe("Karmada's own part of the hub", () => {
     expect(await ask(hub.find(CONFIG_MAPS, WEB))).toBeUndefined();
   });
 
-  it("proxies to push clusters, refuses dryRun there, and reaches no pull cluster", async () => {
+  it("proxies to push clusters, refuses dryRun there, and cannot reach pull clusters", async () => {
     const proxied = (name: string) => hub.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", name, "proxy");
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: WEB, data: {} };
     await ask(proxied("member1").create(CONFIG_MAPS, map));
@@ -150,7 +150,7 @@ describe("Karmada's own part of the hub", () => {
     await expect(ask(proxied("member3").get(CONFIG_MAPS, WEB, { timeoutMs: 1_000 }))).rejects.toThrow();
   });
 
-  it("brings a pull cluster's status back, without what Karmada's reflection drops", async () => {
+  it("returns a pull cluster's status, without what Karmada's reflection drops", async () => {
     const engine = new KarmadaEngine({ hub, clock, random: seededRandom(2) });
     const stop = new AbortController();
     const running = engine.run(stop.signal);
@@ -170,7 +170,7 @@ describe("Karmada's own part of the hub", () => {
 });
 
 describe("a snapshot", () => {
-  it("brings everything back: objects, pods, and newer CRDs over older ones", async () => {
+  it("restores everything: objects, pods, and newer CRDs instead of older ones", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 2, "web:1"))));
     await later(10);
     const storage = structuredClone(fleet.snapshot());
@@ -199,7 +199,7 @@ describe("a snapshot", () => {
 });
 
 describe("delivery", () => {
-  it("repairs spec and labels in the member, and leaves annotations alone", async () => {
+  it("repairs spec and labels in the member, but not annotations", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"), {}, { "example.com/note": "ours" })));
     await later(5);
     const body = {
@@ -218,7 +218,7 @@ describe("delivery", () => {
     expect(live()?.metadata.labels).toMatchObject({ "example.com/extra": "kept", "karmada.io/managed": "true" });
   });
 
-  it("does not take over what somebody else put there, unless the manifest says overwrite", async () => {
+  it("does not take over another writer's object, unless the manifest requests it", async () => {
     await ask(member1.create(STATEFULSETS, statefulSet("web", 1, "theirs:1")));
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"))));
     await later(5);
@@ -231,7 +231,7 @@ describe("delivery", () => {
     expect(JSON.stringify(live())).toContain("web:1");
   });
 
-  it("says why a member refused, and moves nothing", async () => {
+  it("reports why a member refused, and moves nothing", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"))));
     await later(5);
     const before = live()?.metadata.resourceVersion;
@@ -243,7 +243,7 @@ describe("delivery", () => {
     expect(live()?.metadata.resourceVersion).toBe(before);
   });
 
-  it("deletes the member's object with its Work, or keeps it and takes only its marks off", async () => {
+  it("deletes the member's object with its Work, or keeps it and removes only its marks", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"), { preserveResourcesOnDeletion: true })));
     await later(5);
     const before = live();
@@ -261,7 +261,7 @@ describe("delivery", () => {
     expect(live()).toBeUndefined();
   });
 
-  it("makes the namespace where the member lacks it", async () => {
+  it("creates the namespace if the member lacks it", async () => {
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "web", namespace: "shop" }, data: { a: "1" } };
     await ask(hub.create(WORKS, ownWork(map)));
     await later(5);
@@ -279,7 +279,7 @@ describe("faults", () => {
       method,
       path: ADMIN_PREFIX + path,
       headers: {},
-      user: { name: "somebody", groups },
+      user: { name: "alice", groups },
       ...(body !== undefined && { body }),
     });
 
@@ -303,7 +303,7 @@ describe("faults", () => {
     }
   });
 
-  it("keep a Work from a member that is cut off, and deliver it when it is back", async () => {
+  it("keep a Work from a disconnected member, and deliver it when it is back", async () => {
     fleet.cut("member1");
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"))));
     await later(60);
@@ -313,7 +313,7 @@ describe("faults", () => {
     expect(live()).toBeDefined();
   });
 
-  it("slow and failing requests are got over", async () => {
+  it("slow and failing requests are retried", async () => {
     fleet.disturb("member1", { slowMs: 200, failNext: 2 });
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 1, "web:1"))));
     await later(30);
@@ -321,7 +321,7 @@ describe("faults", () => {
     expect(conditionOf(work() ?? missing(), "Applied")?.status).toBe("True");
   });
 
-  it("leave a killed member's pods as they were, and its controllers go on after the restart", async () => {
+  it("leave a killed member's pods unchanged, and its controllers continue after the restart", async () => {
     await ask(hub.create(WORKS, ownWork(statefulSet("web", 3, "web:1"))));
     await later(1.5);
     fleet.kill("member1");
@@ -332,7 +332,7 @@ describe("faults", () => {
     expect((await ask(member1.listAll(PODS))).items).toHaveLength(3);
   });
 
-  it("are there over HTTP, for the fleet's owner only", async () => {
+  it("are available over HTTP, only for the fleet's owner", async () => {
     expect((await admin("POST", "member1/cut", undefined, [])).status).toBe(403);
     expect(JSON.parse((await admin("POST", "member1/cut")).body)).toMatchObject({ name: "member1", reachable: false });
     expect(JSON.parse((await admin("GET", "")).body).members).toHaveLength(3);
@@ -340,7 +340,7 @@ describe("faults", () => {
     const disturbed = await admin("POST", "member2/disturb", '{"slowMs": 5}');
     expect(JSON.parse(disturbed.body)).toMatchObject({ slowMs: 5, failRate: 0 });
     expect((await admin("POST", "member2/disturb", '{"failRate": 2}')).body).toContain("a number from 0 to 1");
-    expect((await admin("POST", "member2/explode")).body).toContain("none of cut, mend");
+    expect((await admin("POST", "member2/explode")).body).toContain("not one of cut, mend");
     expect((await admin("POST", "member9/cut")).status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-/** Karmada's kinds on the hub, in its groups and shapes as far as Lockstep's adapter and people use them. */
+/** Karmada's kinds on the hub, in its groups and shapes, as far as Lockstep's adapter and users need them. */
 import type { KubeObject } from "../../apiserver/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 
@@ -16,7 +16,7 @@ export const RESOURCES = {
   definitions: "apiextensions.k8s.io/customresourcedefinitions",
 } as const;
 
-/** Karmada's marks on the objects it makes. */
+/** Karmada's marks on the objects that it creates. */
 export const KARMADA = {
   bindingId: "resourcebinding.karmada.io/permanent-id",
   bindingName: "resourcebinding.karmada.io/name",
@@ -34,9 +34,9 @@ export const KARMADA = {
   clusterPolicyName: "clusterpropagationpolicy.karmada.io/name",
 } as const;
 
-export const SYSTEM_NAMESPACE = "karmada-system";
+export const KARMADA_NAMESPACE = "karmada-system";
 
-/** Where the binding of a template is: beside it, or cluster-scoped as it is. */
+/** Where the binding of a template is: in its namespace, or cluster-scoped like the template. */
 export function bindingResource(namespace: string): string {
   return namespace === "" ? RESOURCES.clusterBindings : RESOURCES.bindings;
 }

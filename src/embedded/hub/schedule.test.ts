@@ -39,7 +39,7 @@ describe("schedule", () => {
     expect(of(0)).toEqual({});
   });
 
-  it("counts clusters as people do: the second before the tenth", () => {
+  it("orders clusters naturally: the second before the tenth", () => {
     const twelve = views(Array.from({ length: 12 }, (_, at) => cluster(`member${12 - at}`)));
     const placement = weighted(Object.fromEntries(twelve.map(({ object }) => [object.metadata.name, 1])));
     const result = schedule({ placement, clusters: twelve, replicas: 3, previous: [] });
@@ -57,7 +57,7 @@ describe("schedule", () => {
     });
   });
 
-  it("keeps to the placement's names, exclusions and labels", () => {
+  it("follows the placement's names, exclusions and labels", () => {
     const clusters = views([cluster("a", {}, { zone: "1" }), cluster("b", {}, { zone: "1" }), cluster("c")]);
     const of = (clusterAffinity: JsonObject) =>
       shares(schedule({ placement: { clusterAffinity }, clusters, replicas: 1, previous: [] }));
@@ -77,7 +77,7 @@ describe("schedule", () => {
     expect(of({}, [{ name: "a", replicas: 1 }])).toEqual({ a: 1, b: 1 });
   });
 
-  it("divides by room, leaves what is placed where it is, and says so when there is not enough", () => {
+  it("divides by free capacity, keeps what is placed, and reports if the capacity is not enough", () => {
     const clusters = [
       { object: cluster("a"), roomReplicas: 1 },
       { object: cluster("b"), roomReplicas: 3 },
@@ -90,7 +90,7 @@ describe("schedule", () => {
     expect(of("", 5)).toContain("not enough");
   });
 
-  it("gives out exactly what there is, whatever the weights", () => {
+  it("distributes exactly the total, for any weights", () => {
     fc.assert(
       fc.property(fc.nat(200), fc.array(fc.nat(9), { minLength: 1, maxLength: 8 }), (replicas, list) => {
         const targets = divide(

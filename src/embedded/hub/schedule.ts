@@ -1,12 +1,12 @@
 /** The tiny scheduler: which clusters a placement chooses, and how many replicas each gets. Pure. */
 import type { KubeObject } from "../../apiserver/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { objectAt, objectsAt, textAt, textsAt, valueAt } from "../values.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../../runtime/index.ts";
+import { objectAt, objectsAt, textAt, textsAt } from "../values.ts";
 
 export interface ClusterView {
   readonly object: KubeObject;
-  /** How many more replicas it has room for. */
+  /** How many more replicas fit. */
   readonly roomReplicas: number;
 }
 
@@ -23,11 +23,11 @@ export interface ScheduleInput {
   readonly placement: JsonObject;
   readonly clusters: readonly ClusterView[];
   readonly replicas: number;
-  /** What was decided before: a cluster that has replicas already is not lost to a taint. */
+  /** The previous decision: a taint does not remove replicas from a cluster that already has some. */
   readonly previous: readonly Target[];
 }
 
-/** As people count: member2 before member10. Whoever has instances first has the lowest ordinals. */
+/** In natural order: member2 before member10. The first cluster with instances has the lowest ordinals. */
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 export function schedule(input: ScheduleInput): Schedule {
@@ -53,7 +53,7 @@ export function schedule(input: ScheduleInput): Schedule {
   return scheduleByRoom(eligible, replicas, had, textAt(scheduling, "replicaDivisionPreference") === "Aggregated");
 }
 
-/** By free capacity: what is placed stays where it is, growth goes where there is most room. */
+/** By free capacity: placed replicas stay, growth goes where there is most room. */
 function scheduleByRoom(
   eligible: readonly ClusterView[],
   replicas: number,
@@ -73,7 +73,7 @@ function scheduleByRoom(
   }
   const grown = new Map(kept.map(({ name, weight }) => [name, weight]));
   if (aggregated) {
-    // As few clusters as possible: those that have some already, then the roomiest.
+    // As few clusters as possible: those that already have replicas, then those with the most room.
     const order = [...room].sort((left, right) => {
       const held = Number((had.get(right.name) ?? 0) > 0) - Number((had.get(left.name) ?? 0) > 0);
       return held || right.weight - left.weight;
@@ -94,7 +94,7 @@ interface Weighted {
   readonly weight: number;
 }
 
-/** Whole shares by weight; what is left over goes to the heaviest, one each. */
+/** Whole shares by weight; the rest goes to the heaviest, one each. */
 export function divide(replicas: number, weights: readonly Weighted[]): Target[] {
   const sum = weights.reduce((total, { weight }) => total + weight, 0);
   if (sum === 0) return weights.map(({ name }) => ({ name, replicas: 0 }));
@@ -112,7 +112,7 @@ function placed(targets: readonly Target[]): Target[] {
   return targets.filter(({ replicas }) => replicas > 0);
 }
 
-/** The weight of each cluster; those that no rule names get nothing. Undefined: the placement states no weights. */
+/** The weight of each cluster; those that no rule names get nothing. Undefined: the placement has no weights. */
 function staticWeights(scheduling: JsonObject, clusters: readonly ClusterView[]): Weighted[] | undefined {
   const preference = valueAt(scheduling, "weightPreference");
   const rules = objectsAt(preference, "staticWeightList");

@@ -1,7 +1,7 @@
 /** What a StatefulSet controller does next, as Kubernetes decides it: a pure function of one view of the set. */
 import type { KubeObject } from "../../apiserver/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
-import { isDeleting, numberAt, textAt, valueAt } from "../values.ts";
+import { type JsonObject, valueAt } from "../../runtime/index.ts";
+import { isDeleting, numberAt, textAt } from "../values.ts";
 import {
   availableAtMs,
   hasEnded,
@@ -29,10 +29,10 @@ export interface SetView {
 
 export type SetAction =
   | { readonly kind: "create"; readonly ordinal: number; readonly revision: Revision }
-  /** `scaledDown`: its claims may go with it. */
+  /** `scaledDown`: its claims may be deleted with it. */
   | { readonly kind: "delete"; readonly pod: KubeObject; readonly scaledDown: boolean };
 
-/** The pods in their places: `replicas[i]` has the ordinal start + i; `condemned`, the highest first, are too many. */
+/** The pods in order: `replicas[i]` has the ordinal start + i; `condemned`, the highest first, are surplus. */
 interface Places {
   readonly replicas: readonly (KubeObject | undefined)[];
   readonly condemned: readonly KubeObject[];
@@ -74,7 +74,7 @@ export function statusOf({ set, pods, current, update, nowMs }: SetView): JsonOb
   return withoutZeros(status);
 }
 
-/** When a pod that is ready becomes available: the next moment at which time alone changes something. */
+/** When a ready pod becomes available: the next moment at which time alone changes something. */
 export function nextChangeMs({ set, pods, nowMs }: SetView): number | undefined {
   const minReadySeconds = numberAt(set, "spec", "minReadySeconds") ?? 0;
   const times = pods.flatMap((pod) => availableAtMs(pod, minReadySeconds) ?? []).filter((atMs) => atMs > nowMs);
@@ -112,7 +112,7 @@ function establishInOrder(view: SetView, { replicas, condemned }: Places): Step 
   const [last] = condemned;
   if (last === undefined) return { actions: [], waits: false };
   if (isDeleting(last)) return { actions: [], waits: true };
-  // A broken pod may go, but only if it is the first broken one: nothing below it waits to be mended.
+  // A broken pod may be deleted, but only if it is the first broken one: no lower pod waits for repair.
   const firstBroken = [...condemned].reverse().find((pod) => isUnavailable(pod, minReadySeconds, nowMs));
   const mayGo = isAvailable(last, minReadySeconds, nowMs) || last === firstBroken;
   return { actions: mayGo ? [deletion(last, true)] : [], waits: true };
@@ -153,7 +153,7 @@ function update(view: SetView, { replicas }: Places): SetAction[] {
     .map((pod) => deletion(pod, false));
 }
 
-/** Below the partition a pod is made from the current revision, above it from the update's. */
+/** Below the partition a pod is created from the current revision, above it from the update revision. */
 function creation({ set, current, update }: SetView, index: number): SetAction {
   const strategy = valueAt(set, "spec", "updateStrategy");
   const partition = numberAt(strategy, "rollingUpdate", "partition") ?? 0;
@@ -165,7 +165,7 @@ function deletion(pod: KubeObject, scaledDown: boolean): SetAction {
   return { kind: "delete", pod, scaledDown };
 }
 
-/** A number, or a percentage rounded up, and never less than 1; undefined when the set does not say. */
+/** A number, or a percentage rounded up, and never less than 1; undefined if the set does not specify it. */
 function maxUnavailableOf(value: unknown, replicas: number): number | undefined {
   if (typeof value === "number") return Math.max(1, value);
   if (typeof value !== "string") return undefined;
@@ -173,7 +173,7 @@ function maxUnavailableOf(value: unknown, replicas: number): number | undefined 
   return Number.isNaN(percent) ? undefined : Math.max(1, Math.ceil((percent * replicas) / 100));
 }
 
-/** As the API shows them: these counts are left out at zero. */
+/** As the API shows them: these counts are omitted at zero. */
 function withoutZeros(status: JsonObject): JsonObject {
   const shown = { ...status };
   for (const field of ["readyReplicas", "currentReplicas", "updatedReplicas"]) {

@@ -1,17 +1,7 @@
 import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
-import {
-  equal,
-  isDeleting,
-  keyOf,
-  objectAt,
-  objectsAt,
-  splitKey,
-  textAt,
-  timestamp,
-  withCondition,
-} from "../values.ts";
+import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
+import { isDeleting, keyOf, objectAt, objectsAt, splitKey, textAt, withCondition } from "../values.ts";
 import type { PodRuntime, PodState } from "./runtime.ts";
 import type { MemberControllerOptions } from "./statefulset.ts";
 
@@ -23,11 +13,11 @@ export interface KubeletOptions extends Omit<MemberControllerOptions, "reactionM
   readonly runtime: PodRuntime;
 }
 
-/** A node: it takes every pod, has its runtime run it, and tells the API server. Claims are bound at once. */
+/** A node: it takes every pod, lets its runtime run it, and reports to the API server. Claims are bound at once. */
 export class Kubelet {
   readonly #options: KubeletOptions;
   readonly #queue: WorkQueue;
-  /** The pods that the runtime was given, by uid, and what it last said. */
+  /** The pods that the runtime has, by uid, and its last report. */
   readonly #states = new Map<string, PodState | "starting">();
   readonly #ends = new Map<string, "ending" | "ended">();
 
@@ -49,7 +39,7 @@ export class Kubelet {
     this.attendAll();
   }
 
-  /** After the API server came back: pods lived on, and what became of them is told now. */
+  /** After the API server returned: pods kept running, and their changes are reported now. */
   attendAll(): void {
     for (const [resource, mark] of [
       [PODS, ""],
@@ -59,6 +49,12 @@ export class Kubelet {
         this.#queue.add(mark + keyOf(metadata.namespace ?? "", metadata.name));
       }
     }
+  }
+
+  /** Undefined: no such pod. */
+  log(namespace: string, name: string): string | undefined {
+    const pod = this.#options.api.get(PODS, namespace, name);
+    return pod && this.#options.runtime.log(pod);
   }
 
   async stop(): Promise<void> {
@@ -75,7 +71,7 @@ export class Kubelet {
     if (isDeleting(pod)) return this.#end(pod, key);
     if (textAt(pod, "spec", "nodeName") === "") {
       await api.update({ ...pod, spec: { ...objectAt(pod, "spec"), nodeName: node } });
-      return undefined; // the pod's change brings it back
+      return undefined; // the pod's change triggers it again
     }
     this.#run(pod, key);
     const state = this.#states.get(pod.metadata.uid ?? "");
@@ -107,13 +103,13 @@ export class Kubelet {
           this.#ends.set(uid, "ended");
           this.#queue.add(key);
         },
-        () => {}, // the node goes down
+        () => {}, // the node shuts down
       );
     }
     return undefined;
   }
 
-  async #tell(pod: KubeObject, { ready, restarts, message }: PodState): Promise<void> {
+  async #tell(pod: KubeObject, { ready, restarts, message, waiting, exitCode }: PodState): Promise<void> {
     const { api, clock } = this.#options;
     const nowMs = clock.now();
     const before = objectAt(pod, "status");
@@ -132,10 +128,15 @@ export class Kubelet {
       ready,
       started: ready,
       restartCount: restarts,
-      state: { running: { startedAt: startTime } },
+      state: waiting === undefined ? { running: { startedAt: startTime } } : { waiting: { reason: waiting, message } },
+      ...(exitCode !== undefined && {
+        lastState: { terminated: { exitCode, reason: "Error", finishedAt: startTime } },
+      }),
     }));
-    const status = { ...before, phase: "Running", startTime, conditions, containerStatuses };
-    if (equal(before, status)) return;
+    // A container that has never run leaves its pod Pending.
+    const phase = waiting !== undefined && exitCode === undefined ? "Pending" : "Running";
+    const status = { ...before, phase, startTime, conditions, containerStatuses };
+    if (sameJson(before, status)) return;
     const { resourceVersion: _any, ...metadata } = pod.metadata;
     await api.updateStatus({ ...pod, metadata, status });
   }
@@ -153,10 +154,10 @@ export class Kubelet {
   #forget(pod: KubeObject): void {
     const uid = pod.metadata.uid ?? "";
     this.#states.delete(uid);
-    // A pod that was removed by force is gone from the server, and ended here all the same.
+    // A pod that was removed by force is gone from the server, but is still ended here.
     if (!this.#ends.delete(uid)) this.#options.runtime.end(pod).catch(() => {});
   }
 }
 
-/** No namespace begins with a colon, so that claims and pods can share the queue. */
+/** No namespace starts with a colon, so claims and pods can share the queue. */
 const CLAIM_KEY = ":claim:";

@@ -1,8 +1,7 @@
 import { ApiServer, type SchemaCache, type ServerSnapshot } from "../../apiserver/index.ts";
-import type { Clock, Log, Random } from "../../runtime/index.ts";
-import { Gate } from "../gate.ts";
+import { type Clock, type Log, type Random, timestamp } from "../../runtime/index.ts";
+import { Link } from "../link.ts";
 import { LocalApi } from "../local-api.ts";
-import { timestamp } from "../values.ts";
 import { Kubelet } from "./kubelet.ts";
 import { type PodRuntime, SimulatedRuntime } from "./runtime.ts";
 import { StatefulSetController } from "./statefulset.ts";
@@ -18,11 +17,12 @@ export interface MemberOptions {
   readonly podStopMs: number;
   readonly reactionMs: number;
   readonly trackUpdates: boolean;
-  /** Pods only pretend to run unless somebody brings a runtime. */
+  /** Pods are simulated unless a runtime is given. */
   readonly runtime?: PodRuntime | undefined;
+  readonly authorizer?: "RBAC" | undefined;
 }
 
-/** Plenty: what limits a member in the fleet is its stated capacity. */
+/** Large: a member's limit in the fleet is its stated capacity. */
 const NODE_RESOURCES = { cpu: "64", memory: "256Gi", pods: "1000" };
 
 /** One member cluster: its API server, the StatefulSet controller, and a simulated node. */
@@ -30,24 +30,26 @@ export class MemberCluster {
   readonly name: string;
   readonly server: ApiServer;
   readonly api: LocalApi;
-  /** Its API server as anybody reaches it; closed while it is down. */
-  readonly gate: Gate;
+  /** Its API server as every client reaches it; closed while it is down. */
+  readonly entrance: Link;
   readonly #options: MemberOptions;
   readonly #sets: StatefulSetController;
   readonly #kubelet: Kubelet;
 
   constructor(options: MemberOptions) {
-    const { name, clock, random, log, schemas, storage, trackUpdates } = options;
+    const { name, clock, random, log, schemas, storage, trackUpdates, authorizer } = options;
     this.name = name;
     this.#options = options;
-    this.server = new ApiServer({ name, clock, random, log, schemas, trackUpdates, ...(storage && { storage }) });
+    const settings = { name, clock, random, log, schemas, trackUpdates, authorizer };
+    this.server = new ApiServer({ ...settings, ...(storage && { storage }) });
     this.api = new LocalApi(this.server);
-    this.gate = new Gate(this.server, clock, random);
-    const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.gate.isOpen };
+    this.entrance = new Link(this.server, clock, random);
+    const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.entrance.isOpen };
     this.#sets = new StatefulSetController({ ...common, reactionMs: options.reactionMs });
     const { podStartMs: startMs, podStopMs: stopMs } = options;
     const runtime = options.runtime ?? new SimulatedRuntime({ clock, startMs, stopMs });
     this.#kubelet = new Kubelet({ ...common, node: `${name}-node`, runtime });
+    this.server.serveLogs(({ namespace, name: pod }) => this.#kubelet.log(namespace, pod));
   }
 
   async start(): Promise<void> {
@@ -60,13 +62,13 @@ export class MemberCluster {
     await Promise.all([this.#sets.stop(), this.#kubelet.stop()]);
   }
 
-  /** The API server stops answering, and with it the controllers; nothing that was stored is lost. */
+  /** The API server stops answering, and with it the controllers; stored objects are kept. */
   kill(): void {
-    this.gate.set({ closed: `dial tcp: connect to ${this.name}: connection refused` });
+    this.entrance.set({ closed: `dial tcp: connect to ${this.name}: connection refused` });
   }
 
   restart(): void {
-    this.gate.mend();
+    this.entrance.mend();
     this.#sets.syncAll();
     this.#kubelet.attendAll();
   }

@@ -1,4 +1,4 @@
-/** What Kubernetes' StatefulSet controller reads from a pod, and how it makes one. */
+/** What Kubernetes' StatefulSet controller reads from a pod, and how it creates one. */
 import type { KubeObject } from "../../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { conditionOf, isDeleting, numberAt, objectAt, objectsAt, textAt } from "../values.ts";
@@ -16,12 +16,12 @@ export function revisionOf(pod: KubeObject): string {
   return pod.metadata.labels?.[REVISION_LABEL] ?? "";
 }
 
-/** Also while it is being stopped: `readyReplicas` counts terminating pods, in Kubernetes too. */
+/** Also while it is terminating: `readyReplicas` counts terminating pods, as in Kubernetes. */
 export function isRunningAndReady(pod: KubeObject): boolean {
   return textAt(pod, "status", "phase") === "Running" && conditionOf(pod, "Ready")?.status === "True";
 }
 
-/** When the pod has been ready for long enough, or undefined while it is not ready. */
+/** When the pod has been ready for long enough; undefined while it is not ready. */
 export function availableAtMs(pod: KubeObject, minReadySeconds: number): number | undefined {
   if (!isRunningAndReady(pod)) return undefined;
   if (minReadySeconds === 0) return 0;
@@ -90,7 +90,7 @@ export function podFor(set: KubeObject, ordinal: number, revision: { name: strin
   };
 }
 
-/** The claims of one ordinal; owned by the set where the retention policy says that they go with it. */
+/** The claims of one ordinal; owned by the set if the retention policy deletes them with it. */
 export function claimsFor(set: KubeObject, ordinal: number): KubeObject[] {
   const whenDeleted = textAt(set, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted");
   const { controller: _none, blockOwnerDeletion: _neither, ...owner } = ownerReference(set);

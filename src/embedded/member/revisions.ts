@@ -1,14 +1,14 @@
-/** A StatefulSet's revisions: kept as ControllerRevisions, compared by meaning, named by a hash of what they hold. */
+/** A StatefulSet's revisions: stored as ControllerRevisions, compared by meaning, named by a hash of their content. */
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../../apiserver/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../runtime/index.ts";
 import type { LocalApi } from "../local-api.ts";
-import { equal, numberAt, objectAt, textAt } from "../values.ts";
+import { numberAt, objectAt, textAt } from "../values.ts";
 import type { Revision } from "./decide.ts";
 import { isOwnedBy, ownerReference, revisionOf } from "./pods.ts";
 
 const RESOURCE = "apps/controllerrevisions";
-/** The letters Kubernetes' names may use without ever spelling a word. */
+/** The letters of Kubernetes' generated names, which never spell a word. */
 const SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 const HASH_LETTERS = 10;
 const DEFAULT_HISTORY_LIMIT = 10;
@@ -20,7 +20,7 @@ export class Revisions {
     this.#api = api;
   }
 
-  /** The revision that the pods came from and the one they are to have; made where there is none of it yet. */
+  /** The revision that the pods have and the one that they should have; created if missing. */
   async of(set: KubeObject): Promise<{ current: Revision; update: Revision }> {
     const known = this.#list(set);
     const template = objectAt(set, "spec", "template");
@@ -30,7 +30,7 @@ export class Revisions {
     return { current: current ? read(current) : update, update };
   }
 
-  /** Drops the oldest that nothing refers to, beyond the set's limit. */
+  /** Deletes the oldest unused ones, beyond the set's limit. */
   async truncate(set: KubeObject, pods: readonly KubeObject[], live: readonly Revision[]): Promise<void> {
     const inUse = new Set([...live.map(({ name }) => name), ...pods.map(revisionOf)]);
     const unused = this.#list(set).filter(({ metadata }) => !inUse.has(metadata.name));
@@ -47,9 +47,9 @@ export class Revisions {
       .sort((left, right) => number(left) - number(right));
   }
 
-  /** Going back to an old revision makes it the newest again. */
+  /** Returning to an old revision makes it the newest again. */
   async #existing(set: KubeObject, known: readonly KubeObject[], template: JsonObject): Promise<Revision | undefined> {
-    const found = known.findLast((revision) => equal(read(revision).template, template));
+    const found = known.findLast((revision) => sameJson(read(revision).template, template));
     if (!found) return undefined;
     if (found !== known.at(-1)) await this.#api.update({ ...found, revision: nextNumber(known) });
     return { name: found.metadata.name, template: objectAt(set, "spec", "template") };
@@ -92,7 +92,7 @@ function hashOf(template: JsonObject): string {
   return [...digest.subarray(0, HASH_LETTERS)].map((byte) => SAFE_LETTERS[byte % SAFE_LETTERS.length]).join("");
 }
 
-/** The same text for the same meaning, whatever the order of fields. */
+/** A canonical text, independent of the order of fields. */
 function stable(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map(stable).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value ?? null);

@@ -2,25 +2,31 @@ import type { KubeObject } from "../../apiserver/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import { objectsAt, textAt } from "../values.ts";
 
-/** What a node says about one pod. */
+/** A node's report on one pod. */
 export interface PodState {
   readonly ready: boolean;
   readonly restarts: number;
-  /** Why it is not ready, where somebody knows. */
+  /** Why it is not ready, if the runtime knows. */
   readonly message?: string;
+  /** Its container does not run, and waits for this: a word for programs. */
+  readonly waiting?: string;
+  /** How it ended the last time. */
+  readonly exitCode?: number;
 }
 
-/** Runs pods. The kubelet decides when, and tells the API server what came of it. */
+/** Runs pods. The kubelet decides when, and reports the result to the API server. */
 export interface PodRuntime {
   /**
    * Takes a pod, once, and reports whenever its state changes. `again`: it ran before this process did, and the API
-   * server already says so.
+   * server already shows it.
    */
   run(pod: KubeObject, report: (state: PodState) => void, again: boolean): void;
-  /** Ends a pod; resolves when nothing of it runs any more. Also for a pod that it never ran. */
+  /** Ends a pod; resolves when no part of it runs any more. Also for a pod that it never ran. */
   end(pod: KubeObject): Promise<void>;
-  /** Ends everything, as the machine does when it goes down. */
+  /** Ends everything, as when the machine shuts down. */
   stop(): Promise<void>;
+  /** What the pod has written, or the end of it. */
+  log(pod: KubeObject): string;
 }
 
 /** Annotations by which one pod, or a template, sets its own times. */
@@ -37,9 +43,32 @@ export interface SimulatedRuntimeOptions {
   readonly stopMs: number;
 }
 
+/** Images that make a simulated pod fail, like real ones: the word may be anywhere in the name or the tag. */
+const FAULTS: readonly { readonly word: string; readonly of: (image: string) => PodState }[] = [
+  {
+    word: "broken",
+    of: () => ({
+      ready: false,
+      restarts: 1,
+      waiting: "CrashLoopBackOff",
+      message: "back-off 10s restarting failed container",
+      exitCode: 1,
+    }),
+  },
+  {
+    word: "missing",
+    of: (image) => ({
+      ready: false,
+      restarts: 0,
+      waiting: "ImagePullBackOff",
+      message: `Back-off pulling image "${image}": not found`,
+    }),
+  },
+];
+
 /**
- * Nothing runs; times pass. A pod is ready after a set time, and gone a set time after its deletion. One whose image
- * contains "broken" runs and never gets ready.
+ * Nothing runs; only time passes. A pod is ready after a set time, and gone a set time after its deletion. A pod whose
+ * image contains "broken" exits again and again; an image that contains "missing" cannot be pulled.
  */
 export class SimulatedRuntime implements PodRuntime {
   readonly #options: SimulatedRuntimeOptions;
@@ -56,11 +85,10 @@ export class SimulatedRuntime implements PodRuntime {
     const uid = pod.metadata.uid ?? "";
     const abort = new AbortController();
     this.#starting.set(uid, abort);
-    const isBroken = objectsAt(pod, "spec", "containers").some((each) => textAt(each, "image").includes("broken"));
     this.#options.clock.sleep(timeOf(pod, POD_TIMES.startMs, this.#options.startMs), abort.signal).then(
       () => {
         this.#starting.delete(uid);
-        report({ ready: !isBroken, restarts: 0 });
+        report(faultOf(pod) ?? { ready: true, restarts: 0 });
       },
       () => {}, // ended before it was ready
     );
@@ -71,11 +99,30 @@ export class SimulatedRuntime implements PodRuntime {
     await this.#options.clock.sleep(timeOf(pod, POD_TIMES.stopMs, this.#options.stopMs), this.#stopped.signal);
   }
 
+  log(pod: KubeObject): string {
+    const images = objectsAt(pod, "spec", "containers").map((each) => textAt(each, "image"));
+    const lines = [`simulated: ${pod.metadata.name} would run ${images.join(", ")}`];
+    const fault = faultOf(pod);
+    if (fault?.exitCode !== undefined)
+      lines.push(`simulated: this image fails on purpose, with exit code ${fault.exitCode}`);
+    return `${lines.join("\n")}\n`;
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("the node goes down"));
     for (const abort of this.#starting.values()) abort.abort();
     this.#starting.clear();
   }
+}
+
+/** How a pod with such an image fails; undefined: it does not. */
+export function faultOf(pod: KubeObject): PodState | undefined {
+  for (const container of objectsAt(pod, "spec", "containers")) {
+    const image = textAt(container, "image");
+    const found = FAULTS.find(({ word }) => image.includes(word));
+    if (found) return found.of(image);
+  }
+  return undefined;
 }
 
 function timeOf(pod: KubeObject, annotation: string, usualMs: number): number {

@@ -47,7 +47,7 @@ function web(spec: object = {}, image = "web:1"): KubeObject {
 const CLAIMS = [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }];
 const rolling = (partition: number) => ({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition } } });
 
-/** As a user edits: whatever the version is. */
+/** As a user edits: regardless of the version. */
 async function edit(set: KubeObject): Promise<void> {
   await member.api.update(set);
   await clock.settle();
@@ -102,7 +102,7 @@ describe("OrderedReady", () => {
     expect(textAt(status(), "currentRevision")).toBe(textAt(status(), "updateRevision"));
   });
 
-  it("takes the partition relative to ordinals.start", async () => {
+  it("interprets the partition relative to ordinals.start", async () => {
     await member.api.create(web({ ordinals: { start: 10 } }));
     await later(10);
     await edit(web({ ordinals: { start: 10 }, ...rolling(2) }, "web:2"));
@@ -110,7 +110,7 @@ describe("OrderedReady", () => {
     expect(pods()).toEqual(["web-10 web:1", "web-11 web:1", "web-12 web:2"]);
   });
 
-  it("brings a killed updated pod back on the old revision when the update was superseded in mid-partition", async () => {
+  it("recreates a killed updated pod on the old revision if a newer update started inside the partition", async () => {
     await member.api.create(web());
     await later(10);
     await edit(web(rolling(2), "web:2"));
@@ -123,7 +123,7 @@ describe("OrderedReady", () => {
     expect(pods()).toEqual(["web-0 web:1", "web-1 web:1", "web-2 web:1"]);
   });
 
-  it("stays stuck on a broken pod after a rollback, until somebody deletes it", async () => {
+  it("stays stuck on a broken pod after a rollback, until a user deletes it", async () => {
     await member.api.create(web());
     await later(10);
     await edit(web({}, "web:broken"));
@@ -146,14 +146,14 @@ describe("OrderedReady", () => {
     expect(conditionOf(pod("web-2") ?? web(), "Ready")?.status).toBe("True");
     expect(pod("web-2")?.metadata.deletionTimestamp).toBeDefined();
     expect(pod("web-1")?.metadata.deletionTimestamp).toBeUndefined();
-    // A pod that is being stopped still counts.
+    // A terminating pod still counts.
     expect(status()).toMatchObject({ replicas: 3, readyReplicas: 3 });
     await later(10);
     expect(pods()).toEqual(["web-0 web:1"]);
     expect(claims()).toEqual(["data-web-0", "data-web-1", "data-web-2"]);
   });
 
-  it("lets claims go with their pods where the retention policy says so", async () => {
+  it("deletes claims with their pods if the retention policy requires it", async () => {
     const spec = {
       volumeClaimTemplates: CLAIMS,
       persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete", whenDeleted: "Delete" },
@@ -169,7 +169,7 @@ describe("OrderedReady", () => {
     expect([...pods(), ...claims()]).toEqual([]);
   });
 
-  it("waits for minReadySeconds before it goes on", async () => {
+  it("waits for minReadySeconds before it continues", async () => {
     await member.api.create(web({ replicas: 2, minReadySeconds: 10 }));
     await later(8);
     expect(pods()).toEqual(["web-0 web:1"]);
@@ -217,7 +217,7 @@ describe("Parallel", () => {
     expect(pods()).toEqual(["web-0 web:1", "web-1 web:1", "web-2 web:1"]);
   });
 
-  it("takes as many at a time as maxUnavailable allows", async () => {
+  it("restarts as many at a time as maxUnavailable allows", async () => {
     const two = { ...parallel, updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 2 } } };
     await member.api.create(web(two));
     await later(5);
@@ -234,7 +234,7 @@ describe("Parallel", () => {
 describe("revisions", () => {
   const revisions = () => member.api.list("apps/controllerrevisions").map(({ metadata }) => metadata.name);
 
-  it("come back under their old name on a rollback, and are dropped beyond the limit", async () => {
+  it("return under their old name on a rollback, and are deleted beyond the limit", async () => {
     await member.api.create(web({ replicas: 1, revisionHistoryLimit: 1 }));
     await later(5);
     const first = textAt(status(), "updateRevision");
@@ -246,7 +246,7 @@ describe("revisions", () => {
     expect(revisions()).toHaveLength(2);
   });
 
-  it("do not move for what is not in the template", async () => {
+  it("do not change with fields outside of the template", async () => {
     await member.api.create(web());
     await later(10);
     const before = status();

@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue, type WorkResult } from "../../kube/index.ts";
-import type { Clock, Log, Random } from "../../runtime/index.ts";
+import { type Clock, type Log, type Random, sameJson } from "../../runtime/index.ts";
 import { type LocalApi, RefusedError } from "../local-api.ts";
-import { equal, keyOf, splitKey, textAt } from "../values.ts";
+import { keyOf, splitKey, textAt } from "../values.ts";
 import { decide, nextChangeMs, type SetAction, statusOf } from "./decide.ts";
 import { claimsFor, isOwnedBy, ordinalOf, podFor } from "./pods.ts";
 import { Revisions } from "./revisions.ts";
@@ -16,9 +16,9 @@ export interface MemberControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether this cluster's API server is up: its controllers do nothing while it is not. */
+  /** Whether this cluster's API server is up: its controllers stop while it is down. */
   readonly isUp: () => boolean;
-  /** How long after a change the controller looks at it. */
+  /** How long after a change the controller reconciles. */
   readonly reactionMs: number;
 }
 
@@ -42,7 +42,7 @@ export class StatefulSetController {
     this.syncAll();
   }
 
-  /** After the API server came back. */
+  /** After the API server returned. */
   syncAll(): void {
     for (const { metadata } of this.#options.api.list(SETS)) this.#add(keyOf(metadata.namespace ?? "", metadata.name));
   }
@@ -96,7 +96,7 @@ export class StatefulSetController {
     }
   }
 
-  /** `whenScaled: Delete`: the claims belong to the pod from now on, and go when it has gone. */
+  /** `whenScaled: Delete`: the claims belong to the pod from now on, and are deleted after it. */
   async #handClaimsToPod(set: KubeObject, pod: KubeObject): Promise<void> {
     const { api } = this.#options;
     if (textAt(set, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") !== "Delete") return;
@@ -111,12 +111,12 @@ export class StatefulSetController {
 
   async #report(set: KubeObject, status: ReturnType<typeof statusOf>): Promise<void> {
     const { api } = this.#options;
-    if (equal(set.status, status)) return;
+    if (sameJson(set.status, status)) return;
     const { resourceVersion: _any, ...metadata } = set.metadata;
     try {
       await api.updateStatus({ ...set, metadata, status });
     } catch (error) {
-      // Deleted in the meantime: there is nobody to tell.
+      // Deleted in the meantime: there is no object to report to.
       if (!(error instanceof RefusedError && error.status === 404)) throw error;
     }
   }

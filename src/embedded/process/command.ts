@@ -1,7 +1,7 @@
-/** What of a pod becomes a process: its first container's command, environment and volumes. Pure. */
+/** The parts of a pod that become a process: its first container's command, environment and volumes. Pure. */
 import type { KubeObject } from "../../apiserver/index.ts";
-import type { JsonObject } from "../../runtime/index.ts";
-import { objectAt, objectsAt, textAt, textsAt, valueAt } from "../values.ts";
+import { type JsonObject, valueAt } from "../../runtime/index.ts";
+import { objectAt, objectsAt, textAt, textsAt } from "../values.ts";
 
 export interface PodCommand {
   readonly program: string;
@@ -9,7 +9,7 @@ export interface PodCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A volume as a folder of this machine: there are no mounts, so a process finds it by its variable. */
+/** A volume as a folder of this machine: there are no mounts, so a process finds it by its environment variable. */
 export interface PodVolume {
   readonly name: string;
   readonly source: { readonly kind: "claim" | "configMap"; readonly name: string } | { readonly kind: "empty" };
@@ -33,7 +33,7 @@ export function volumesOf(pod: KubeObject): PodVolume[] {
   });
 }
 
-/** Undefined: the container names no command, and there is no image to take one from. */
+/** Undefined: the container has no command, and there is no image to take one from. */
 export function commandOf(pod: KubeObject, folders: Readonly<Record<string, string>>): PodCommand | undefined {
   const [container] = objectsAt(pod, "spec", "containers");
   if (!container) return undefined;
@@ -57,7 +57,7 @@ function textOfVariable(variable: JsonObject, pod: KubeObject): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Kubernetes' `$(NAME)`; what is not defined stays as it is, and `$$` is a dollar. */
+/** Kubernetes' `$(NAME)`; an undefined name stays unchanged, and `$$` is a dollar. */
 function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g, (match, name: string | undefined) =>
     name === undefined ? "$" : (env[name] ?? match),

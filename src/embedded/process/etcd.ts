@@ -1,21 +1,21 @@
-import { type Clock, isJsonObject, type JsonObject, type Log } from "../../runtime/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, valueAt } from "../../runtime/index.ts";
 import type { Application, Start } from "../database/index.ts";
-import { objectsAt, textAt, textsAt, valueAt } from "../values.ts";
+import { objectsAt, textAt, textsAt } from "../values.ts";
 
 export interface EtcdOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Where an instance listens; each has a loopback address of its own. */
+  /** Where an instance listens; each has its own loopback address. */
   readonly address: (instance: string) => string;
 }
 
 const CLIENT_PORT = 2379;
 const PEER_PORT = 2380;
-/** How often the leader and the member list are asked for: etcd does not tell by itself. */
+/** How often the leader and the member list are polled: etcd does not notify. */
 const POLL_MS = 500;
-/** A member that does not answer within this is asked again later. */
+/** A member that does not answer within this time is asked again later. */
 const REQUEST_TIMEOUT_MS = 2_000;
-/** Every read through a key asks the majority, whether the key is there or not. */
+/** Every read of a key asks the majority, whether the key exists or not. */
 const PROBE_KEY = Buffer.from("lockstep/probe").toString("base64");
 
 interface Member {
@@ -24,7 +24,7 @@ interface Member {
   readonly isLearner: boolean;
 }
 
-/** A real etcd: its members are child processes, and it is asked over its own API. */
+/** A real etcd: its members are child processes, and requests use its own API. */
 export class EtcdApplication implements Application {
   readonly #options: EtcdOptions;
   readonly #up = new Set<string>();
@@ -50,7 +50,7 @@ export class EtcdApplication implements Application {
     else this.#up.delete(instance);
   }
 
-  /** As a learner, which has no vote before it has caught up. */
+  /** As a learner, which has no vote until it has caught up. */
   async join(instance: string, _address: string, forming: boolean): Promise<void> {
     if (forming || (await this.#members()).some((member) => member.instance === instance)) return;
     await this.#askAny("cluster/member/add", { peerURLs: [this.#peerUrl(instance)], isLearner: true });
@@ -109,7 +109,7 @@ export class EtcdApplication implements Application {
     if (changed) for (const listener of this.#listeners) listener();
   }
 
-  /** Confirmed by the leader, as etcd's member list is unless one asks otherwise. */
+  /** Confirmed by the leader, which is etcd's default for the member list. */
   async #members(): Promise<Member[]> {
     const answer = await this.#askAny("cluster/member/list", {});
     return objectsAt(answer, "members").map((member) => ({
@@ -125,7 +125,7 @@ export class EtcdApplication implements Application {
     return url;
   }
 
-  /** Of those that are up, the first that answers. */
+  /** The first running member that answers. */
   async #askAny(path: string, body: JsonObject, except?: string): Promise<JsonObject> {
     let failure: unknown = new Error("no instance is up");
     for (const instance of this.#up) {
@@ -151,7 +151,7 @@ export class EtcdApplication implements Application {
   }
 }
 
-/** The container of one instance. `program`: where etcd is on this machine. */
+/** The container of one instance. `program`: the path of etcd on this machine. */
 export function etcdContainer(program: string, { name, address, spec, grant }: Start): JsonObject {
   const initialCluster = (grant.initialCluster ?? "")
     .split(",")

@@ -65,7 +65,7 @@ function web(script: string): KubeObject {
   };
 }
 
-/** Resolves with the pod as soon as it is as wanted. */
+/** Resolves with the pod as soon as it matches. */
 function podThat(is: (pod: KubeObject) => boolean): Promise<KubeObject> {
   return new Promise((resolve) => {
     member.api.on("/pods", ({ type, object }) => {
@@ -79,14 +79,14 @@ const started = () => readFileSync(join(folder, "claims/default/data-web-0/start
 const APPEND =
   "require('fs').appendFileSync(process.env.VOLUME_DATA + '/started', process.pid + ' ' + process.env.WHO + ' ' + require('fs').readFileSync(process.env.VOLUME_CONF + '/colour') + '\\n');";
 
-it("runs a pod as a process with its volumes, ends it with the pod, and keeps the claim for the next one", async () => {
+it("the process runtime runs a pod as a process with its volumes, ends it with the pod, and keeps the claim for the next one", async () => {
   await member.api.create({
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "settings", namespace: "default" },
     data: { colour: "blue" },
   });
-  // Whether it has written is told by its own end of the file; ready only means that it runs.
+  // Its own file shows whether it has written; ready only means that it runs.
   const script = `${APPEND} setInterval(() => {}, 1000)`;
   const first = podThat(isReady);
   await member.api.create(web(script));
@@ -103,13 +103,13 @@ it("runs a pod as a process with its volumes, ends it with the pod, and keeps th
   expect(() => process.kill(Number(after.split(" ")[0]), 0)).toThrow("ESRCH");
 });
 
-it("starts a process that ended anew, and counts", async () => {
+it("the process runtime restarts a process that ended, and counts the restarts", async () => {
   const restarted = podThat((pod) => objectsAt(pod, "status", "containerStatuses")[0]?.restartCount === 1);
   await member.api.create(web("process.exit(3)"));
   expect(JSON.stringify((await restarted).status)).toContain('"restartCount":1');
 });
 
-it("says why a pod cannot run", async () => {
+it("the process runtime reports why a pod cannot run", async () => {
   const told = podThat((pod) => JSON.stringify(pod.status).includes("has no command"));
   const set = web("");
   const [container] = objectsAt(set, "spec", "template", "spec", "containers");
@@ -120,7 +120,7 @@ it("says why a pod cannot run", async () => {
   expect(isReady(await told)).toBe(false);
 });
 
-it("writes nowhere but below its own folder", async () => {
+it("the process runtime writes only below its own folder", async () => {
   const told = podThat((pod) => JSON.stringify(pod.status).includes("cannot be a file's name"));
   const set = web("");
   const spec = objectAt(set, "spec");

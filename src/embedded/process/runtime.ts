@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { KubeObject } from "../../apiserver/index.ts";
-import { type Clock, isJsonObject, type Log } from "../../runtime/index.ts";
-import type { PodRuntime, PodState } from "../member/runtime.ts";
-import { numberAt, objectsAt, textAt, valueAt } from "../values.ts";
+import { type Clock, isJsonObject, type Log, valueAt } from "../../runtime/index.ts";
+import { faultOf, type PodRuntime, type PodState } from "../member/runtime.ts";
+import { numberAt, objectsAt, textAt } from "../values.ts";
+import type { Children } from "./children.ts";
 import { commandOf, volumesOf } from "./command.ts";
 
 export interface ProcessRuntimeOptions {
-  /** Everything it writes is below it: claims stay, the rest goes with its pod. */
+  /** It writes only below this folder: claims stay, the rest is deleted with its pod. */
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -17,15 +18,28 @@ export interface ProcessRuntimeOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A ConfigMap's data as the member has it; undefined: there is none. */
   readonly configMap: (namespace: string, name: string) => Readonly<Record<string, string>> | undefined;
+  /** Ensures that they end with this process. */
+  readonly children?: Pick<Children, "started">;
 }
 
-/** A process that ends is started anew, after a pause that doubles up to this, as a node does. */
+/** A process that ends is restarted, after a pause that doubles up to this, as on a node. */
 const RESTART_BASE_MS = 500;
 const RESTART_MAX_MS = 30_000;
 const DEFAULT_GRACE_SECONDS = 30;
 const DEFAULT_PROBE_SECONDS = 1;
 const PROBE_TIMEOUT_MS = 1_000;
 const LOOPBACK = "127.0.0.1";
+
+/** A shell's exit codes for a program that it does not find, and for one that was killed. */
+const NOT_FOUND = 127;
+const KILLED = 137;
+/** The maximum length of a log. */
+const LOG_BYTES = 1024 * 1024;
+
+interface Exit {
+  readonly text: string;
+  readonly code: number;
+}
 
 interface Running {
   readonly ended: AbortController;
@@ -66,7 +80,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#running.clear();
   }
 
-  /** Asks first; whoever does not listen within the grace period is not asked. */
+  /** Sends SIGTERM first; a process that has not ended within the grace period is killed. */
   async #end(running: Running, graceMs: number): Promise<void> {
     running.ended.abort(new Error("the pod ends"));
     const { child } = running;
@@ -83,23 +97,32 @@ export class ProcessRuntime implements PodRuntime {
   async #keepRunning(pod: KubeObject, running: Running, report: (state: PodState) => void): Promise<void> {
     const { clock } = this.#options;
     const { signal } = running.ended;
+    // There are no images here; an image name that means a fault has the same effect as for simulated pods.
+    const fault = faultOf(pod);
+    if (fault) return report(fault);
     for (let restarts = 0; !signal.aborted; restarts++) {
       const why = await this.#runOnce(pod, running, restarts, report);
       if (signal.aborted) return;
-      report({ ready: false, restarts, message: why });
+      report({ ready: false, restarts, waiting: "CrashLoopBackOff", message: why.text, exitCode: why.code });
       await clock.sleep(Math.min(RESTART_MAX_MS, RESTART_BASE_MS * 2 ** restarts), signal).catch(() => {});
     }
   }
 
-  /** Resolves when the process has ended, with how. */
+  log(pod: KubeObject): string {
+    return tailOf(join(this.#podFolder(pod), "output.log"));
+  }
+
+  /** Resolves when the process has ended, with the result. */
   async #runOnce(
     pod: KubeObject,
     running: Running,
     restarts: number,
     report: (state: PodState) => void,
-  ): Promise<string> {
+  ): Promise<Exit> {
     const command = commandOf(pod, this.#prepareVolumes(pod));
-    if (!command) return "its first container has no command: there are no images here to take one from";
+    if (!command) {
+      return { text: "its first container has no command: there are no images here to take one from", code: NOT_FOUND };
+    }
     const cwd = this.#podFolder(pod);
     const output = openSync(join(cwd, "output.log"), "a", 0o600);
     const child = spawn(command.program, [...command.args], {
@@ -107,12 +130,17 @@ export class ProcessRuntime implements PodRuntime {
       env: { ...this.#options.env, ...command.env },
       stdio: ["ignore", output, output],
     });
+    this.#options.children?.started(child);
     closeSync(output);
     running.child = child;
     const exited = new AbortController();
-    const exit = new Promise<string>((resolve) => {
-      child.once("error", (error) => resolve(`${command.program} cannot be run: ${error.message}`));
-      child.once("exit", (code, by) => resolve(`${command.program} ended ${by ? `by ${by}` : `with ${code}`}`));
+    const exit = new Promise<Exit>((resolve) => {
+      child.once("error", (error) =>
+        resolve({ text: `${command.program} cannot be run: ${error.message}`, code: NOT_FOUND }),
+      );
+      child.once("exit", (code, by) =>
+        resolve({ text: `${command.program} ended ${by ? `by ${by}` : `with ${code}`}`, code: code ?? KILLED }),
+      );
     }).finally(() => exited.abort());
     const probing = this.#probe(pod, exited.signal, (ready) => report({ ready, restarts }));
     const why = await exit;
@@ -121,7 +149,7 @@ export class ProcessRuntime implements PodRuntime {
     return why;
   }
 
-  /** Without a probe a process that runs is ready; a TCP or HTTP probe is tried as a connection to its host and port. */
+  /** Without a probe, a running process is ready; a TCP or HTTP probe is tried as a connection to its host and port. */
   async #probe(pod: KubeObject, signal: AbortSignal, report: (ready: boolean) => void): Promise<void> {
     const probe = valueAt(objectsAt(pod, "spec", "containers")[0], "readinessProbe");
     const port = numberAt(probe, "tcpSocket", "port") ?? numberAt(probe, "httpGet", "port");
@@ -162,7 +190,23 @@ export class ProcessRuntime implements PodRuntime {
   }
 }
 
-/** Names come from objects that anybody may write: none may lead out of its folder. */
+/** The end of a file; nothing if it does not exist. */
+function tailOf(file: string): string {
+  let handle: number | undefined;
+  try {
+    handle = openSync(file, "r");
+    const { size } = fstatSync(handle);
+    const bytes = Buffer.alloc(Math.min(size, LOG_BYTES));
+    readSync(handle, bytes, 0, bytes.length, size - bytes.length);
+    return bytes.toString("utf8");
+  } catch {
+    return "";
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+/** Names come from objects that any user may write: none may lead out of its folder. */
 function asFileName(name: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(name) && !/^\.+$/.test(name)) return name;
   throw new Error(`'${name}' cannot be a file's name; use letters, digits, '-', '_' and '.'`);

@@ -1,4 +1,6 @@
-import { runManager } from "../../controllers/index.ts";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../api/index.ts";
+import type { User } from "../../apiserver/index.ts";
+import { type ManagerOptions, runManager } from "../../controllers/index.ts";
 import { KarmadaEngine } from "../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject, type Log, seededRandom, silentLog } from "../../runtime/index.ts";
@@ -12,8 +14,19 @@ export const CROSS_CLUSTER_STATEFULSETS = resource({
   namespaced: true,
 });
 
-/** Virtual time; it costs nothing, and only what never happens takes so long. */
+/** Kinds that tests use as templates, in addition to StatefulSets. */
+const WORKLOADS = [
+  { plural: "xlineclusters", group: "apps.my.io" },
+  { plural: "etcdclusters", group: "example.io" },
+  { plural: "stores", group: "example.io" },
+];
+const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", namespaced: true });
+
+/** Virtual time is free, and only something that never happens takes this long. */
 const GIVE_UP_MS = 3_600_000;
+
+/** How the controller differs from an installed one. */
+export type ControllerSettings = Partial<Pick<ManagerOptions, "topologyInlineBytes" | "webhookTransports">>;
 
 /** A fleet with Lockstep's controller on it, on virtual time from one seed. */
 export class World {
@@ -22,9 +35,11 @@ export class World {
   readonly hub: KubeClient;
   readonly #random;
   readonly #log: Log;
+  readonly #settings: ControllerSettings;
   #manager: { stop: AbortController; running: Promise<void> } | undefined;
 
-  constructor(seed: number, options: Partial<EmbeddedFleetOptions> = {}) {
+  constructor(seed: number, options: Partial<EmbeddedFleetOptions> = {}, settings: ControllerSettings = {}) {
+    this.#settings = settings;
     this.#random = seededRandom(seed);
     this.clock = new VirtualClock({ random: this.#random });
     this.#log = options.log ?? silentLog;
@@ -33,6 +48,7 @@ export class World {
       random: this.#random,
       trackUpdates: false,
       bundled: [],
+      installed: admissionPolicies({ ...DEFAULT_POLICY_SETTINGS, workloads: WORKLOADS }),
       ...options,
     });
     this.hub = this.fleet.client();
@@ -43,10 +59,10 @@ export class World {
     this.startController();
   }
 
-  startController(): void {
+  /** As an administrator of the fleet, unless a user or another connection is given. */
+  startController(user?: User, hub = this.fleet.client(undefined, user)): void {
     const { clock } = this;
     const [random, log] = [this.#random, this.#log];
-    const hub = this.fleet.client();
     const stop = new AbortController();
     const running = runManager(
       {
@@ -58,8 +74,10 @@ export class World {
         webhookTransports: () => {
           throw new Error("no webhook is configured here");
         },
-        leaseNamespace: "karmada-system",
+        systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
         identity: "test",
+        allowedClusters: { required: false },
+        ...this.#settings,
       },
       stop.signal,
     );
@@ -103,7 +121,7 @@ export class World {
     return this.ask(write);
   }
 
-  /** The CrossClusterStatefulset as the hub has it, read past every client. */
+  /** The CrossClusterStatefulset on the hub, read without a client. */
   statefulset(name: string): KubeObject | undefined {
     return this.fleet.hubObject("apps.karmada.io/crossclusterstatefulsets", "default", name);
   }
@@ -113,6 +131,14 @@ export class World {
     return isJsonObject(status) ? status : {};
   }
 
+  /** The Events about an object of the default namespace, each as its reason and its message. */
+  async events(name: string): Promise<string[]> {
+    const { items } = await this.ask(this.hub.listAll(EVENTS, { namespace: "default" }));
+    return items
+      .filter(({ involvedObject }) => isJsonObject(involvedObject) && involvedObject.name === name)
+      .map(({ reason, message }) => `${reason} ${message}`);
+  }
+
   isSettled(name: string, replicas: number): boolean {
     const { phase, readyReplicas, observedGeneration } = this.status(name);
     const generation = this.statefulset(name)?.metadata.generation;
@@ -120,7 +146,7 @@ export class World {
   }
 }
 
-/** Follows the pods of every member and remembers the worst moment, and the order in which they became ready. */
+/** Follows the pods of every member and records the worst moment, and the order in which they became ready. */
 export class PodRecorder {
   readonly order: string[] = [];
   worst = 0;
@@ -136,7 +162,7 @@ export class PodRecorder {
     }
   }
 
-  /** From now on a missing one counts. */
+  /** From now on, a missing one counts. */
   expect(count: number): void {
     this.#expected = count;
     this.worst = 0;

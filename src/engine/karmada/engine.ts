@@ -1,15 +1,23 @@
 import { setMaxListeners } from "node:events";
-import {
-  AlreadyExistsError,
-  ConflictError,
-  type KubeClient,
-  type KubeObject,
-  NotFoundError,
-  Reflector,
-  type Resource,
-} from "../../kube/index.ts";
+import { type KubeClient, type KubeObject, Reflector, type Resource } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type Log, type Random, silentLog } from "../../runtime/index.ts";
-import { DispatchConflictError, SupersededError } from "../errors.ts";
+import {
+  carriedBy,
+  isRefusedSwap,
+  isStatusOnly,
+  laterTermOf,
+  manifestOf,
+  refKey,
+  refOf,
+  takesOver,
+  termOf,
+  workName,
+} from "../dispatch-objects.ts";
+import { DispatchConflictError, laterTerm } from "../errors.ts";
+import { MARKS } from "../marks.ts";
+import { MEMBER_TIMEOUT_MS } from "../members/live-member.ts";
+import { MemberStreams, ownerIndexValue, PODS } from "../members/streams.ts";
+import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
   Claim,
   Dispatched,
@@ -23,46 +31,37 @@ import type {
   News,
   ObjectRef,
   Snapshot,
+  Unheld,
 } from "../port.ts";
-import {
-  holdName,
-  holdPolicy,
-  isHold,
-  isHolding,
-  readCluster,
-  readSchedule,
-  templateOfBinding,
-  unsafeSetting,
-} from "./hub.ts";
+import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
+import { Holds } from "./holds.ts";
+import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
-import { OwnWorks, SWAP_ATTEMPTS } from "./own-works.ts";
+import { throughProxy } from "./proxy.ts";
 import {
+  BINDING_ID,
   CLUSTER_OVERRIDE_POLICIES,
   CLUSTERS,
   clusterOfNamespace,
   executionNamespace,
-  MARKS,
+  KARMADA_MANAGED,
   OVERRIDE_POLICIES,
-  PROTECTION,
   RESOURCE_BINDINGS,
   WORKS,
 } from "./resources.ts";
-import { kindId, MemberStreams, ownerIndexValue, PODS } from "./streams.ts";
 import {
   deliveryFailure,
+  emptyingPatch,
   freeingPatch,
-  isStatusOnly,
-  manifestOf,
+  keepsObject,
   outlineOf,
   readWork,
   reflectedStatus,
-  refOf,
-  termOf,
-  uidPrecondition,
+  reservationFor,
+  takingOverPatch,
   versionOf,
   wholeManifestOf,
   workFor,
-  workName,
 } from "./works.ts";
 
 export interface KarmadaEngineOptions {
@@ -77,11 +76,9 @@ interface Tracked {
   readonly changed: (news: News) => void;
 }
 
-const FIELD_MANAGER = "lockstep";
-/** Karmada's own mark, on a binding and on each Work it rendered for it. */
-const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
-
-/** Karmada by hold and own Works: it schedules, Lockstep renders and dispatches, Karmada delivers. */
+/**
+ * The Karmada adapter, with a hold and own Works: Karmada schedules, Lockstep renders and dispatches, Karmada delivers.
+ */
 export class KarmadaEngine implements Engine {
   readonly #hub: KubeClient;
   readonly #clock: Clock;
@@ -89,18 +86,19 @@ export class KarmadaEngine implements Engine {
   readonly #streams: MemberStreams;
   readonly #clusters: Reflector<KubeObject>;
   readonly #works: Reflector<KubeObject>;
+  /** Works of other writers, only as outlines of what they carry: a hub may have ten times as many of them as ours. */
+  readonly #otherWorks: Reflector<KubeObject>;
   readonly #own: OwnWorks;
+  readonly #foreign: ForeignWorks;
+  readonly #holds: Holds;
   readonly #bindings: Reflector<KubeObject>;
   readonly #policies: Reflector<KubeObject>;
   readonly #clusterPolicies: Reflector<KubeObject>;
-  /** By application, and by the template it manages: one application manages one template. */
   readonly #byApp = new Map<string, Tracked>();
-  readonly #byTemplate = new Map<string, Tracked>();
-  /** Templates whose rendered Works were looked for, with what the answer rests on. */
-  readonly #adoptionChecked = new Map<string, { restsOn: string; clusters: readonly string[] }>();
-
+  /** Applications by the object that they manage. One owns it; another may be releasing it, and is notified too. */
+  readonly #byTemplate = new Map<string, Set<Tracked>>();
   readonly #readWorksByObject = new WeakMap<KubeObject, Dispatched>();
-  /** The policies of others, until one of them changes: holds are as many as applications. */
+  /** The policies of other writers, until one of them changes: there are as many holds as applications. */
   #foreignPolicies: readonly KubeObject[] | undefined;
 
   constructor(options: KarmadaEngineOptions) {
@@ -115,11 +113,21 @@ export class KarmadaEngine implements Engine {
     this.#works = reflect(WORKS, {
       selection: { labelSelector: MARKS.app },
       selects: (work) => work.metadata.labels?.[MARKS.app] !== undefined,
-      indexes: { app: (work) => labelValues(work, MARKS.app) },
+      indexes: { app: (work) => labelValues(work, MARKS.app), carries: carriedKeys },
       transform: outlineOf,
     });
+    this.#otherWorks = reflect(WORKS, {
+      selection: { labelSelector: `!${MARKS.app}` },
+      selects: (work) => work.metadata.labels?.[MARKS.app] === undefined,
+      indexes: { carries: carriedKeys },
+      transform: foreignOutline,
+    });
+    this.#foreign = new ForeignWorks({ hub, unlabelled: this.#otherWorks.cache, labelled: this.#works.cache });
     this.#own = new OwnWorks({
       hub,
+      works: WORKS,
+      namespaceOf: executionNamespace,
+      reservationFor,
       cache: this.#works.cache,
       changed: (mark) => this.#byApp.get(mark)?.changed("own"),
     });
@@ -127,19 +135,20 @@ export class KarmadaEngine implements Engine {
       transform: withoutAggregatedStatus,
       indexes: { template: (binding) => [templateOfBinding(binding)].flatMap((ref) => (ref ? [refKey(ref)] : [])) },
     });
-    this.#policies = reflect(OVERRIDE_POLICIES);
+    this.#policies = reflect(OVERRIDE_POLICIES, { indexes: { holds: (policy) => heldTemplates(policy).map(refKey) } });
+    this.#holds = new Holds(hub, this.#policies.cache);
     this.#clusterPolicies = reflect(CLUSTER_OVERRIDE_POLICIES);
     this.#streams = new MemberStreams({
-      hub,
+      ...throughProxy(hub),
       clock,
       random,
       log,
-      changed: (_cluster, ref) => (ref ? this.#byTemplate.get(refKey(ref))?.changed("own") : this.#allChanged()),
+      changed: (_cluster, ref) => (ref ? this.#templateChanged(ref) : this.#allChanged()),
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // Every stream listens to it: as many as there are clusters and kinds, which is meant and not a leak.
+    // Every stream listens to it, one for each cluster and kind, so the number of listeners is not a leak.
     setMaxListeners(0, signal);
     this.#streams.start(signal);
     this.#clusters.cache.subscribe({
@@ -149,11 +158,11 @@ export class KarmadaEngine implements Engine {
       },
       updated: (cluster, previous) => {
         const [now, before] = [readCluster(cluster), readCluster(previous)];
-        // A watch may have stood still while the cluster was away, and go on standing for minutes.
+        // A watch may have stalled while the cluster was unreachable, and may stay stalled for minutes.
         if (now.state === "Ready" && (before.state !== "Ready" || before.sinceMs !== now.sinceMs)) {
-          this.#streams.listAnew(now.name, `cluster ${now.name} is back; what it holds is being listed anew`);
+          this.#streams.listAnew(now.name, `cluster ${now.name} is back; its objects are being listed again`);
         }
-        // Karmada writes a heartbeat every few seconds; only what the planner reads is a change.
+        // Karmada writes a heartbeat every few seconds; only the fields that the planner reads are a change.
         if (JSON.stringify(now) !== JSON.stringify(before)) this.#allChanged();
       },
       deleted: (cluster) => {
@@ -161,23 +170,44 @@ export class KarmadaEngine implements Engine {
         this.#allChanged();
       },
     });
-    const workChanged = (work: KubeObject) => this.#own.tell(work);
+    const carriedChanged = (work: KubeObject) => {
+      for (const ref of carriedBy(work)) this.#templateChanged(ref);
+    };
+    this.#otherWorks.cache.subscribe({
+      added: carriedChanged,
+      updated: (work, previous) => {
+        if (isStatusOnly(work, previous)) return;
+        carriedChanged(previous);
+        carriedChanged(work);
+      },
+      deleted: carriedChanged,
+    });
+    const workChanged = (work: KubeObject) => {
+      this.#own.tell(work);
+      // A Work of another application, or one that imitates ours.
+      for (const ref of carriedBy(work)) {
+        for (const tracked of this.#byTemplate.get(refKey(ref)) ?? []) {
+          if (this.#own.mark(tracked.app) !== work.metadata.labels?.[MARKS.app]) tracked.changed("own");
+        }
+      }
+    };
     const workUpdated = (work: KubeObject, previous: KubeObject) => {
-      // Karmada writes a Work's status all the time; it is read only where the member itself cannot be, or refused it.
+      // Karmada writes a Work's status often. The engine reads it only if the member cannot be read, or refused the
+      // object.
       const isTold = deliveryFailure(work) !== deliveryFailure(previous);
       if (isTold || !isStatusOnly(work, previous) || this.#isReadFrom(work)) workChanged(work);
     };
     this.#works.cache.subscribe({ added: workChanged, updated: workUpdated, deleted: workChanged });
     const bindingChanged = (binding: KubeObject) => {
       const ref = templateOfBinding(binding);
-      if (ref) this.#byTemplate.get(refKey(ref))?.changed("own");
+      if (ref) this.#templateChanged(ref);
     };
     const bindingUpdated = (binding: KubeObject, previous: KubeObject) => {
       if (!isStatusOnly(binding, previous) || scheduleText(binding) !== scheduleText(previous)) bindingChanged(binding);
     };
     this.#bindings.cache.subscribe({ added: bindingChanged, updated: bindingUpdated, deleted: bindingChanged });
     const policyChanged = (policy: KubeObject) => {
-      // A hold concerns its own application only; anybody's policy may concern all.
+      // A hold affects only its own application; any other policy may affect all.
       if (isHold(policy)) this.#byApp.get(policy.metadata.labels?.[MARKS.app] ?? "")?.changed("own");
       else {
         this.#foreignPolicies = undefined;
@@ -209,19 +239,25 @@ export class KarmadaEngine implements Engine {
     const previous = this.#byApp.get(mark);
     if (previous) this.untrack(previous.app);
     this.#byApp.set(mark, tracked);
-    this.#byTemplate.set(refKey(app.template), tracked);
-    this.#streams.wantKind(app.template.apiVersion, app.template.kind);
-    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind);
+    const key = refKey(app.template);
+    const others = this.#byTemplate.get(key);
+    if (others) others.add(tracked);
+    else this.#byTemplate.set(key, new Set([tracked]));
+    const { namespace } = app;
+    this.#streams.wantKind(app.template.apiVersion, app.template.kind, namespace);
+    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind, namespace);
   }
 
   untrack(app: EngineApp): void {
     const tracked = this.#byApp.get(this.#own.mark(app));
     if (!tracked) return;
-    const { template } = tracked.app;
+    const { template, namespace } = tracked.app;
     this.#byApp.delete(this.#own.mark(app));
-    this.#byTemplate.delete(refKey(template));
-    this.#streams.unwantKind(template.apiVersion, template.kind);
-    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind);
+    const others = this.#byTemplate.get(refKey(template));
+    others?.delete(tracked);
+    if (others?.size === 0) this.#byTemplate.delete(refKey(template));
+    this.#streams.unwantKind(template.apiVersion, template.kind, namespace);
+    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind, namespace);
   }
 
   clusters(): readonly EngineCluster[] {
@@ -240,28 +276,36 @@ export class KarmadaEngine implements Engine {
   }
 
   async hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState> {
-    if (!isHolding(this.#policies.cache.get(holdName(app, this.#own.mark(app))), app)) {
-      await beforeWriting?.();
-      const options = { fieldManager: FIELD_MANAGER, force: true };
-      this.#policies.cache.wrote(await this.#hub.apply(OVERRIDE_POLICIES, holdPolicy(app), options));
-    }
-    const binding = this.#binding(app.template);
-    const unsafe = unsafeSetting(binding);
-    if (unsafe) return { kind: "unsafe", ...unsafe };
-    const rendered = await this.#renderedByKarmada(app, binding);
-    return rendered.length > 0 ? { kind: "adopting", clusters: rendered } : { kind: "held" };
+    // Karmada renders only what it has a binding for: of an inline template, an object of the same name on the hub.
+    const isNeeded = !app.isInline || this.#binding(app.template) !== undefined;
+    const hold = isNeeded ? await this.#holds.ensure(app, beforeWriting) : undefined;
+    const { state, rivals } = await this.#worthOf(hold, app);
+    if (rivals.length > 0) await this.#takeOverAfter(app, rivals);
+    return state;
   }
 
-  async unhold(app: EngineApp): Promise<"gone" | "kept"> {
-    const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, this.#own.mark(app)));
-    if (!found) return "gone";
-    const freed = withoutProtection(found);
-    const written = isProtected(found) ? await this.#hub.update(OVERRIDE_POLICIES, freed) : found;
-    this.#policies.cache.wrote(written);
-    // Without the hold Karmada would render the template as it stands now, to all clusters at once.
-    if (this.#binding(app.template)) return "kept";
-    await this.#hub.delete(OVERRIDE_POLICIES, written.metadata, uidPrecondition(written));
-    return "gone";
+  /** What a hold would be worth right now. Writes nothing: for previews. */
+  async foreseeHold(app: EngineApp): Promise<HoldState> {
+    return (await this.#worthOf(undefined, app)).state;
+  }
+
+  async #worthOf(
+    hold: KubeObject | undefined,
+    app: EngineApp,
+  ): Promise<{ readonly state: HoldState; readonly rivals: readonly KubeObject[] }> {
+    const binding = this.#binding(app.template);
+    const unsafe = unsafeSetting(binding);
+    if (unsafe) return { state: { kind: "unsafe", ...unsafe }, rivals: [] };
+    // An edit of the hold, or a new schedule, may have let Karmada render. Then a version that was checked before
+    // proves nothing.
+    const restsOn = [hold, binding].map((each) => `${each?.metadata.uid}/${each?.metadata.generation}`).join(" ");
+    const { rendered, rivals } = await this.#foreign.look(app, bindingId(binding), restsOn);
+    if (rivals.length > 0) return { state: { kind: "unsafe", ...rivalWords(app, rivals) }, rivals };
+    return { state: rendered.length > 0 ? { kind: "adopting", clusters: rendered } : { kind: "held" }, rivals };
+  }
+
+  async unhold(app: EngineApp): Promise<Unheld> {
+    return this.#holds.giveUp(app, this.#binding(app.template) !== undefined);
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
@@ -284,13 +328,12 @@ export class KarmadaEngine implements Engine {
   async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
     const { expected, cluster, term } = order;
     const what = `the Work of ${order.manifest.kind} ${order.manifest.metadata.name}`;
-    if (expected && expected.term > term) throw new SupersededError(what, term, expected.term);
     const name = { namespace: executionNamespace(cluster), name: workName(app, refOf(order.manifest)) };
+    if (expected && expected.term > term) throw laterTerm({ kind: WORKS.kind, ...name }, term, expected.term);
     let previous = expected ? this.#works.cache.get(name) : undefined;
-    const isFirst = !expected || expected.manifest.kind === undefined;
-    if (isFirst && refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
+    if (refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
     for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
-      if (previous && termOf(previous) > term) throw new SupersededError(what, term, termOf(previous));
+      if (previous && termOf(previous) > term) throw laterTermOf(previous, term, termOf(previous));
       if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
       const work = workFor(app, order, previous);
       try {
@@ -301,7 +344,7 @@ export class KarmadaEngine implements Engine {
         return read;
       } catch (error) {
         if (!isRefusedSwap(error)) throw error;
-        // Most often Karmada has just written its status; then the object is still the one that was expected.
+        // Most often Karmada has just written its status; then the object is still the expected version.
         previous = await this.#hub.find(WORKS, name);
         if (previous) this.#works.cache.wrote(previous);
       }
@@ -312,24 +355,40 @@ export class KarmadaEngine implements Engine {
   async withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
     const written = await this.#freed(app, dispatched, what);
     if (!written) return true;
-    return written.metadata.deletionTimestamp === undefined && this.#own.delete(app, written);
+    if (written.metadata.deletionTimestamp === undefined) return this.#own.delete(app, written);
+    await this.#unblock(app, dispatched, written);
+    return false;
+  }
+
+  /**
+   * Karmada cannot end a preserving Work whose object is absent from the member, nor one whose object has lost Karmada's
+   * label already (it removes the label first, and the finalizer in a second write that can fail). With nothing left to
+   * clean up in the member, such a Work is emptied, and Karmada ends it.
+   */
+  async #unblock(app: EngineApp, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
+    if (!keepsObject(work) || !manifestOf(work)) return;
+    try {
+      const kind = await this.#hub.discovery.resource(ref.apiVersion, ref.kind);
+      const live = await this.#streams.client(cluster).find(kind, ref, { timeoutMs: MEMBER_TIMEOUT_MS });
+      if (live?.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
+      await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
+    } catch {
+      // The member cannot be asked, or Karmada has just written the Work: the next attempt finds out.
+    }
   }
 
   async adopt(app: EngineApp, cluster: string): Promise<void> {
-    const works = await this.#karmadaWorks(this.#binding(app.template), executionNamespace(cluster));
-    for (const work of works) {
-      const body = { spec: { preserveResourcesOnDeletion: true } };
-      const kept = await this.#hub.patch(WORKS, work.metadata, { type: "merge", body });
-      await this.#hub.delete(WORKS, kept.metadata, uidPrecondition(kept));
-    }
-    this.#adoptionChecked.delete(refKey(app.template));
+    const id = bindingId(this.#binding(app.template));
+    const works = id === undefined ? [] : await this.#foreign.rendered(id, executionNamespace(cluster));
+    for (const work of works) await this.#foreign.end(work);
+    this.#foreign.forget(app.template);
   }
 
   snapshot(app: EngineApp, cluster: string): Snapshot {
     const { template } = app;
     const atMs = this.#clock.now();
     const state = this.#streams.state(cluster, template.apiVersion, template.kind);
-    if (state.kind === "broken") return { kind: "unreachable", message: state.message };
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
     if (state.kind === "never") return this.#reflected(app, cluster, state.message, atMs);
     const object = state.cache.get(template);
     if (!object) return { kind: "absent", atMs };
@@ -339,16 +398,17 @@ export class KarmadaEngine implements Engine {
       const own = pods.cache.byIndex("owner", ownerIndexValue(template));
       return { kind: "present", object, source: "live", atMs, pods: own };
     }
-    // A StatefulSet's status counts pods that are going away as ready: it is believed alone only where nobody may read them.
+    // A StatefulSet's status counts terminating pods as ready. It is used alone only if the controller has no right to
+    // read pods.
     if (pods.isForbidden) return { kind: "present", object, source: "live", atMs };
-    return { kind: "unreachable", message: `its pods cannot be read: ${pods.message}` };
+    return unreachable(`its pods cannot be read: ${pods.message}`, pods.kind === "broken" && pods.isStarved);
   }
 
   member(cluster: string): MemberAccess {
     return new KarmadaMember(this.#streams.client(cluster), cluster);
   }
 
-  /** Where the proxy cannot reach: the granted manifest with the status that Karmada brought back. */
+  /** If the proxy cannot reach the cluster: the granted manifest with the status that Karmada collected. */
   #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
     const name = { namespace: executionNamespace(cluster), name: workName(app, app.template) };
     const work = this.#works.cache.get(name);
@@ -359,51 +419,58 @@ export class KarmadaEngine implements Engine {
   }
 
   /**
-   * The clusters for which Karmada itself rendered Works of this template, before the hold. Asked again when the hold is
-   * another one or the schedule changed, and while an adoption is not finished; `dispatch` looks once more.
+   * Another writer's Work for the same object would conflict with ours: what Karmada delivers must be adopted first.
    */
-  async #renderedByKarmada(app: EngineApp, binding: KubeObject | undefined): Promise<readonly string[]> {
-    if (!binding) return [];
-    const key = refKey(app.template);
-    const hold = this.#policies.cache.get(holdName(app, this.#own.mark(app)));
-    const restsOn = `${hold?.metadata.uid}/${binding.metadata.uid}/${binding.metadata.generation}`;
-    const checked = this.#adoptionChecked.get(key);
-    if (checked?.restsOn === restsOn && checked.clusters.length === 0) return [];
-    const works = await this.#karmadaWorks(binding);
-    const clusters = works.flatMap((work) => clusterOfNamespace(work.metadata.namespace ?? "") ?? []);
-    this.#adoptionChecked.set(key, { restsOn, clusters });
-    return clusters;
-  }
-
-  /** A Work of Karmada's own for the same object would fight with ours: what it delivers has to be adopted first. */
-  async #refuseRival(app: EngineApp, { cluster, takeOver }: DispatchOrder): Promise<void> {
+  async #refuseRival(app: EngineApp, { cluster, takeOver, expected }: DispatchOrder): Promise<void> {
     if (takeOver) return;
-    const rivals = await this.#karmadaWorks(this.#binding(app.template), executionNamespace(cluster));
-    if (rivals.length === 0) return;
-    this.#adoptionChecked.delete(refKey(app.template));
-    throw new DispatchConflictError(
-      cluster,
-      `what Karmada itself dispatched of ${app.template.kind} ${app.template.name}`,
-    );
+    let [rival] = this.#foreign.in(app, cluster);
+    const isFirst = !expected || expected.manifest.kind === undefined;
+    const id = bindingId(this.#binding(app.template));
+    // The watch may be behind; if no Work of ours is known, the server is asked.
+    if (!rival && isFirst && id !== undefined) {
+      [rival] = await this.#foreign.rendered(id, executionNamespace(cluster));
+    }
+    if (!rival) return;
+    this.#foreign.forget(app.template);
+    const { kind, name } = app.template;
+    throw new DispatchConflictError(cluster, `what Work ${rival.metadata.name} delivers of ${kind} ${name}`);
   }
 
-  async #karmadaWorks(binding: KubeObject | undefined, namespace?: string): Promise<KubeObject[]> {
-    const id = binding?.metadata.labels?.[BINDING_ID];
-    if (id === undefined) return [];
-    const works = await this.#hub.listAll(WORKS, { namespace, labelSelector: `${BINDING_ID}=${id}` });
-    return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
+  /**
+   * A deleted Work takes away the mark by which Karmada knows its objects, and Karmada would then refuse ours. So ours
+   * records that they take the object over.
+   */
+  async #takeOverAfter(app: EngineApp, rivals: readonly KubeObject[]): Promise<void> {
+    const places = new Set(rivals.map(({ metadata }) => metadata.namespace));
+    for (const work of this.#own.of(app)) {
+      if (!places.has(work.metadata.namespace) || takesOver(work)) continue;
+      if (work.metadata.name === workName(app, app.template)) await this.#markTakingOver(app, work);
+    }
   }
 
-  /** The Work, free to be deleted; undefined when it is gone, as it is when it is being deleted already. */
+  /** The rival may be gone before the next look: a swap that Karmada's status write defeated is retried here. */
+  async #markTakingOver(app: EngineApp, seen: KubeObject): Promise<void> {
+    let work: KubeObject | undefined = seen;
+    for (let attempt = 0; work?.metadata.uid === seen.metadata.uid && work && attempt < SWAP_ATTEMPTS; attempt++) {
+      const current: KubeObject = work;
+      try {
+        await this.#own.write(app, current, () => this.#hub.patch(WORKS, current.metadata, takingOverPatch(current)));
+        return;
+      } catch (error) {
+        if (!isRefusedSwap(error)) throw error;
+        work = await this.#hub.find(WORKS, seen.metadata);
+      }
+    }
+  }
+
+  /** The Work, ready to be deleted; undefined if it is gone or is being deleted already. */
   async #freed(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
     const name = { namespace: executionNamespace(dispatched.cluster), name: workName(app, dispatched.ref) };
     const ifIt = (work: KubeObject | undefined) => (work?.metadata.uid === dispatched.uid ? work : undefined);
     let work = ifIt(this.#works.cache.get(name)) ?? ifIt(await this.#hub.find(WORKS, name));
     for (let attempt = 0; work && attempt < SWAP_ATTEMPTS; attempt++) {
       if (work.metadata.deletionTimestamp !== undefined) return work;
-      if (termOf(work) > dispatched.term) {
-        throw new SupersededError(`Work ${work.metadata.name}`, dispatched.term, termOf(work));
-      }
+      if (termOf(work) > dispatched.term) throw laterTermOf(work, dispatched.term, termOf(work));
       const patch = freeingPatch(work, what);
       try {
         return await this.#own.write(app, work, () => this.#hub.patch(WORKS, name, patch));
@@ -420,7 +487,7 @@ export class KarmadaEngine implements Engine {
     return this.#bindings.cache.byIndex("template", refKey(template))[0];
   }
 
-  /** Once per version of a Work: they are read far more often than they change. */
+  /** Once per version of a Work: Works are read far more often than they change. */
   #read(work: KubeObject): Dispatched | undefined {
     const known = this.#readWorksByObject.get(work);
     if (known) return known;
@@ -429,7 +496,7 @@ export class KarmadaEngine implements Engine {
     return read;
   }
 
-  /** Whether the Work's status stands for a workload that cannot be read itself. */
+  /** Whether the Work's status replaces a workload that cannot be read directly. */
   #isReadFrom(work: KubeObject): boolean {
     const template = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app.template;
     const manifest = manifestOf(work);
@@ -442,33 +509,33 @@ export class KarmadaEngine implements Engine {
     return this.#clusters.cache.list().map(({ metadata }) => metadata.name);
   }
 
+  #templateChanged(ref: ObjectRef): void {
+    for (const { changed } of this.#byTemplate.get(refKey(ref)) ?? []) changed("own");
+  }
+
   #allChanged(): void {
-    for (const { changed } of this.#byApp.values()) changed("everybody's");
+    for (const { changed } of this.#byApp.values()) changed("shared");
   }
 
   #hubReflectors(): Reflector<KubeObject>[] {
-    return [this.#clusters, this.#works, this.#bindings, this.#policies, this.#clusterPolicies];
+    return [this.#clusters, this.#works, this.#otherWorks, this.#bindings, this.#policies, this.#clusterPolicies];
   }
+}
+
+function unreachable(message: string, isBlind: boolean): Snapshot {
+  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {
   return works.flatMap((work) => readWork(work) ?? []);
 }
 
-/** The object is not the one that was read: changed, created or deleted in the meantime. */
-function isRefusedSwap(error: unknown): boolean {
-  return error instanceof ConflictError || error instanceof AlreadyExistsError || error instanceof NotFoundError;
+function bindingId(binding: KubeObject | undefined): string | undefined {
+  return binding?.metadata.labels?.[BINDING_ID];
 }
 
-function isProtected(object: KubeObject): boolean {
-  return Object.keys(PROTECTION).some((key) => object.metadata.labels?.[key] !== undefined);
-}
-
-function withoutProtection(object: KubeObject): KubeObject {
-  const labels = Object.fromEntries(
-    Object.entries(object.metadata.labels ?? {}).filter(([key]) => !(key in PROTECTION)),
-  );
-  return { ...object, metadata: { ...object.metadata, labels } };
+function carriedKeys(work: KubeObject): string[] {
+  return carriedBy(work).map(refKey);
 }
 
 function labelValues(object: KubeObject, label: string): string[] {
@@ -476,7 +543,7 @@ function labelValues(object: KubeObject, label: string): string[] {
   return value === undefined ? [] : [value];
 }
 
-/** A binding repeats every cluster's status; only the schedule is read from it. */
+/** A binding repeats every cluster's status; only its schedule is read. */
 function withoutAggregatedStatus(binding: KubeObject): KubeObject {
   if (!isJsonObject(binding.status)) return binding;
   const { aggregatedStatus: _dropped, ...status } = binding.status;
@@ -486,8 +553,4 @@ function withoutAggregatedStatus(binding: KubeObject): KubeObject {
 function scheduleText(binding: KubeObject): string {
   const template = templateOfBinding(binding);
   return template ? JSON.stringify(readSchedule(binding, template)) : "";
-}
-
-function refKey(ref: ObjectRef): string {
-  return `${kindId(ref.apiVersion, ref.kind)}/${ref.namespace}/${ref.name}`;
 }

@@ -1,22 +1,26 @@
 import type { KubeObject } from "../../kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { appMark } from "../dispatch-objects.ts";
+import { DRAIN_TAINT } from "../drain.ts";
+import { MARKS } from "../marks.ts";
 import type { EngineApp, EngineCluster, EngineSchedule, ObjectRef } from "../port.ts";
-import { MARKS, PROTECTION } from "./resources.ts";
-import { appMark } from "./works.ts";
+import { PROTECTION } from "./resources.ts";
 
-/** Taints that Karmada derives from the Ready condition, which `state` already tells. */
+/** Taints that Karmada derives from the Ready condition, which `state` already reports. */
 const DERIVED_TAINTS = new Set(["cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"]);
 
-/** Nothing has a field of this name, so removing it fails on every object. */
+/** No object has a field of this name, so removing it fails on every object. */
 const HOLD_PATH = "/lockstep-holds-this";
 
 export function readCluster(cluster: KubeObject): EngineCluster {
   const spec = isJsonObject(cluster.spec) ? cluster.spec : {};
   const ready = conditionOf(cluster, "Ready");
   const sinceMs = Date.parse(String(ready?.lastTransitionTime ?? ""));
-  const taint = objects(spec.taints).find(
+  const taints = objects(spec.taints).filter(
     ({ key, effect }) => (effect === "NoSchedule" || effect === "NoExecute") && !DERIVED_TAINTS.has(String(key)),
   );
+  // Any of them repels new instances; a user's drain requests more.
+  const taint = taints.find(({ key }) => key === DRAIN_TAINT) ?? taints[0];
   return {
     name: cluster.metadata.name,
     state: ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown",
@@ -55,14 +59,14 @@ export function readSchedule(binding: KubeObject | undefined, template: ObjectRe
   return { kind: "known", clusters };
 }
 
-/** What in the binding or its policies defeats a hold. */
+/** Settings in the binding or its policies that defeat a hold. */
 export function unsafeSetting(binding: KubeObject | undefined): { message: string; remedy: string } | undefined {
   const spec = isJsonObject(binding?.spec) ? binding.spec : {};
   if (spec.propagateDeps !== true) return undefined;
   return {
     message:
-      "the PropagationPolicy sets propagateDeps: Karmada would push edited ConfigMaps and Secrets to every cluster at once, past every grant",
-    remedy: "set propagateDeps: false on the policy; Lockstep sends dependencies along with each grant",
+      "the PropagationPolicy sets propagateDeps: Karmada would send edited ConfigMaps and Secrets to every cluster at once, without a grant",
+    remedy: "set propagateDeps: false on the policy; Lockstep sends dependencies with each grant",
   };
 }
 
@@ -103,24 +107,48 @@ export function holdPolicy(app: EngineApp): KubeObject {
   };
 }
 
-/** Whether a policy on the hub still does what `holdPolicy` says. Read by meaning: Karmada's webhooks may add defaults. */
-export function isHolding(policy: KubeObject | undefined, app: EngineApp): boolean {
-  if (!policy || !isHold(policy)) return false;
-  if (Object.entries(PROTECTION).some(([key, value]) => policy.metadata.labels?.[key] !== value)) return false;
-  const spec = isJsonObject(policy.spec) ? policy.spec : {};
-  const { apiVersion, kind, name } = app.template;
-  const selects = objects(spec.resourceSelectors).some(
-    (selector) => selector.apiVersion === apiVersion && selector.kind === kind && selector.name === name,
+/**
+ * Whether a policy on the hub still has everything that makes it a hold, and nothing else. Compared by meaning, because
+ * an API server may omit empty fields or write them out.
+ */
+export function isHolding(policy: KubeObject, app: EngineApp): boolean {
+  const wanted = holdPolicy(app);
+  const { labels, annotations } = policy.metadata;
+  return (
+    says(labels, wanted.metadata.labels) &&
+    says(annotations, wanted.metadata.annotations) &&
+    meaning(policy.spec) === meaning(wanted.spec)
   );
-  const fails = objects(spec.overrideRules).some((rule) => {
-    const overriders = isJsonObject(rule.overriders) ? rule.overriders : {};
-    const patches = objects(overriders.plaintext);
-    return (
-      rule.targetCluster === undefined &&
-      patches.some(({ path, operator }) => path === HOLD_PATH && operator === "remove")
-    );
+}
+
+function says(found: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(wanted).every(([key, value]) => found[key] === value);
+}
+
+/** A canonical text: equal for values with the same meaning, without empty fields. */
+function meaning(value: Json | undefined): string {
+  if (Array.isArray(value)) {
+    const items = value.map(meaning).filter((item) => item !== "");
+    return items.length === 0 ? "" : `[${items.join(",")}]`;
+  }
+  if (!isJsonObject(value)) return value === undefined || value === null || value === "" ? "" : JSON.stringify(value);
+  const fields = Object.entries(value).flatMap(([key, field]) => {
+    const text = meaning(field);
+    return text === "" ? [] : [`${JSON.stringify(key)}:${text}`];
   });
-  return selects && fails;
+  return fields.length === 0 ? "" : `{${fields.sort().join(",")}}`;
+}
+
+/** The templates that a hold keeps from being rendered; for any other policy: none. */
+export function heldTemplates(policy: KubeObject): ObjectRef[] {
+  if (!isHold(policy)) return [];
+  const spec = isJsonObject(policy.spec) ? policy.spec : {};
+  return objects(spec.resourceSelectors).map(({ apiVersion, kind, name }) => ({
+    apiVersion: String(apiVersion),
+    kind: String(kind),
+    namespace: policy.metadata.namespace ?? "",
+    name: String(name),
+  }));
 }
 
 export function isHold(policy: KubeObject): boolean {

@@ -1,6 +1,6 @@
 import { resource } from "../../kube/index.ts";
 
-/** Karmada's kinds, as far as the adapter touches them. */
+/** Karmada's kinds, as far as the adapter uses them. */
 export const CLUSTERS = resource({
   apiVersion: "cluster.karmada.io/v1alpha1",
   kind: "Cluster",
@@ -32,26 +32,14 @@ export const CLUSTER_OVERRIDE_POLICIES = resource({
   namespaced: false,
 });
 
-/** Lockstep's own marks on hub objects. None of them reaches a member. */
-export const MARKS = {
-  /** Label on Works and holds: which application they belong to, as a hash that fits a label. */
-  app: "lockstep.karmada.io/app",
-  appNamespace: "lockstep.karmada.io/app-namespace",
-  appName: "lockstep.karmada.io/app-name",
-  /** Label on policies that hold a template. */
-  hold: "lockstep.karmada.io/hold",
-  /** Annotation on Works: the term of the leader that may write them. */
-  term: "lockstep.karmada.io/term",
-  /** Annotation on a Work that says nothing yet: what it is reserved for. */
-  reserved: "lockstep.karmada.io/reserved-for",
-  /** Annotation on Works: what they deliver was in the cluster before, and is taken over. */
-  takesOver: "lockstep.karmada.io/takes-over",
-  /** Prefix of the annotations that carry a dispatch's notes. */
-  note: "note.lockstep.karmada.io/",
-} as const;
+/** Karmada's label on what it manages in a member. */
+export const KARMADA_MANAGED = "karmada.io/managed";
 
-/** Karmada refuses to delete an object with this label, whoever asks. */
+/** Karmada refuses to delete an object with this label, for every user. */
 export const PROTECTION = { "resourcetemplate.karmada.io/deletion-protected": "Always" } as const;
+
+/** Karmada's own mark, on a binding and on each Work it rendered for it. */
+export const BINDING_ID = "resourcebinding.karmada.io/permanent-id";
 
 export const EXECUTION_FINALIZER = "karmada.io/execution-controller";
 

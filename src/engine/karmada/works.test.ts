@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
+import { appMark, termPatch, workName } from "../dispatch-objects.ts";
+import { MARKS } from "../marks.ts";
 import type { EngineApp } from "../port.ts";
-import { MARKS } from "./resources.ts";
+import { holdName } from "./hub.ts";
 import {
   freeingPatch,
   outlineOf,
   readWork,
   reflectedStatus,
   reservationFor,
-  termPatch,
   wholeManifestOf,
   workFor,
 } from "./works.ts";
@@ -30,7 +31,7 @@ function manifest(apiVersion: string, kind: string): KubeObject {
   };
 }
 
-/** As Karmada leaves it: stored, applied, and with the member's status beside it. */
+/** As Karmada leaves it: stored, applied, and with the member's status. */
 function work(object: KubeObject, status: JsonObject = { readyReplicas: 3 }): KubeObject {
   const notes = { grant: '{"epoch":7}', content: "abc" };
   const made = workFor(APP, { cluster: "member1", manifest: object, term: 4, notes, expected: null }, undefined);
@@ -46,7 +47,7 @@ function work(object: KubeObject, status: JsonObject = { readyReplicas: 3 }): Ku
 }
 
 describe("the outline of a Work", () => {
-  it("says all that a Work is read for, and is a fraction of it", () => {
+  it("contains every field that is read, in a fraction of the size", () => {
     const whole = work(manifest("v1", "ConfigMap"));
     const outline = outlineOf(whole);
     const { manifest: _head, ...read } = readWork(outline) ?? { manifest: {} };
@@ -66,7 +67,7 @@ describe("the outline of a Work", () => {
     });
   });
 
-  it("gives the whole manifest back where a status is reflected beside it", () => {
+  it("returns the whole manifest if a status is reflected with it", () => {
     const whole = work(manifest("apps/v1", "StatefulSet"));
     const outline = outlineOf(whole);
     expect(wholeManifestOf(outline)).toEqual(wholeManifestOf(whole));
@@ -81,14 +82,14 @@ describe("the outline of a Work", () => {
 });
 
 describe("a patch of a Work", () => {
-  it("is of the very version that was read", () => {
+  it("requires the version that was read", () => {
     const read = outlineOf(work(manifest("apps/v1", "StatefulSet")));
     for (const patch of [termPatch(read, 5), freeingPatch(read, "keep")]) {
       expect(patch).toMatchObject({ type: "merge", body: { metadata: { resourceVersion: "12" } } });
     }
   });
 
-  it("frees it from protection, and says whether the member's object stays", () => {
+  it("removes its protection, and sets whether the member's object stays", () => {
     expect(freeingPatch(work(manifest("v1", "ConfigMap")), "remove")).toMatchObject({
       body: {
         metadata: { labels: { "resourcetemplate.karmada.io/deletion-protected": null } },
@@ -101,7 +102,7 @@ describe("a patch of a Work", () => {
 describe("a reservation", () => {
   const reserved = reservationFor(APP, APP.template, { cluster: "member1", term: 4 });
 
-  it("is read as what it is reserved for, and says nothing", () => {
+  it("is read as its reservation, and is empty", () => {
     expect(readWork(reserved)).toMatchObject({
       cluster: "member1",
       ref: APP.template,
@@ -111,8 +112,31 @@ describe("a reservation", () => {
     });
   });
 
-  it("is nothing of ours once somebody has written over what it is for", () => {
+  it("is not ours if another writer has overwritten its reservation", () => {
     const annotations = { ...reserved.metadata.annotations, [MARKS.reserved]: "{" };
     expect(readWork({ ...reserved, metadata: { ...reserved.metadata, annotations } })).toBeUndefined();
+  });
+});
+
+describe("two applications never share a mark, a Work's name or a hold", () => {
+  const named = (namespace: string, name: string): EngineApp => ({
+    namespace,
+    name,
+    template: { apiVersion: "apps/v1", kind: "StatefulSet", namespace, name },
+  });
+  const long = "a-name-of-seventy-characters-that-differs-from-another-only-at-its-";
+  it.each([
+    ["whose names of 70 characters differ at the end", named("default", `${long}one`), named("default", `${long}two`)],
+    // A search for two names with the same first 40 bits of a hash takes a second.
+    ["whose names were chosen to share a short hash", named("team-952", "db-a9"), named("team-916", "db-jf")],
+  ])("%s", (_which, one, other) => {
+    const values = (app: EngineApp) => [
+      appMark(app),
+      workName(app, APP.template),
+      holdName({ ...app, template: APP.template }, appMark(app)).name,
+    ];
+    const [mine, theirs] = [values(one), values(other)];
+    for (const [index, value] of mine.entries()) expect(value).not.toBe(theirs[index]);
+    for (const value of [...mine.slice(0, 2), ...theirs.slice(0, 2)]) expect(value.length).toBeLessThanOrEqual(63);
   });
 });

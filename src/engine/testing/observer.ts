@@ -11,7 +11,7 @@ export interface ObserverOptions {
   readonly works: Resource;
 }
 
-/** One state of a member's object that was seen, and whether a dispatch object had asked for it. */
+/** One observed state of a member's object, and whether a dispatch object requested it. */
 export interface Seen {
   readonly cluster: string;
   readonly name: string;
@@ -19,9 +19,9 @@ export interface Seen {
 }
 
 /**
- * Watches every member and every dispatch object on the hub, independently of the engine. The rule it holds an engine
- * to: no member ever shows a spec that no dispatch object had asked for. It keeps everything, so that what is found at
- * the end covers every moment, not samples.
+ * Watches every member and every dispatch object on the hub, independently of the engine. It enforces one rule: no
+ * member ever shows a spec that no dispatch object requested. It keeps everything, so that the result covers every
+ * moment instead of samples.
  */
 export class Observer {
   readonly #granted = new Map<string, Set<string>>();
@@ -59,7 +59,7 @@ export class Observer {
     return this.#seen.length;
   }
 
-  /** What members showed without having been asked to. Defaults that a member's API server adds do not count. */
+  /** What members showed without a request. Defaults that a member's API server adds do not count. */
   violations(): Seen[] {
     return this.#seen.filter(({ cluster, name, spec }) => {
       const granted = this.#granted.get(`${cluster}/${name}`) ?? new Set();
@@ -84,7 +84,7 @@ function comparable(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
-/** Everything the grant says, the member's object says too. */
+/** Whether the member's object has every field of the grant. */
 export function isCoveredBy(granted: unknown, shown: unknown): boolean {
   if (Array.isArray(granted)) {
     return (

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runSuite } from "../cases/suite.ts";
 import { Customizations } from "../customizations.ts";
 import { bench } from "../testing/interpreter.ts";
@@ -14,11 +14,11 @@ describe.each(files.filter((file) => file.endsWith("customizations.yaml")))("%s"
   const tests = files.filter((each) => each.startsWith(`${dirname(file)}/testdata/`) && each.endsWith(".yaml"));
   const results = runSuite(() => bench().interpreter, read(file), tests.map(read));
 
-  test.each(results)("$title", ({ failure = [] }) => {
+  it.each(results.map((result) => [result.title, result] as const))("passes the test %s", (_, { failure = [] }) => {
     expect(failure.join("\n")).toBe("");
   });
 
-  test("is tested for every operation it has", () => {
+  it("has a test for every operation", () => {
     const scripts = read(file).text.match(/^ {8}\w+:$/gm)?.length ?? 0;
     const operations = new Set(results.map(({ title }) => title.split("/").at(-1)?.split(":")[0]));
     expect(scripts).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ describe.each(files.filter((file) => file.endsWith("customizations.yaml")))("%s"
   });
 });
 
-test("every bundled customization compiles, under a name of its own, and shows progress", () => {
+it("every bundled customization compiles, has a unique name, and shows progress", () => {
   const customizations = new Customizations();
   customizations.set(BUNDLED);
   expect(customizations.reports().flatMap(({ problems }) => problems)).toEqual([]);

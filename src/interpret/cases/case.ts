@@ -6,13 +6,13 @@ import type { Arguments } from "./evaluate.ts";
 import { FileProblem, type YamlObject } from "./yaml.ts";
 
 export interface TestCase {
-  file: string;
-  line: number;
-  name: string;
-  operation: Operation;
-  given: Arguments;
-  /** Expected results by name; results that are not named here are not compared. */
-  output: JsonObject;
+  readonly file: string;
+  readonly line: number;
+  readonly name: string;
+  readonly operation: Operation;
+  readonly given: Arguments;
+  /** Expected results by name; other results are not compared. */
+  readonly output: JsonObject;
 }
 
 const FIELDS = [

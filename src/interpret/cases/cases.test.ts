@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bench } from "../testing/interpreter.ts";
 import { differences } from "./compare.ts";
 import { yamlDiff } from "./diff.ts";
@@ -45,7 +45,7 @@ function run(tests: string, customizations = CUSTOMIZATIONS) {
 }
 
 describe("a test file", () => {
-  test("passes when every expected result is found", () => {
+  it("passes when every expected result is found", () => {
     const results = run(`
 name: healthy
 observedObj: ${FOO}
@@ -89,7 +89,7 @@ output: {aggregatedStatus: {apiVersion: foo.example.com/v1, kind: Foo, status: {
     ]);
   });
 
-  test("fails with a diff at its file and line", () => {
+  it("fails with a diff at its file and line", () => {
     const [result] = run(`
 name: wrong
 desiredObj: ${FOO}
@@ -104,7 +104,7 @@ output: {replica: 3, requires: {resourceRequest: {cpu: 500m}}}
     });
   });
 
-  test("fails for an expectation that no result has, an object too many, a missing script", () => {
+  it("fails for an unknown expected result, for a second object, and for a missing script", () => {
     const failures = run(`
 name: a
 observedObj: ${FOO}
@@ -132,7 +132,7 @@ desiredObj: ${FOO}
     ]);
   });
 
-  test("that is malformed names file, line, field and remedy", () => {
+  it("that is malformed names file, line, field and remedy", () => {
     const problem = (tests: string, customizations?: string) => {
       try {
         run(tests, customizations);
@@ -167,7 +167,7 @@ desiredObj: ${FOO}
 describe("YAML", () => {
   const read = (text: string) => readYamlObjects("f.yaml", text).map(({ value }) => value);
 
-  test("is read as Kubernetes reads it", () => {
+  it("is read as Kubernetes reads it", () => {
     expect(read("a: yes\nb: 0755\nc: 2001-01-01\nd: 1:30\ne: on")).toEqual([
       { a: true, b: 493, c: "2001-01-01", d: "1:30", e: true },
     ]);
@@ -175,7 +175,7 @@ describe("YAML", () => {
     expect(read("kind: List\nitems: [{a: 1}, {a: 2}]")).toEqual([{ a: 1 }, { a: 2 }]);
   });
 
-  test("lets a quoted text go on without indentation, as Go's YAML does", () => {
+  it("lets a quoted text continue without indentation, as Go's YAML does", () => {
     expect(read("a:\n  b: 'it''s ''here''\n  and there'\n  c: 1")).toEqual([
       { a: { b: "it's 'here' and there", c: 1 } },
     ]);
@@ -185,7 +185,7 @@ describe("YAML", () => {
 });
 
 describe("a diff", () => {
-  test("shows what changed with a few lines around it", () => {
+  it("shows what changed with a few lines around it", () => {
     const before = { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8, i: 9 };
     expect(yamlDiff(before, { ...before, e: 50 })).toEqual([
       "  b: 2",
@@ -208,7 +208,7 @@ describe("a diff", () => {
     ]);
   });
 
-  test("takes lists without order in any order", () => {
+  it("compares unordered lists in any order", () => {
     const one = { apiVersion: "v1", kind: "Secret", name: "a" };
     const two = { apiVersion: "v1", kind: "ConfigMap", name: "b" };
     expect(differences("dependencies", [one, two], [two, one])).toEqual([]);
@@ -229,7 +229,7 @@ describe("a diff", () => {
     expect(differences("status", { list: [1, 2] }, { list: [2, 1] })).not.toEqual([]);
   });
 
-  test("excludes a field inside a list, wherever it is", () => {
+  it("excludes a field inside a list, at any position", () => {
     const expected = { conditions: [{ type: "Ready", at: "{{EXCLUDE}}" }] };
     expect(differences("aggregatedStatus", expected, { conditions: [{ type: "Ready", at: "now" }] })).toEqual([]);
     expect(differences("aggregatedStatus", expected, { conditions: [{ type: "Ready" }] })).toEqual([]);

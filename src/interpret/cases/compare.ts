@@ -1,13 +1,16 @@
-/** Comparing a result with what a test file expects, by Karmada's rules. */
+/** Compares a result with the expectation of a test file, by Karmada's rules. */
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { Quantity } from "../lua/quantity.ts";
 import { parseComponents, parseDependencies, parseRequirements } from "../results.ts";
 import { yamlDiff } from "./diff.ts";
 
-/** In place of a value: the field may be anything, or absent. */
+/** As the expected value: the field may be anything, or absent. */
 const EXCLUDE = "{{EXCLUDE}}";
 
-/** What differs, as a diff from expected to found; empty when nothing does. Throws BadAnswer for an expectation of the wrong type. */
+/**
+ * The differences, as a diff from expected to found; empty if there are none. Throws BadAnswer for an expectation of
+ * the wrong type.
+ */
 export function differences(name: string, expected: Json, found: Json): string[] {
   const [wanted, got] = [normalized(name, expected), normalized(name, found)];
   const excluded = new Set<string>();
@@ -15,7 +18,7 @@ export function differences(name: string, expected: Json, found: Json): string[]
   return yamlDiff(cleaned, withoutPaths(got, [], excluded));
 }
 
-/** Lists that have no order get one; quantities are compared by their amount; what is empty counts as absent. */
+/** Unordered lists are sorted; quantities are compared by their amount; empty values count as absent. */
 function normalized(name: string, value: Json): Json {
   switch (name) {
     case "requires":

@@ -3,10 +3,12 @@ import type { Json } from "../../runtime/index.ts";
 
 /** Lines shown before and after a change. */
 const CONTEXT_LINES = 3;
-/** Longer texts are shown whole: aligning them line by line would take too long. */
+/** Longer texts are shown as a whole: aligning them line by line would take too long. */
 const MAX_CELLS = 4_000_000;
 
-/** Both values as YAML with sorted keys, line by line: ` ` same, `-` only before, `+` only after. Empty: no difference. */
+/**
+ * Both values as YAML with sorted keys, line by line: ` ` equal, `-` only before, `+` only after. Empty: no difference.
+ */
 export function yamlDiff(before: Json | undefined, after: Json | undefined): string[] {
   return lineDiff(toLines(before), toLines(after));
 }

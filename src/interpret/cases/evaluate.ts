@@ -1,26 +1,28 @@
-/** One operation of a customization, offline: what `lockstep interpret` and Karmada's test files do. */
+/** One operation of a customization, offline: for `lockstep interpret` and Karmada's test files. */
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import type { Interpreter } from "../interpreter.ts";
 import { LUA_OPERATIONS, type LuaOperation } from "../lua-operations.ts";
 import type { Inputs, LeaderClaim, Operation, Results, StatusItem } from "../operations.ts";
 import type { Failed } from "../outcome.ts";
 
-/** What may be given for an operation; each takes what it needs. */
+/** The possible inputs of an operation; each operation uses what it needs. */
 export interface Arguments {
-  desired?: JsonObject;
-  observed?: JsonObject;
-  statusItems?: readonly StatusItem[];
-  replicas?: number;
+  readonly desired?: JsonObject;
+  readonly observed?: JsonObject;
+  readonly statusItems?: readonly StatusItem[];
+  readonly replicas?: number;
 }
 
 export type Evaluation =
-  /** Results under the names that Karmada's test files use. `before`: what a changed object is compared with. */
+  /**
+   * Results under the names that Karmada's test files use. `before`: the object that a changed object is compared with.
+   */
   { ok: true; results: Record<string, Json>; before?: JsonObject } | { ok: false; reason: string; failure?: Failed };
 
-/** Evaluates with the interpreter's customizations alone: other layers would hide that a script is missing. */
+/** Evaluates with customizations only: other layers would hide that a script is missing. */
 export function evaluate(interpreter: Interpreter, operation: Operation, given: Arguments): Evaluation {
   if (operation === "Prune")
-    return { ok: false, reason: "Prune has no Lua function; only webhooks and native code pack" };
+    return { ok: false, reason: "Prune has no Lua function; only webhooks and native code implement it" };
   const evaluator = new Evaluator(interpreter);
   if (operation === "Retain") {
     const { desired, observed } = given;
@@ -97,7 +99,7 @@ function leaderJson(leader: LeaderClaim): Json {
   return leader.claim === "unknown" ? null : leader.claim === "here";
 }
 
-/** Plain data with optional fields left out, as JSON has it. */
+/** Plain data without absent optional fields, as in JSON. */
 function toJson(value: object): Json {
   const json: Json = JSON.parse(JSON.stringify(value));
   return Array.isArray(json) || isJsonObject(json) ? json : {};

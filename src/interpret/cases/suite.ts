@@ -12,26 +12,28 @@ import { evaluate } from "./evaluate.ts";
 import { FileProblem, readYamlObjects, type YamlObject } from "./yaml.ts";
 
 export interface SourceFile {
-  path: string;
-  text: string;
+  readonly path: string;
+  readonly text: string;
 }
 
 export interface CaseResult {
   /** `customization/operation: name`. */
-  title: string;
-  file: string;
-  line: number;
+  readonly title: string;
+  readonly file: string;
+  readonly line: number;
   /** Why it failed, line by line; undefined: passed. */
-  failure?: string[];
+  readonly failure?: string[];
 }
 
 /** A fresh interpreter without bundled customizations, for one file of customizations. */
 export type NewInterpreter = () => Interpreter;
 
-/** Reads customizations and gives them to the interpreter. Throws FileProblem for anything that would not be in force. */
+/**
+ * Reads customizations and passes them to the interpreter. Throws FileProblem for anything that would not be in force.
+ */
 export function loadCustomizations(interpreter: Interpreter, { path, text }: SourceFile): YamlObject[] {
   const objects = readYamlObjects(path, text);
-  if (objects.length === 0) throw new FileProblem(path, undefined, "is empty; it must hold customizations");
+  if (objects.length === 0) throw new FileProblem(path, undefined, "is empty; it must contain customizations");
   for (const { value, lineOf } of objects) {
     if (value.kind !== CUSTOMIZATION_KIND) {
       throw new FileProblem(path, lineOf(["kind"]), `kind must be ${CUSTOMIZATION_KIND}, found ${String(value.kind)}`);
@@ -40,7 +42,11 @@ export function loadCustomizations(interpreter: Interpreter, { path, text }: Sou
   const names = objects.map(({ value }) => nameOf(value));
   for (const [index, { value, lineOf }] of objects.entries()) {
     if (names.indexOf(nameOf(value)) < index) {
-      throw new FileProblem(path, lineOf(["metadata", "name"]), `"${nameOf(value)}" is the name of an earlier one too`);
+      throw new FileProblem(
+        path,
+        lineOf(["metadata", "name"]),
+        `"${nameOf(value)}" is also the name of an earlier one`,
+      );
     }
   }
   interpreter.setCustomizations(objects.map(({ value }) => value));
@@ -81,8 +87,8 @@ function nameOf(value: YamlObject["value"]): string {
 }
 
 /**
- * As in Karmada, every case runs once for every customization of the file whose kind and version its object has; a case
- * that no customization is for fails.
+ * As in Karmada, every case runs once for every customization of the file with the kind and version of its object; a
+ * case without such a customization fails.
  */
 export function runSuite(
   newInterpreter: NewInterpreter,

@@ -1,4 +1,4 @@
-/** YAML files as Kubernetes reads them, with the lines their fields are on. */
+/** YAML files as Kubernetes reads them, with the line numbers of their fields. */
 import {
   type Document,
   isNode,
@@ -11,7 +11,7 @@ import {
 } from "yaml";
 import { isJsonObject, type Json, type JsonObject, LIMITS } from "../../runtime/index.ts";
 
-/** Thrown when a file is not what it should be. `line` is the file's, from 1. */
+/** Thrown when a file has an error. `line` is the line in the file, from 1. */
 export class FileProblem extends Error {
   override readonly name = "FileProblem";
   readonly file: string;
@@ -27,15 +27,15 @@ export class FileProblem extends Error {
 export type FieldPath = readonly (string | number)[];
 
 export interface YamlObject {
-  file: string;
-  value: JsonObject;
-  /** The line of the field, or of the nearest one above it that is there. */
+  readonly file: string;
+  readonly value: JsonObject;
+  /** The line of the field, or of the nearest existing field above it. */
   lineOf(path: FieldPath): number;
-  /** The file's line of a line inside a text field; undefined where the file folds or quotes the text. */
+  /** The file's line of a line inside a text field; undefined if the file folds or quotes the text. */
   lineInText(path: FieldPath, line: number): number | undefined;
 }
 
-/** Every object of the file; those of a List one by one, empty documents left out. */
+/** Every object of the file; those of a List one by one, without empty documents. */
 export function readYamlObjects(file: string, text: string): YamlObject[] {
   const { documents, lines } = parseFile(file, text);
   return documents.flatMap((document): YamlObject[] => {
@@ -52,7 +52,7 @@ export function readYamlObjects(file: string, text: string): YamlObject[] {
   });
 }
 
-/** The first document, whatever it is; null for an empty file. */
+/** The first document, of any type; null for an empty file. */
 export function readYamlValue(file: string, text: string): Json {
   const value: Json | undefined = parseFile(file, text).documents[0]?.toJS();
   return value ?? null;
@@ -67,8 +67,8 @@ function parseFile(file: string, text: string): Parsed {
 }
 
 interface Parsed {
-  documents: Document[];
-  lines: LineCounter;
+  readonly documents: Document[];
+  readonly lines: LineCounter;
 }
 
 function parseStrictly(text: string): Parsed {
@@ -77,14 +77,14 @@ function parseStrictly(text: string): Parsed {
   return { documents: [...parseAllDocuments(text, options)], lines };
 }
 
-/** So many lines of one file may continue a quoted text without indentation. */
+/** At most this many lines of one file may continue a quoted text without indentation. */
 const MAX_REINDENTED_LINES = 100;
 /** Deeper than the parent of any quoted text. */
 const DEEPER = " ".repeat(LIMITS.jsonDepth);
 
 /**
- * Go's YAML lets a quoted text go on at the parent's indentation; indenting such a line says the same in strict YAML,
- * and leaves every line where it was.
+ * Go's YAML lets a quoted text continue at the parent's indentation; indenting such a line means the same in strict
+ * YAML, and keeps every line number.
  */
 function parseLeniently(text: string): Parsed {
   const first = parseStrictly(text);
@@ -101,7 +101,10 @@ function parseLeniently(text: string): Parsed {
   return first;
 }
 
-/** The row, from 0, that a quoted text went on in: it looks unclosed on the row before, or like a key on its own. */
+/**
+ * The row, from 0, in which a quoted text continues: the text looks unclosed on the row before, or like a key on its
+ * own.
+ */
 function continuedRow(errors: readonly YAMLError[]): number | undefined {
   for (const { code, linePos } of errors) {
     const line = linePos?.[0].line;
@@ -111,7 +114,7 @@ function continuedRow(errors: readonly YAMLError[]): number | undefined {
   return undefined;
 }
 
-/** Kubernetes knows yes, no and octal numbers as YAML 1.1 has them, but neither dates nor numbers to the base of 60. */
+/** Kubernetes reads yes, no and octal numbers as in YAML 1.1, but neither dates nor base-60 numbers. */
 function withoutTimes(tags: Tags): Tags {
   return tags.filter((tag) => {
     if (typeof tag === "string") return tag !== "timestamp" && tag !== "intTime" && tag !== "floatTime";
@@ -133,7 +136,7 @@ function yamlObject(
     lineInText(path, line) {
       const node = document.getIn([...root, ...path], true);
       if (!isScalar(node) || node.type !== Scalar.BLOCK_LITERAL || !node.range) return undefined;
-      // The text begins on the line after its `|`.
+      // The text starts on the line after its `|`.
       return lines.linePos(node.range[0]).line + line;
     },
   };

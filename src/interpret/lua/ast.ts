@@ -1,6 +1,6 @@
-/** A parsed script. Names are resolved while parsing: an expression already says which variable it means. */
+/** A parsed script. Names are resolved while parsing: every expression refers to its variable. */
 
-/** A local variable. Each has a slot of its own in the frame of its function. */
+/** A local variable. Each has its own slot in the frame of its function. */
 export interface Variable {
   readonly name: string;
   readonly slot: number;
@@ -8,7 +8,7 @@ export interface Variable {
   captured: boolean;
 }
 
-/** Where a function finds a variable of an outer function at the moment it is created. */
+/** Where a function finds a variable of an outer function when it is created. */
 export type UpvalueSource = { from: "box"; slot: number } | { from: "upvalue"; index: number };
 
 export interface FunctionNode {
@@ -16,19 +16,19 @@ export interface FunctionNode {
   readonly line: number;
   readonly parameters: Variable[];
   readonly isVararg: boolean;
-  /** gopher-lua's compatibility: a vararg function without `...` in its body finds its arguments in `arg`. */
+  /** gopher-lua's compatibility: a vararg function without `...` in its body gets its arguments in `arg`. */
   argTable: Variable | undefined;
   readonly upvalues: UpvalueSource[];
   slots: number;
   /** Some variable of it is captured. */
   hasBoxes: boolean;
-  body: Block;
+  readonly body: Block;
 }
 
 export type Block = Statement[];
 
 interface At {
-  line: number;
+  readonly line: number;
 }
 
 export type Statement =
@@ -48,19 +48,19 @@ export type Statement =
   | (At & { kind: "label"; label: string });
 
 export interface NumericFor extends At {
-  kind: "numericFor";
-  variable: Variable;
-  start: Expression;
-  limit: Expression;
-  step: Expression | undefined;
-  body: Block;
+  readonly kind: "numericFor";
+  readonly variable: Variable;
+  readonly start: Expression;
+  readonly limit: Expression;
+  readonly step: Expression | undefined;
+  readonly body: Block;
 }
 
 export interface GenericFor extends At {
-  kind: "genericFor";
-  variables: Variable[];
-  iterators: Expression[];
-  body: Block;
+  readonly kind: "genericFor";
+  readonly variables: Variable[];
+  readonly iterators: Expression[];
+  readonly body: Block;
 }
 
 export type Name =
@@ -69,9 +69,9 @@ export type Name =
   | (At & { kind: "global"; name: string });
 
 export interface Index extends At {
-  kind: "index";
-  base: Expression;
-  key: Expression;
+  readonly kind: "index";
+  readonly base: Expression;
+  readonly key: Expression;
 }
 
 export type Target = Name | Index;

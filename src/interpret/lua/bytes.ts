@@ -1,68 +1,85 @@
 /**
- * Lua strings are bytes. Inside the engine a string holds one byte per character (0 to 255), so that lengths, positions
- * and patterns count bytes as in Lua; text is turned into UTF-8 bytes on the way in and back on the way out.
+ * Lua strings are bytes. Inside the engine, a string holds one byte per character (0 to 255), so that lengths,
+ * positions and patterns count bytes as in Lua. Text becomes UTF-8 bytes on the way in and text again on the way out.
+ * Everything here takes time and memory in proportion to the text; what a script can make long is charged first.
  */
+import { isUtf8 } from "node:buffer";
+import type { Meter } from "./meter.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is exactly the ASCII bytes.
 const ONLY_ASCII = /^[\x00-\x7f]*$/;
-const REPLACEMENT = "\ufffd";
-const REPLACEMENT_BYTES = "\xef\xbf\xbd";
+const REPLACEMENT = 0xfffd;
+
+/** Searching for bytes beyond ASCII is free up to this length, and beyond it costs one unit per 8 bytes. */
+const SHORT_TEXT_BYTES = 64;
+const CHECK_SHIFT = 3;
+/** Text beyond ASCII is copied, with two bytes per character on one side and one byte on the other. */
+const COPIED_BYTES = 4;
 
 export function isAscii(text: string): boolean {
   return ONLY_ASCII.test(text);
 }
 
+/** UTF-8; half of a surrogate pair becomes U+FFFD. */
 export function textToBytes(text: string): string {
-  return ONLY_ASCII.test(text) ? text : encode(text);
+  return ONLY_ASCII.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
 }
 
+/** Every byte that belongs to no character becomes U+FFFD, as in Go. */
 export function bytesToText(bytes: string): string {
-  return ONLY_ASCII.test(bytes) ? bytes : [...runes(bytes)].join("");
+  if (ONLY_ASCII.test(bytes)) return bytes;
+  const buffer = Buffer.from(bytes, "latin1");
+  return isUtf8(buffer) ? buffer.toString("utf8") : decodeLeniently(bytes);
 }
 
-function encode(text: string): string {
-  let bytes = "";
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    if (code < 0x80) bytes += character;
-    else if (code < 0x800) bytes += String.fromCharCode(0xc0 | (code >> 6), continuation(code));
-    else if (code >= 0xd800 && code <= 0xdfff) bytes += REPLACEMENT_BYTES;
-    else if (code < 0x10000) {
-      bytes += String.fromCharCode(0xe0 | (code >> 12), continuation(code >> 6), continuation(code));
-    } else {
-      bytes += String.fromCharCode(
-        0xf0 | (code >> 18),
-        continuation(code >> 12),
-        continuation(code >> 6),
-        continuation(code),
-      );
-    }
-  }
-  return bytes;
+/** `textToBytes`, charged. */
+export function encode(meter: Meter, text: string): string {
+  if (text.length > SHORT_TEXT_BYTES) meter.burn(text.length >>> CHECK_SHIFT);
+  if (ONLY_ASCII.test(text)) return text;
+  payForCopy(meter, text);
+  return textToBytes(text);
 }
 
-function continuation(bits: number): number {
-  return 0x80 | (bits & 0x3f);
+/** `bytesToText`, charged. */
+export function decode(meter: Meter, bytes: string): string {
+  if (bytes.length > SHORT_TEXT_BYTES) meter.burn(bytes.length >>> CHECK_SHIFT);
+  if (ONLY_ASCII.test(bytes)) return bytes;
+  payForCopy(meter, bytes);
+  return bytesToText(bytes);
 }
 
-/** The characters of UTF-8 bytes. Every byte that belongs to none becomes U+FFFD, as Go reads strings. */
-export function* runes(bytes: string): Generator<string> {
+/** Bytes that are not UTF-8 are decoded one by one. */
+const COPY_FUEL = 4;
+
+function payForCopy(meter: Meter, text: string): void {
+  meter.text(text.length * COPIED_BYTES);
+  meter.burn(text.length * COPY_FUEL);
+}
+
+function decodeLeniently(bytes: string): string {
+  // No character takes more code units in UTF-16 than bytes in UTF-8.
+  const units = Buffer.alloc(2 * bytes.length);
+  let end = 0;
   for (let at = 0; at < bytes.length; ) {
     const length = runeLength(bytes, at);
-    if (length === 1) yield bytes.charAt(at);
-    else if (length === 0) yield REPLACEMENT;
-    else yield decodeRune(bytes, at, length);
+    const code = length === 0 ? REPLACEMENT : length === 1 ? bytes.charCodeAt(at) : codePoint(bytes, at, length);
+    if (code < 0x10000) end = units.writeUInt16LE(code, end);
+    else {
+      end = units.writeUInt16LE(0xd800 + ((code - 0x10000) >> 10), end);
+      end = units.writeUInt16LE(0xdc00 + ((code - 0x10000) & 0x3ff), end);
+    }
     at += Math.max(length, 1);
   }
+  return units.toString("utf16le", 0, end);
 }
 
-function decodeRune(bytes: string, at: number, length: number): string {
+function codePoint(bytes: string, at: number, length: number): number {
   let code = bytes.charCodeAt(at) & (0xff >> (length + 1));
   for (let i = 1; i < length; i++) code = (code << 6) | (bytes.charCodeAt(at + i) & 0x3f);
-  return String.fromCodePoint(code);
+  return code;
 }
 
-/** How many bytes the character at this position has; 0 where the bytes are not UTF-8. */
+/** How many bytes the character at this position has; 0 if the bytes are not UTF-8. */
 function runeLength(bytes: string, at: number): number {
   const first = bytes.charCodeAt(at);
   if (first < 0x80) return 1;

@@ -13,19 +13,19 @@ function result(expression: string): Json | undefined {
   return LuaScript.compile(`function f() return ${expression} end`, { name: "t" }).call("f", [])[0];
 }
 
-describe("JSON in", () => {
-  it("null is nil: gone from objects, skipped in arrays", () => {
+describe("JSON as a Lua value", () => {
+  it("null is nil: absent in objects, skipped in arrays", () => {
     const script = LuaScript.compile("function f(x) return #x.list, x.list[2], x.gone == nil, x end", { name: "t" });
     expect(script.call("f", [{ list: [1, null, 3], gone: null }])).toEqual([2, 3, true, { list: [1, 3] }]);
   });
 
-  it("text survives, whatever its alphabet", () => {
+  it("text of any alphabet survives", () => {
     const text = { grüße: "日本 \u{1f600} é", ascii: "x" };
     expect(echo.call("f", [text])).toEqual([text]);
     expect(echo.call("touch", [text])).toEqual([text]);
   });
 
-  it("half a character is replaced", () => {
+  it("an incomplete character is replaced", () => {
     expect(echo.call("touch", [{ a: "\ud800" }])).toEqual([{ a: "\ufffd" }]);
   });
 
@@ -41,7 +41,7 @@ describe("JSON in", () => {
   });
 });
 
-describe("JSON out", () => {
+describe("a Lua value as JSON", () => {
   it.each<[string, Json]>([
     ["nil", null],
     ["6/2", 3],
@@ -52,7 +52,7 @@ describe("JSON out", () => {
     ["{a = {b = {1}}}", { a: { b: [1] } }],
     ["{['1'] = 'x'}", { "1": "x" }],
     ["'\\195\\169\\255'", "é\ufffd"],
-  ])("%s", (expression, expected) => {
+  ])("%s becomes %j", (expression, expected) => {
     expect(result(expression)).toEqual(expected);
   });
 
@@ -71,7 +71,7 @@ describe("JSON out", () => {
     ["{spec = {f = print}}", "cannot encode function to JSON (at spec.f)"],
     ["(function() local t = {} t.t = t return t end)()", "cannot encode recursively nested tables to JSON (at t)"],
     ["(function() local t = {1} return {t, t} end)()", "cannot encode recursively nested tables to JSON"],
-  ])("%s has none", (expression, reason) => {
+  ])("%s has no JSON form", (expression, reason) => {
     try {
       result(expression);
       expect.unreachable();
@@ -91,7 +91,7 @@ describe("empty tables", () => {
     }
   });
 
-  it("are left out where no reference knows them", () => {
+  it("are left out if no reference has them", () => {
     const script = LuaScript.compile("function f(x) x.new = {} x.list[1].more = {} x.keep = {1, {}} return x end", {
       name: "t",
     });
@@ -99,7 +99,7 @@ describe("empty tables", () => {
     expect(echo.call("f", [reference])).toEqual([{ list: [{}], deep: {} }]);
   });
 
-  it("an array emptied by the script is found through its old contents nowhere", () => {
+  it("an array that the script emptied is left out if no reference has it empty", () => {
     const script = LuaScript.compile("function f(x) table.remove(x.items) return x end", { name: "t" });
     expect(script.call("f", [{ items: [1], a: 1 }], { references: [{ items: [1], a: 1 }] })).toEqual([{ a: 1 }]);
     expect(script.call("f", [{ items: [1] }], { references: [{ items: [1] }, { items: [] }] })).toEqual([
@@ -107,12 +107,12 @@ describe("empty tables", () => {
     ]);
   });
 
-  it("{} counts more than [] when references disagree", () => {
+  it("{} takes precedence over [] when references disagree", () => {
     const references = [{ a: [] }, { a: {} }];
     expect(echo.call("f", [{ a: {}, b: 1 }], { references })).toEqual([{ a: {}, b: 1 }]);
   });
 
-  it("as the whole result become what the caller says", () => {
+  it("as the whole result become what the caller requests", () => {
     expect(echo.call("f", [{}])).toEqual([{}]);
     expect(echo.call("f", [{}], { emptyResult: "array" })).toEqual([[]]);
   });

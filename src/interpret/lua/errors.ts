@@ -1,3 +1,6 @@
+/** The maximum length of an error in a script: it may quote a name of any length, and appears in conditions. */
+const SHOWN_CHARACTERS = 300;
+
 /** Thrown when a script does not compile: its text is not Lua, or it nests deeper than the engine allows. */
 export class LuaSyntaxError extends Error {
   readonly script: string;
@@ -5,11 +8,12 @@ export class LuaSyntaxError extends Error {
   readonly reason: string;
 
   constructor(script: string, line: number, reason: string) {
-    super(`${script}:${line}: ${reason}`);
+    const shown = reason.length > SHOWN_CHARACTERS ? `${reason.slice(0, SHOWN_CHARACTERS)}...` : reason;
+    super(`${script}:${line}: ${shown}`);
     this.name = "LuaSyntaxError";
     this.script = script;
     this.line = line;
-    this.reason = reason;
+    this.reason = shown;
   }
 }
 
@@ -28,9 +32,9 @@ export class LuaRuntimeError extends Error {
   }
 }
 
-export type LuaLimitName = "fuel" | "memory" | "depth";
+export type LuaLimitName = "fuel" | "memory" | "depth" | "size";
 
-/** Thrown when a script used up one of its limits. No pcall inside the script can catch it. */
+/** Thrown when a script exceeded one of its limits. No pcall inside the script can catch it. */
 export class LuaLimitError extends Error {
   readonly script: string;
   readonly line: number;

@@ -1,4 +1,4 @@
-import type { FunctionNode } from "./ast.ts";
+import type { Variable } from "./ast.ts";
 import type { LuaValue } from "./values.ts";
 
 /** A local variable that an inner function shares. */
@@ -6,7 +6,7 @@ export interface Box {
   value: LuaValue;
 }
 
-/** How a block ended. What is returned, called last or jumped to stands in the Vm. */
+/** How a block ended. The Vm holds the results, the tail call or the label. */
 export const ENDED = 0;
 export const BROKE = 1;
 export const RETURNED = 2;
@@ -18,10 +18,17 @@ export type Exec = (frame: Frame) => Signal;
 export type Evaluate = (frame: Frame) => LuaValue;
 export type EvaluateList = (frame: Frame) => LuaValue[];
 
-/** A function of the script, compiled. */
+/** A compiled function of the script. The parsed form is not kept: scripts are cached for long. */
 export interface Prototype {
-  readonly node: FunctionNode;
+  readonly line: number;
+  readonly parameters: readonly Variable[];
+  readonly isVararg: boolean;
+  /** Some variable of it is captured. */
+  readonly hasBoxes: boolean;
   readonly body: Exec;
+  /** The cost of a call, without its statements. */
+  readonly callFuel: number;
+  readonly frameBytes: number;
 }
 
 export interface Closure {
@@ -41,14 +48,13 @@ export class Frame {
 
   constructor(closure: Closure, args: LuaValue[]) {
     this.upvalues = closure.upvalues;
-    const { node } = closure.prototype;
-    const { parameters } = node;
-    if (node.isVararg) this.varargs = args.slice(parameters.length);
-    if (node.hasBoxes) {
+    const { parameters, isVararg, hasBoxes } = closure.prototype;
+    if (isVararg) this.varargs = args.slice(parameters.length);
+    if (hasBoxes) {
       this.boxes = [];
       for (const { captured, slot } of parameters) if (captured) this.boxes[slot] = { value: args[slot] };
     }
-    // A call builds its arguments for this frame alone, so they can be its first slots.
+    // A call creates its arguments only for this frame, so they can be its first slots.
     args.length = parameters.length;
     this.locals = args;
   }

@@ -1,14 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../runtime/index.ts";
+import { hostileAnswer, hostileLoop } from "./hostile/random.ts";
 import { LuaLimitError, type LuaLimits, LuaRuntimeError, LuaScript, LuaSyntaxError } from "./index.ts";
+import { DEFAULT_LUA_LIMITS } from "./limits.ts";
 
 const LIMITS: Partial<LuaLimits> = { fuel: 20_000, memoryBytes: 1_000_000 };
 
 /** The same programs in every run; the engine was tried on many more seeds. */
 const SEED = 20_240_301;
 
-/** Whatever happens is one of the three errors, or JSON. */
+/** Every result is one of the three errors, or JSON. */
 function survives(source: string, args: Json[] = [{ a: 1, list: [1, 2, {}], text: "x" }]): void {
   try {
     const results = LuaScript.compile(source, { name: "fuzz" }).call("f", args, { limits: LIMITS });
@@ -26,8 +28,8 @@ const TOKENS = (
   "pairs ipairs string.format table.sort pcall error self x.a x:b() f() {1,2} {a=1} require('kube') __proto__"
 ).split(" ");
 
-describe("random tokens", () => {
-  it("never break the engine", () => {
+describe("random text", () => {
+  it("of tokens or programs never breaks the engine", () => {
     const soup = fc.array(fc.constantFrom(...TOKENS), { maxLength: 40 }).map((tokens) => tokens.join(" "));
     fc.assert(
       fc.property(soup, (text) => {
@@ -38,7 +40,7 @@ describe("random tokens", () => {
     );
   });
 
-  it("nor do random characters", () => {
+  it("of characters never breaks the engine", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
         survives(text);
@@ -140,6 +142,60 @@ describe("random programs", () => {
   });
 });
 
+/** How a call ends: its results or its error, as text, and what it used. */
+function outcome(compiled: LuaScript, limits: Partial<LuaLimits>) {
+  let ends = "answers";
+  let text: string;
+  try {
+    text = JSON.stringify(compiled.call("f", [{ a: 1, text: "x" }], { limits, clock: { now: () => 0 } }));
+  } catch (error) {
+    ends = error instanceof LuaLimitError ? error.limit : "error";
+    text = String(error);
+  }
+  return { ends, text, usage: compiled.usage() };
+}
+
+describe("the meter", () => {
+  const programs = fc.oneof(script, hostileAnswer);
+
+  it("lets a program complete with exactly the fuel that it needs, and stops it with one unit less", () => {
+    fc.assert(
+      fc.property(programs, (source) => {
+        const compiled = LuaScript.compile(source, { name: "exact" });
+        const { ends, text, usage } = outcome(compiled, DEFAULT_LUA_LIMITS);
+        if (ends !== "answers" && ends !== "error") return;
+        expect(outcome(compiled, usage)).toEqual({ ends, text, usage });
+        expect(outcome(compiled, { ...usage, fuel: usage.fuel - 1 }).ends).toBe("fuel");
+        expect(outcome(compiled, { ...usage, memoryBytes: usage.memoryBytes - 1 }).ends).toBe("memory");
+      }),
+      { numRuns: 150, seed: SEED },
+    );
+  });
+
+  it("has charged for every character of the result", () => {
+    fc.assert(
+      fc.property(programs, (source) => {
+        const { ends, text, usage } = outcome(LuaScript.compile(source, { name: "out" }), DEFAULT_LUA_LIMITS);
+        if (ends === "answers")
+          expect(text.replaceAll(/\\u[0-9a-f]{4}|\\./g, "x").length).toBeLessThan(usage.memoryBytes);
+      }),
+      { numRuns: 150, seed: SEED },
+    );
+  });
+
+  it("ends every endless loop over expensive calls, regardless of what it catches", () => {
+    fc.assert(
+      fc.property(hostileLoop, (source) => {
+        const { ends, usage } = outcome(LuaScript.compile(source, { name: "loop" }), DEFAULT_LUA_LIMITS);
+        expect(["fuel", "memory", "depth"]).toContain(ends);
+        expect(usage.fuel).toBeLessThanOrEqual(DEFAULT_LUA_LIMITS.fuel);
+        expect(usage.memoryBytes).toBeLessThanOrEqual(DEFAULT_LUA_LIMITS.memoryBytes);
+      }),
+      { numRuns: 100, seed: SEED },
+    );
+  });
+});
+
 describe("random objects", () => {
   const withoutEmpties = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(withoutEmpties).filter((each) => each !== undefined && each !== null);
@@ -153,7 +209,7 @@ describe("random objects", () => {
     { name: "echo" },
   );
 
-  it("come back as they went in, whether or not the script looked at them", () => {
+  it("are returned unchanged, whether or not the script read them", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (object) => {
         const input = JSON.parse(JSON.stringify(object)) as Json;

@@ -16,18 +16,18 @@ const script = LuaScript.compile(
 const call = (name: string, ...args: Json[]): Json | undefined => script.call(name, args)[0];
 
 describe("resourceAdd and getResourceQuantity", () => {
-  it("take quantities as text, and nothing for zero", () => {
+  it("accept quantities as text, and treat nil as zero", () => {
     expect(call("add", "100m", null, "1")).toBe("1100m");
     expect(call("add")).toBe("0");
     expect(call("amount", "1.5Gi")).toBe(1610612736);
     expect(call("amount", null)).toBe(0);
   });
 
-  it("refuse what is no quantity", () => {
+  it("refuse a value that is not a quantity", () => {
     expect(() => call("add", 1)).toThrow("bad argument #1 to resourceAdd (string expected, got number)");
     expect(() => call("add", "abc")).toThrow("cannot parse 'abc': quantities must match");
     expect(() => call("amount", "-1")).toThrow("int approximation unexpectedly returned a negative value");
-    expect(() => call("add", "9".repeat(1000))).toThrow("the quantity is too long");
+    expect(() => call("add", "9".repeat(1000))).toThrow("quantities have at most 400 characters");
   });
 });
 
@@ -56,7 +56,7 @@ describe("accuratePodRequirements", () => {
     expect(call("requirements", { spec })).toEqual({ resourceRequest: { cpu: "100m", memory: "1Gi" } });
   });
 
-  it("tells what a node must offer", () => {
+  it("lists the requirements for a node", () => {
     const terms = { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] }] };
     const spec = {
       nodeSelector: { disk: "ssd" },
@@ -73,12 +73,12 @@ describe("accuratePodRequirements", () => {
     });
   });
 
-  it("is nil for a pod that asks for nothing", () => {
+  it("is nil for a pod without requirements", () => {
     expect(call("requirements", { spec: { containers: [container()] } })).toBeNull();
     expect(call("requirements", {})).toBeNull();
   });
 
-  it("refuses what is no pod template", () => {
+  it("refuses a value that is not a pod template", () => {
     expect(() => call("requirements", { spec: { containers: "x" } })).toThrow("the field containers must be a list");
     expect(() => call("requirements", { spec: { containers: [container({ cpu: "x" })] } })).toThrow("cannot parse 'x'");
     expect(() => call("requirements", null)).toThrow("bad argument #1 to accuratePodRequirements (table expected");
@@ -122,12 +122,12 @@ describe("getPodDependencies", () => {
     ]);
   });
 
-  it("takes the namespace default for none, and does not count the default account", () => {
+  it("uses the namespace default if none is given, and does not count the default account", () => {
     const spec = { serviceAccountName: "default", volumes: [{ configMap: { name: "a" } }] };
     expect(call("dependencies", { spec }, null)).toEqual([reference("ConfigMap", "a", "default")]);
   });
 
-  it("is nil for a pod that depends on nothing, and insists on two arguments", () => {
+  it("is nil for a pod without dependencies, and requires two arguments", () => {
     expect(call("dependencies", { spec: {} }, "ns")).toBeNull();
     expect(script.call("raw", [{}])).toEqual([false, expect.stringContaining("only accepts two argument")]);
   });

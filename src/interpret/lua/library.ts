@@ -12,79 +12,84 @@ import type { Vm } from "./vm.ts";
 const LUA_VERSION = "Lua 5.1";
 
 /**
- * Everything a script finds when it starts. The tables are made once per script; every call works on copies, so that
- * nothing a script changes in them outlives the call.
+ * Everything that a script has when it starts. The tables are created once per script; every call works on copies, so
+ * that a script's changes to them end with the call.
  */
 export class Library {
-  private readonly vm: Vm;
-  private readonly globals: LuaTable;
-  private readonly libraries: { name: string; place: number; template: LuaTable }[];
-  private readonly kube: LuaTable;
-  private readonly ownPlace: number;
-  private readonly packagePlace: number;
-  private readonly needsPackage: boolean;
+  readonly #vm: Vm;
+  readonly #globals: LuaTable;
+  readonly #libraries: { name: string; place: number; template: LuaTable }[];
+  readonly #kube: LuaTable;
+  readonly #ownPlace: number;
+  readonly #packagePlace: number;
+  readonly #needsPackage: boolean;
 
   constructor(vm: Vm, source: string) {
-    this.vm = vm;
+    this.#vm = vm;
     const base = functionsOf(vm, baseLibrary(vm));
     vm.iterators = {
       next: base.next,
       ipairsNext: functionsOf(vm, { ipairs: ipairsNext }).ipairs,
     };
-    const require = new LuaFunction("require", (args) => this.require(args));
-    this.globals = tableOf(vm, { ...base, require, _VERSION: LUA_VERSION });
-    vm.globals = this.globals;
+    const require = new LuaFunction("require", (args) => this.#require(args));
+    this.#globals = tableOf(vm, { ...base, require, _VERSION: LUA_VERSION });
+    vm.globals = this.#globals;
     const templates = {
       table: tableOf(vm, functionsOf(vm, tableLibrary(vm))),
       string: tableOf(vm, functionsOf(vm, stringLibrary(vm))),
       math: tableOf(vm, { ...functionsOf(vm, mathLibrary(vm)), ...MATH_CONSTANTS }),
       os: tableOf(vm, functionsOf(vm, osLibrary(vm))),
     };
-    this.libraries = Object.entries(templates).map(([name, template]) => ({
+    this.#libraries = Object.entries(templates).map(([name, template]) => ({
       name,
-      place: this.globals.placeOf(name),
+      place: this.#globals.placeOf(name),
       template,
     }));
-    this.kube = tableOf(vm, functionsOf(vm, kubeLibrary(vm)));
-    this.ownPlace = this.globals.placeOf("_G");
-    this.packagePlace = this.globals.placeOf("package");
-    // Only these two names lead to the table of loaded modules, which hardly any script wants to see.
-    this.needsPackage = source.includes("package") || source.includes("_G");
+    this.#kube = tableOf(vm, functionsOf(vm, kubeLibrary(vm)));
+    this.#ownPlace = this.#globals.placeOf("_G");
+    this.#packagePlace = this.#globals.placeOf("package");
+    // Only these two names refer to the table of loaded modules, which hardly any script uses.
+    this.#needsPackage = source.includes("package") || source.includes("_G");
   }
 
   /** Gives the Vm fresh copies of everything. */
   install(): void {
-    const { vm } = this;
-    const globals = this.globals.copyFor(vm.meter);
-    for (const { name, place, template } of this.libraries) {
+    const vm = this.#vm;
+    const globals = this.#globals.copyFor(vm.meter);
+    for (const { name, place, template } of this.#libraries) {
       const copy = template.copyFor(vm.meter);
       globals.values[place] = copy;
       if (name === "string") vm.strings = copy;
     }
-    globals.values[this.ownPlace] = globals;
+    globals.values[this.#ownPlace] = globals;
     vm.globals = globals;
-    vm.loadedKube = undefined;
-    if (this.needsPackage) globals.values[this.packagePlace] = this.packageTable(globals);
+    if (this.#needsPackage) globals.values[this.#packagePlace] = this.#packageTable(globals);
   }
 
-  private packageTable(globals: LuaTable): LuaTable {
-    const { vm } = this;
+  /** Removes everything that a call has created from the Vm. */
+  uninstall(): void {
+    const strings = this.#libraries.find(({ name }) => name === "string")?.template ?? this.#globals;
+    this.#vm.forget(this.#globals, strings);
+  }
+
+  #packageTable(globals: LuaTable): LuaTable {
+    const vm = this.#vm;
     const loaded = tableOf(vm, { _G: globals });
-    for (const { name, place } of this.libraries) loaded.set(name, globals.values[place]);
+    for (const { name, place } of this.#libraries) loaded.set(name, globals.values[place]);
     const check = new Arguments(vm, "loadlib");
     return tableOf(vm, {
       loadlib: new LuaFunction("loadlib", () => check.raise("loadlib is not supported")),
-      preload: tableOf(vm, { kube: new LuaFunction("kube", () => this.kube.copyFor(vm.meter)) }),
+      preload: tableOf(vm, { kube: new LuaFunction("kube", () => this.#kube.copyFor(vm.meter)) }),
       loaded,
     });
   }
 
-  private require(args: LuaValue[]): LuaValue {
-    const { vm } = this;
+  #require(args: LuaValue[]): LuaValue {
+    const vm = this.#vm;
     const name = new Arguments(vm, "require").string(args, 1);
     const packages = vm.globals.getString("package");
     const loaded = packages instanceof LuaTable ? packages.getString("loaded") : undefined;
-    const known = loaded instanceof LuaTable ? loaded.get(name) : this.loadedByName(name);
+    const known = loaded instanceof LuaTable ? loaded.get(name) : this.#loadedByName(name);
     if (known !== undefined && known !== false) return known;
     const preload = packages instanceof LuaTable ? packages.getString("preload") : undefined;
     const loader = preload instanceof LuaTable ? preload.get(name) : undefined;
@@ -96,12 +101,12 @@ export class Library {
     return module;
   }
 
-  private loadedByName(name: string): LuaValue {
+  #loadedByName(name: string): LuaValue {
     if (name === "kube") {
-      this.vm.loadedKube ??= this.kube.copyFor(this.vm.meter);
-      return this.vm.loadedKube;
+      this.#vm.loadedKube ??= this.#kube.copyFor(this.#vm.meter);
+      return this.#vm.loadedKube;
     }
-    const library = this.libraries.find((each) => each.name === name);
-    return library === undefined ? undefined : this.vm.globals.values[library.place];
+    const library = this.#libraries.find((each) => each.name === name);
+    return library === undefined ? undefined : this.#vm.globals.values[library.place];
   }
 }

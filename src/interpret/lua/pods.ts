@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { Quantity, type QuantityFormat } from "./quantity.ts";
 
-/** Thrown when a pod template has another type in a field than Kubernetes allows. */
+/** Thrown when a field of a pod template has another type than Kubernetes allows. */
 export class WrongShape extends Error {
   constructor(field: string, expected: string) {
     super(`the field ${field} must be ${expected}`);
@@ -9,14 +9,17 @@ export class WrongShape extends Error {
   }
 }
 
+/** Called with the text of each quantity before it is read. */
+export type BeforeQuantity = (text: string) => void;
+
 /**
- * What one replica of a pod template needs, as Karmada computes it: the sum over the containers, at least the largest
- * init container, plus the overhead; and what it demands of a node. undefined if nothing at all.
+ * The requirements of one replica of a pod template, as Karmada computes them: the sum over the containers, at least
+ * the largest init container, plus the overhead; and the requirements for a node. undefined if there are none.
  */
-export function podRequirements(template: Json): JsonObject | undefined {
+export function podRequirements(template: Json, before: BeforeQuantity = () => {}): JsonObject | undefined {
   const spec = objectAt(template, "spec") ?? {};
   const nodeClaim = nodeClaimOf(spec);
-  const resourceRequest = requestOf(spec);
+  const resourceRequest = requestOf(spec, before);
   if (nodeClaim === undefined && resourceRequest === undefined) return undefined;
   return { ...(nodeClaim && { nodeClaim }), ...(resourceRequest && { resourceRequest }) };
 }
@@ -33,20 +36,21 @@ function nodeClaimOf(spec: JsonObject): JsonObject | undefined {
   return Object.keys(claim).length === 0 ? undefined : claim;
 }
 
-/** CPU counts in thousandths, everything else in whole units; parts of a unit are rounded up per container. */
+/** CPU is counted in thousandths, everything else in whole units; fractions are rounded up per container. */
 const MILLI = -3;
 
-function requestOf(spec: JsonObject): JsonObject | undefined {
+function requestOf(spec: JsonObject, before: BeforeQuantity): JsonObject | undefined {
   const totals = new Map<string, bigint>();
   for (const container of listAt(spec, "containers")) {
-    for (const [name, amount] of amountsOf(requestsOf(container))) totals.set(name, (totals.get(name) ?? 0n) + amount);
+    for (const [name, amount] of amountsOf(requestsOf(container), before))
+      totals.set(name, (totals.get(name) ?? 0n) + amount);
   }
   for (const container of listAt(spec, "initContainers")) {
-    for (const [name, amount] of amountsOf(requestsOf(container))) {
+    for (const [name, amount] of amountsOf(requestsOf(container), before)) {
       if (amount > (totals.get(name) ?? 0n)) totals.set(name, amount);
     }
   }
-  for (const [name, amount] of amountsOf(objectAt(spec, "overhead") ?? {})) {
+  for (const [name, amount] of amountsOf(objectAt(spec, "overhead") ?? {}, before)) {
     totals.set(name, (totals.get(name) ?? 0n) + amount);
   }
   const request: JsonObject = {};
@@ -62,22 +66,33 @@ function requestsOf(container: Json): JsonObject {
   return { ...objectAt(resources, "limits"), ...objectAt(resources, "requests") };
 }
 
-function amountsOf(quantities: JsonObject): [string, bigint][] {
+function amountsOf(quantities: JsonObject, before: BeforeQuantity): [string, bigint][] {
   return Object.entries(quantities)
     .filter(([name]) => isCounted(name))
-    .map(([name, value]) => [name, quantityOf(name, value).roundUp(exponentOf(name))]);
+    .map(([name, value]) => [name, quantityOf(name, value, before).roundUp(exponentOf(name))]);
 }
 
-function quantityOf(name: string, value: Json | undefined): Quantity {
-  if (typeof value === "string") return Quantity.parse(value.trim());
-  if (typeof value === "number") return Quantity.parse(String(value));
+function quantityOf(name: string, value: Json | undefined, before: BeforeQuantity): Quantity {
+  if (typeof value === "string" || typeof value === "number") {
+    const text = String(value).trim();
+    before(text);
+    return Quantity.parse(text);
+  }
   throw new WrongShape(`resources.${name}`, "a quantity");
 }
 
 const STANDARD_RESOURCES = ["cpu", "memory", "ephemeral-storage", "pods"];
 
-/** Besides the standard ones, resources of a domain, huge pages and attachable volumes. */
+/** A domain, a slash and a name. */
+const RESOURCE_NAME_MAX = 317;
+/** The longest name of an object. */
+const NAME_MAX = 253;
+
+/** In addition to the standard ones: resources of a domain, huge pages and attachable volumes. */
 function isCounted(name: string): boolean {
+  if (name.length > RESOURCE_NAME_MAX) {
+    throw new WrongShape("resources", `named by at most ${RESOURCE_NAME_MAX} characters each`);
+  }
   if (STANDARD_RESOURCES.includes(name)) return true;
   if (name.startsWith("hugepages-") || name.startsWith("attachable-volumes-")) return true;
   return name.includes("/") && !name.startsWith("requests.");
@@ -106,11 +121,20 @@ export function podDependencies(template: Json, namespace: string): Json | undef
     ],
   ];
   const references = names.flatMap(([kind, found]) =>
-    [...new Set(found)]
+    distinct(found)
       .filter((name) => name !== "")
       .map((name) => ({ apiVersion: "v1", kind, ...(namespace !== "" && { namespace }), name })),
   );
   return references.length === 0 ? undefined : references;
+}
+
+/**
+ * Some versions of V8 hash text that looks like a number by a known formula, but not text that starts with a letter.
+ */
+function distinct(names: Iterable<string>): string[] {
+  const byText = new Map<string, string>();
+  for (const name of names) byText.set(`n${name}`, name);
+  return [...byText.values()];
 }
 
 function allContainers(spec: JsonObject): Json[] {
@@ -129,7 +153,7 @@ function* configMapNames(spec: JsonObject): Generator<string> {
   }
 }
 
-/** A volume has one source; where several are given, the first in this order counts. */
+/** A volume has one source; if several are given, the first in this order counts. */
 const SECRET_VOLUMES: readonly (readonly [source: string, ...path: string[]])[] = [
   ["azureFile", "secretName"],
   ["cephfs", "secretRef", "name"],
@@ -174,7 +198,7 @@ function listAt(value: Json | undefined, field: string): Json[] {
   return child;
 }
 
-/** The text at the end of a path; empty where there is none. */
+/** The text at the end of a path; empty if there is none. */
 function nameAt(value: Json | undefined, ...path: string[]): string {
   let current = value;
   for (const field of path.slice(0, -1)) current = objectAt(current, field);
@@ -182,5 +206,6 @@ function nameAt(value: Json | undefined, ...path: string[]): string {
   const name = isJsonObject(current) ? current[field] : undefined;
   if (name === undefined || name === null) return "";
   if (typeof name !== "string") throw new WrongShape(field, "a string");
+  if (name.length > NAME_MAX) throw new WrongShape(field, `at most ${NAME_MAX} characters long`);
   return name;
 }

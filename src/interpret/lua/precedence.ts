@@ -1,6 +1,6 @@
 import type { ArithmeticOperator, ComparisonOperator, Expression } from "./ast.ts";
 
-/** Of not, - and #: stronger than everything but ^. */
+/** The precedence of not, - and #: higher than everything except ^. */
 export const UNARY_PRIORITY = 8;
 
 /** Binding strength to the left and to the right; a stronger left side makes the operator right associative. */
@@ -22,14 +22,14 @@ export const PRIORITIES: Record<string, readonly [left: number, right: number]> 
   "^": [10, 9],
 };
 
-/** The expression that a binary operator makes of its operands. */
+/** The expression of a binary operator and its operands. */
 export function combine(operator: string, left: Expression, right: Expression, line: number): Expression {
   switch (operator) {
     case "and":
     case "or":
       return { kind: operator, left, right, line };
     case "..":
-      // One flat list: the whole chain is put together at once.
+      // One flat list: the whole chain is joined at once.
       return { kind: "concat", parts: right.kind === "concat" ? [left, ...right.parts] : [left, right], line };
     case "==":
     case "~=":

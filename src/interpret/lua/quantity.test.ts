@@ -33,11 +33,11 @@ describe("a quantity", () => {
     expect(sum(...texts)).toBe(expected);
   });
 
-  it.each(["", "abc", "1Xi", "1.2.3", "--1", " 1", "1 ", "1e3Ki", "1e", "1K", "Pi", "0x1"])("%j is none", (text) => {
+  it.each(["", "abc", "1Xi", "1.2.3", "--1", " 1", "1 ", "1e3Ki", "1e", "1K", "Pi", "0x1"])("cannot be %j", (text) => {
     expect(() => Quantity.parse(text)).toThrow(QuantityError);
   });
 
-  it("rounds up to the unit asked for", () => {
+  it("rounds up to the requested unit", () => {
     expect(Quantity.parse("1001m").roundUp(0)).toBe(2n);
     expect(Quantity.parse("1.5").roundUp(-3)).toBe(1500n);
     expect(Quantity.parse("100u").roundUp(-3)).toBe(1n);
@@ -67,17 +67,17 @@ const UNITS: [suffix: string, numerator: bigint, denominator: bigint][] = [
 const SEED = 20_240_301;
 const NANO = 10n ** 9n;
 
-/** Text of a quantity, and its value in billionths, computed independently. */
+/** The text of a quantity, and its value in billionths, computed independently. */
 const amounts = fc
   .record({ digits: fc.bigInt({ min: 0n, max: 10n ** 17n }), unit: fc.constantFrom(...UNITS), negative: fc.boolean() })
   .map(({ digits, unit: [suffix, numerator, denominator], negative }) => {
     const nanos = (digits * numerator * NANO) / denominator;
     return { text: `${negative ? "-" : ""}${digits}${suffix}`, nanos: negative ? -nanos : nanos, suffix };
   })
-  // Kubernetes cuts binary quantities off at the largest int64.
+  // Kubernetes limits binary quantities to the largest int64.
   .filter(({ nanos, suffix }) => !suffix.endsWith("i") || (nanos < 2n ** 63n * NANO && nanos > -(2n ** 63n) * NANO));
 
-describe("quantities, whatever they are", () => {
+describe("quantities of any kind", () => {
   it("add up exactly", () => {
     fc.assert(
       fc.property(fc.array(amounts, { maxLength: 6 }), (list) => {
@@ -88,7 +88,7 @@ describe("quantities, whatever they are", () => {
     );
   });
 
-  it("mean the same when read back, and their canonical text does not change any more", () => {
+  it("keep their value when they are read back, and their canonical text is stable", () => {
     fc.assert(
       fc.property(amounts, ({ text, nanos }) => {
         const canonical = sum(text);

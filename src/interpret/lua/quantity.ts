@@ -2,7 +2,7 @@
 
 export type QuantityFormat = "DecimalSI" | "DecimalExponent" | "BinarySI";
 
-/** Thrown for text that is no quantity. The reason is Kubernetes' own. */
+/** Thrown for text that is not a quantity. The reason is Kubernetes' own. */
 export class QuantityError extends Error {
   constructor(text: string, reason: string) {
     super(`cannot parse '${text}': ${reason}`);
@@ -10,9 +10,14 @@ export class QuantityError extends Error {
   }
 }
 
-const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+/** No meaningful quantity is longer; arithmetic on longer ones would take disproportionate time. */
+const MAX_CHARACTERS = 400;
+const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?/;
+const SUFFIX = /^[eEinumkKMGTP]*[-+]?\d*$/;
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER = "unable to parse numeric part of quantity";
+const TOO_LONG = `quantities have at most ${MAX_CHARACTERS} characters`;
+const SHOWN_CHARACTERS = 40;
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
 const DECIMAL_SUFFIXES = new Map([
@@ -30,13 +35,34 @@ const DECIMAL_SUFFIXES = new Map([
 const BINARY_SUFFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL_NAMES = new Map([...DECIMAL_SUFFIXES].map(([suffix, exponent]) => [exponent, suffix]));
 
-/** Nothing smaller is kept: a smaller amount is rounded up to it, away from zero. */
+/** The smallest unit: a smaller amount is rounded up to it, away from zero. */
 const SMALLEST_EXPONENT = -9;
-/** Exponents are cut off here, so that no text makes numbers of a million digits. Kubernetes' own reach to 2^31. */
+/** Exponents are limited here, so that no text creates numbers of a million digits. Kubernetes' own limit is 2^31. */
 const LARGEST_EXPONENT = 400;
+/** E, the largest decimal unit. */
+const LARGEST_SUFFIX = 18;
 const INT64_MAX = 2n ** 63n - 1n;
-/** As many digits as always fit an int64; Kubernetes keeps such numbers as they were written. */
+/** The number of digits that always fits an int64; Kubernetes keeps such numbers as they were written. */
 const INT64_SAFE_DIGITS = 18;
+
+/**
+ * The cost of reading a quantity and adding it to another one, and of each digit; powers of ten may be large numbers.
+ */
+const QUANTITY_FUEL = 150;
+const DIGIT_FUEL = 12;
+const EXPONENT_FUEL = 5_000;
+
+/** In the units of a script's fuel. */
+export function quantityFuel(text: string): number {
+  const hasExponent = /[eE][-+]?\d/.test(text.slice(0, MAX_CHARACTERS));
+  return QUANTITY_FUEL + DIGIT_FUEL * Math.min(text.length, MAX_CHARACTERS) + (hasExponent ? EXPONENT_FUEL : 0);
+}
+
+function trailingZeros(digits: string): number {
+  let end = digits.length;
+  while (end > 0 && digits.charAt(end - 1) === "0") end--;
+  return digits.length - end;
+}
 
 /** The amount is mantissa times ten to the power of exponent. */
 export class Quantity {
@@ -54,12 +80,13 @@ export class Quantity {
 
   /** Throws QuantityError. */
   static parse(text: string): Quantity {
-    const match = PATTERN.exec(text);
-    if (text === "" || match === null) throw new QuantityError(text, WRONG_FORMAT);
-    const [, sign = "", whole = "", fraction, suffix = ""] = match;
+    if (text.length > MAX_CHARACTERS) throw new QuantityError(`${text.slice(0, SHOWN_CHARACTERS)}...`, TOO_LONG);
+    const [number = "", sign = "", whole = "", fraction] = NUMBER.exec(text) ?? [];
+    const suffix = text.slice(number.length);
+    if (text === "" || !SUFFIX.test(suffix)) throw new QuantityError(text, WRONG_FORMAT);
     const { exponent, binaryPower, format } = unitOf(text, suffix);
     const denominator = fraction ?? "";
-    // Without any digits it is zero, in Kubernetes too, unless the unit is too large or too small for its short way.
+    // Without digits it is zero, as in Kubernetes, unless the unit is too large or too small for its fast path.
     const digits = BigInt(`0${whole}${denominator}`);
     const mantissa = (sign === "-" ? -digits : digits) * 2n ** BigInt(binaryPower);
     const scale = exponent - denominator.length;
@@ -69,18 +96,18 @@ export class Quantity {
     return normalized(mantissa, scale, format);
   }
 
-  /** An unset format, as that of zero, gives way to the other's. */
+  /** An unset format, as for zero, is replaced by the other's. */
   add(other: Quantity): Quantity {
     const format = this.mantissa === 0n ? other.format : this.format;
     if (other.mantissa === 0n) return new Quantity(this.mantissa, this.exponent, format);
     if (this.mantissa === 0n) return new Quantity(other.mantissa, other.exponent, format);
     const exponent = Math.min(this.exponent, other.exponent);
-    return new Quantity(this.scaledTo(exponent) + other.scaledTo(exponent), exponent, format);
+    return new Quantity(this.#scaledTo(exponent) + other.#scaledTo(exponent), exponent, format);
   }
 
-  /** The value in units of ten to the power of `exponent`, rounded away from zero where it does not come out even. */
+  /** The value in units of ten to the power of `exponent`, rounded away from zero. */
   roundUp(exponent: number): bigint {
-    if (this.exponent >= exponent) return this.scaledTo(exponent);
+    if (this.exponent >= exponent) return this.#scaledTo(exponent);
     const unit = 10n ** BigInt(exponent - this.exponent);
     const quotient = this.mantissa / unit;
     const rest = this.mantissa % unit;
@@ -94,20 +121,20 @@ export class Quantity {
 
   toString(): string {
     if (this.mantissa === 0n) return "0";
-    if (this.format === "BinarySI" && this.isWhole() && this.isAtLeast1024()) return this.binaryText();
-    return this.decimalText();
+    if (this.format === "BinarySI" && this.#isWhole() && this.#isAtLeast1024()) return this.#binaryText();
+    return this.#decimalText();
   }
 
-  private isWhole(): boolean {
+  #isWhole(): boolean {
     return this.exponent >= 0 || this.mantissa % 10n ** BigInt(-this.exponent) === 0n;
   }
 
-  private isAtLeast1024(): boolean {
+  #isAtLeast1024(): boolean {
     const size = this.roundUp(0);
     return size >= 1024n || size <= -1024n;
   }
 
-  private binaryText(): string {
+  #binaryText(): string {
     let amount = this.roundUp(0);
     let power = 0;
     while (power < BINARY_SUFFIXES.length - 1 && amount % 1024n === 0n) {
@@ -117,23 +144,20 @@ export class Quantity {
     return `${amount}${BINARY_SUFFIXES[power] ?? ""}`;
   }
 
-  private decimalText(): string {
+  /** Moves zeros between the number and its unit as text: repeated division of large numbers takes long. */
+  #decimalText(): string {
     const isSI = this.format === "DecimalSI" || this.format === "BinarySI";
-    let amount = this.mantissa;
-    let { exponent } = this;
-    while (amount % 10n === 0n) {
-      amount /= 10n;
-      exponent++;
-    }
-    while (exponent % 3 !== 0 || (isSI && exponent > 18)) {
-      amount *= 10n;
-      exponent--;
-    }
-    if (isSI) return `${amount}${DECIMAL_NAMES.get(exponent) ?? ""}`;
-    return exponent === 0 ? `${amount}` : `${amount}e${exponent}`;
+    const written = this.mantissa.toString();
+    const digits = written.slice(0, written.length - trailingZeros(written));
+    const exponent = this.exponent + written.length - digits.length;
+    const largest = isSI ? Math.min(exponent, LARGEST_SUFFIX) : exponent;
+    const shown = Math.floor(largest / 3) * 3;
+    const amount = digits.padEnd(digits.length + exponent - shown, "0");
+    if (isSI) return `${amount}${DECIMAL_NAMES.get(shown) ?? ""}`;
+    return shown === 0 ? amount : `${amount}e${shown}`;
   }
 
-  private scaledTo(exponent: number): bigint {
+  #scaledTo(exponent: number): bigint {
     return this.mantissa * 10n ** BigInt(this.exponent - exponent);
   }
 }
@@ -148,7 +172,7 @@ function unitOf(text: string, suffix: string): { exponent: number; binaryPower: 
   return { exponent, binaryPower: 0, format: "DecimalExponent" };
 }
 
-/** Kubernetes keeps what fits an int64 as it is written, which shows in the approximate float only. */
+/** Kubernetes keeps what fits an int64 as written, which is visible only in the approximate float. */
 function keepsScale(
   format: QuantityFormat,
   binaryPower: number,

@@ -6,7 +6,7 @@ function run(body: string, ...args: Json[]): Json[] {
   return LuaScript.compile(`function f(x)\n${body}\nend`, { name: "test" }).call("f", args);
 }
 
-describe("what Karmada takes away", () => {
+describe("what Karmada removes from Lua is removed here", () => {
   it.each([
     "collectgarbage",
     "dofile",
@@ -22,21 +22,21 @@ describe("what Karmada takes away", () => {
     "setmetatable",
     "module",
     "newproxy",
-  ])("%s refuses", (name) => {
+  ])("%s refuses to be called", (name) => {
     expect(run(`return pcall(${name}, {}, {})`)).toEqual([
       false,
       `<string>:2: call function ${name} is not supported in karmada customized resourceinterpreter.`,
     ]);
   });
 
-  it.each(["gsub", "rep", "dump"])("string.%s refuses", (name) => {
+  it.each(["gsub", "rep", "dump"])("string.%s refuses to be called", (name) => {
     const [ok, message] = run(`return pcall(string.${name}, "a", "b", "c")`);
     expect(ok).toBe(false);
     expect(message).toContain(`The Lua function string.${name} is not supported by Karmada.`);
   });
 
   it.each(["io", "debug", "coroutine", "channel", "os.exit", "os.getenv", "os.remove", "os.execute", "os.clock"])(
-    "%s is not there",
+    "%s does not exist",
     (name) => {
       expect(run(`return type(${name})`)).toEqual(["nil"]);
     },
@@ -56,12 +56,12 @@ describe("what Karmada takes away", () => {
     expect(run("return pcall(package.loadlib, 'x')")[0]).toBe(false);
   });
 
-  it("print goes nowhere", () => {
+  it("print has no output", () => {
     expect(run("print('hello') return 1")).toEqual([1]);
   });
 });
 
-describe("no way out", () => {
+describe("a script cannot leave its sandbox", () => {
   it.each([
     "return ('').constructor",
     "return ('x').__proto__",
@@ -77,7 +77,7 @@ describe("no way out", () => {
     "return _G.constructor",
     "return require.main",
     "return math.constructor",
-  ])("%s", (body) => {
+  ])("by %s", (body) => {
     expect(run(`return pcall(function() ${body} end)`, {})).not.toContainEqual(
       expect.objectContaining({ polluted: true }),
     );
@@ -85,7 +85,7 @@ describe("no way out", () => {
     expect(ok === false || answer === "nil").toBe(true);
   });
 
-  it("the input is never changed", () => {
+  it("and never changes its input", () => {
     const input = { spec: { replicas: 1, list: [1, 2, { a: 1 }] } };
     const before = JSON.stringify(input);
     const [result] = run("x.spec.replicas = 9 x.spec.list[3].a = 2 x.new = true return x", input);
@@ -93,7 +93,7 @@ describe("no way out", () => {
     expect(result).toEqual({ spec: { replicas: 9, list: [1, 2, { a: 2 }] }, new: true });
   });
 
-  it("changing a result does not change the input, also where the script looked at nothing", () => {
+  it("changing a result does not change the input, even if the script read nothing", () => {
     const input = { spec: { deep: { value: 1 } } };
     const [result] = run("return x", input);
     (result as typeof input).spec.deep.value = 2;
@@ -101,7 +101,7 @@ describe("no way out", () => {
   });
 });
 
-describe("calls share nothing", () => {
+describe("two calls of a script share nothing", () => {
   it("globals, changed libraries and modules are gone in the next call", () => {
     const script = LuaScript.compile(
       `

@@ -15,9 +15,9 @@ function filled(keys: number): LuaTable {
   return table;
 }
 
-// Few keys are searched one by one, many through an index.
+// A few keys are searched one by one, many through an index.
 describe.each([3, 40])("a copy of a table with %d keys", (size) => {
-  it("has the same entries and adds its own without touching the original", () => {
+  it("has the same entries and adds its own without changing the original", () => {
     const original = filled(size);
     const copy = original.copyFor(meter());
     copy.set("key1", "changed");
@@ -41,7 +41,7 @@ describe.each([3, 40])("a copy of a table with %d keys", (size) => {
 });
 
 describe("a table made from JSON", () => {
-  it("takes over one level when it is first touched", () => {
+  it("reads one level when it is first accessed", () => {
     const table = new LuaTable(meter(), { spec: { deep: { value: 1 } } });
     const spec = table.getString("spec");
     expect(table.source).toBeUndefined();
@@ -49,7 +49,7 @@ describe("a table made from JSON", () => {
     expect((spec as LuaTable).source).toEqual({ deep: { value: 1 } });
   });
 
-  it("counts what it takes over, not what it leaves alone", () => {
+  it("counts only what it reads", () => {
     const small = meter();
     const large = meter();
     new LuaTable(small, { a: 1, rest: [] }).getString("a");

@@ -4,7 +4,7 @@ import type { LuaTable } from "./table.ts";
 /** nil is undefined; strings hold bytes (bytes.ts). */
 export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFunction;
 
-/** What a call returns: one value as it is, any other number of values in an array. */
+/** What a call returns: a single value directly, any other number of values in an array. */
 export type LuaResult = LuaValue | LuaValue[];
 
 export const NOTHING: LuaValue[] = [];
@@ -22,7 +22,7 @@ export class LuaFunction {
   }
 }
 
-/** An error value on its way through the script: what `error` raises and `pcall` catches. No stack is recorded. */
+/** An error value: what `error` raises and `pcall` catches. No stack is recorded. */
 export class LuaThrow {
   readonly value: LuaValue;
   readonly line: number;
@@ -33,7 +33,7 @@ export class LuaThrow {
   }
 }
 
-/** Every script is called this in the error values that scripts see, as in Karmada. */
+/** The name of every script in the error values that scripts see, as in Karmada. */
 export const CHUNK_NAME = "<string>";
 
 /** Raises an error that names the line. */

@@ -1,11 +1,11 @@
-import type { JsonObject } from "../../runtime/index.ts";
-import { integerAt, objectsAt, textAt, valueAt, withValue } from "../fields.ts";
+import { type JsonObject, timestamp } from "../../runtime/index.ts";
+import { integerAt, objectsAt, presentAt, textAt, withValue } from "../fields.ts";
 import type { Handler } from "../operations.ts";
 import { collected } from "./aggregate.ts";
 
 /**
- * A Job over several clusters is complete when it is complete in all, failed when it failed in any; once finished its
- * status is never touched again. `now` stamps the conditions.
+ * A Job over several clusters is complete if it is complete in all, and failed if it failed in any. After it has
+ * finished, its status never changes again. `now` stamps the conditions.
  */
 export function aggregateJob(now: () => number): Handler<"AggregateStatus"> {
   return ({ object, items = [] }) => {
@@ -19,7 +19,7 @@ export function aggregateJob(now: () => number): Handler<"AggregateStatus"> {
     const add = (field: string) => members.reduce((sum, { status }) => sum + (integerAt(status, field) ?? 0), 0);
     const times = (field: string) => members.flatMap(({ status }) => textAt(status, field) ?? []).sort();
 
-    const stamp = new Date(now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const stamp = timestamp(now());
     const condition = (type: string, reason: string, message: string): JsonObject => ({
       type,
       status: "True",
@@ -43,7 +43,7 @@ export function aggregateJob(now: () => number): Handler<"AggregateStatus"> {
 
     const started = times("startTime");
     const completed = times("completionTime");
-    const startTime = valueAt(object, "status", "startTime") ?? (all(started.length) ? started[0] : undefined);
+    const startTime = presentAt(object, "status", "startTime") ?? (all(started.length) ? started[0] : undefined);
     const completionTime = all(completed.length) ? completed.at(-1) : undefined;
     const counts = ["active", "succeeded", "failed"].flatMap((field): [string, number][] => {
       const count = add(field);

@@ -1,6 +1,6 @@
-/** One status on the hub from the members' statuses: counts are added up, phases take the worst. */
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { integerAt, objectAt, objectsAt, textAt, valueAt, withValue, wrongType } from "../fields.ts";
+/** One status on the hub from the members' statuses: counts are added, the worst phase wins. */
+import { isJsonObject, type JsonObject, sameJson } from "../../runtime/index.ts";
+import { integerAt, objectAt, objectsAt, presentAt, textAt, withValue, wrongType } from "../fields.ts";
 import type { Handler, StatusItem } from "../operations.ts";
 
 type Aggregate = Handler<"AggregateStatus">;
@@ -19,8 +19,8 @@ function sum(items: readonly StatusItem[], field: string): number {
 }
 
 /**
- * observedGeneration becomes the template's when every member's controller has seen its spec, and that spec is made
- * from this generation of the template; GitOps tools read it.
+ * observedGeneration becomes the template's if every member's controller has observed its spec, and that spec is from
+ * this generation of the template; GitOps tools read it.
  */
 function observedGeneration(object: JsonObject, items: readonly StatusItem[]): number {
   const generation = integerAt(object, "metadata", "generation") ?? 0;
@@ -31,23 +31,11 @@ function observedGeneration(object: JsonObject, items: readonly StatusItem[]): n
   return caughtUp.length === items.length ? generation : (integerAt(object, "status", "observedGeneration") ?? 0);
 }
 
-/** Sets what was aggregated and keeps the rest of the status; the very same object when nothing changed. */
+/** Sets the aggregated fields and keeps the rest of the status; the identical object if nothing changed. */
 export function withStatus(object: JsonObject, changes: JsonObject): JsonObject {
   const status = objectAt(object, "status");
   const merged = { ...status, ...changes };
   return status !== undefined && sameJson(status, merged) ? object : withValue(object, ["status"], merged);
-}
-
-function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
 }
 
 function workload(fields: readonly string[]): Aggregate {
@@ -76,7 +64,7 @@ const addStatefulSets = workload([
   "updatedReplicas",
 ]);
 
-/** Each cluster has its own revision names: only one that all share can stand on the hub. */
+/** Each cluster has its own revision names: only a name that all share can appear on the hub. */
 export const aggregateStatefulSet: Aggregate = (input) => {
   const revisions: JsonObject = {};
   for (const field of ["currentRevision", "updateRevision"]) {
@@ -127,7 +115,7 @@ export const aggregateCronJob: Aggregate = ({ object, items = [] }) => {
       .at(-1);
   const changes: JsonObject = {};
   const active = statuses.flatMap((status) => objectsAt(status, "active"));
-  if (active.length > 0 || valueAt(object, "status", "active") !== undefined) changes.active = active;
+  if (active.length > 0 || presentAt(object, "status", "active") !== undefined) changes.active = active;
   for (const field of ["lastScheduleTime", "lastSuccessfulTime"]) {
     const time = latest(field);
     if (time !== undefined) changes[field] = time;
@@ -150,7 +138,7 @@ export const aggregatePod: Aggregate = ({ object, items = [] }) => {
   const containers = (list: "containerStatuses" | "initContainerStatuses") =>
     collected(items).flatMap(({ status }) =>
       objectsAt(status, list).map(({ ready, state }) => ({
-        // The API requires these four; over several clusters there is no one answer.
+        // The API requires these four; over several clusters there is no single answer.
         name: "",
         image: "",
         imageID: "",
@@ -174,7 +162,7 @@ export const aggregateVolume: Aggregate = ({ object, items = [] }) => {
   return phase === undefined ? object : withStatus(object, { phase });
 };
 
-/** Bound only when every cluster says so: one that has not reported yet counts as pending. */
+/** Bound only if every cluster reports it: a cluster without a report counts as pending. */
 export const aggregateClaim: Aggregate = ({ object, items = [] }) => {
   if (items.length === 0) return object;
   const known = phases(items, "Pending");
@@ -182,7 +170,7 @@ export const aggregateClaim: Aggregate = ({ object, items = [] }) => {
   return withStatus(object, { phase });
 };
 
-/** Addresses of all clusters, each once, names before addresses. */
+/** Addresses of all clusters, each once, host names before addresses. */
 export const aggregateService: Aggregate = (input) =>
   textAt(input.object, "spec", "type") === "LoadBalancer" ? aggregateIngress(input) : input.object;
 

@@ -1,4 +1,4 @@
-/** What an object needs beside it in the same cluster. */
+/** The other objects that an object needs in the same cluster. */
 import { objectAt, objectsAt, textAt } from "../fields.ts";
 import type { Dependency, Handler } from "../operations.ts";
 import { sortedDependencies } from "../results.ts";
@@ -16,7 +16,7 @@ export const cronJobDependencies = ofTemplate("spec", "jobTemplate", "spec", "te
 export const podOwnDependencies: Dependencies = ({ object }) =>
   podDependencies(object, textAt(object, "metadata", "namespace"));
 
-/** A volume of a claim template's name is filled by the StatefulSet itself, not by a claim of that name. */
+/** The StatefulSet itself provides a volume with a claim template's name; it is not a claim of that name. */
 export const statefulSetDependencies: Dependencies = (input) => {
   const templates = objectsAt(input.object, "spec", "volumeClaimTemplates");
   const own = new Set(templates.flatMap((template) => textAt(template, "metadata", "name") ?? []));
@@ -25,7 +25,7 @@ export const statefulSetDependencies: Dependencies = (input) => {
   );
 };
 
-/** TLS without a secret is served by the controller's default certificate: nothing to bring along. */
+/** TLS without a secret is served by the controller's default certificate: there is no dependency. */
 export const ingressDependencies: Dependencies = ({ object }) => {
   const namespace = textAt(object, "metadata", "namespace");
   return sortedDependencies(

@@ -1,4 +1,4 @@
-/** Health as Kubernetes itself reports it: the status is about this spec, and what the spec asks for is available. */
+/** Health as Kubernetes itself reports it: the status refers to this spec, and the spec is available. */
 import type { JsonObject } from "../../runtime/index.ts";
 import { integerAt, objectsAt, textAt } from "../fields.ts";
 import type { Handler } from "../operations.ts";
@@ -22,8 +22,8 @@ function counts(object: JsonObject) {
 }
 
 /**
- * `total > updated`: pods of an older revision are still there, so some of the available ones may be theirs. Without
- * this a rollout of one replica whose new pod never starts reads healthy.
+ * `total > updated`: pods of an older revision still exist, so some of the available ones may be theirs. Without this
+ * check, a rollout of one replica whose new pod never starts would count as healthy.
  */
 export const deploymentHealth: Health = ({ object }) => {
   const { wanted, total, updated, available } = counts(object);

@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds, read in TypeScript: the last layer, under bundled Lua, webhooks and customizations. */
+/** Kubernetes' own kinds, read in TypeScript: the last layer, below bundled Lua, webhooks and customizations. */
 import type { GroupVersionKind } from "../fields.ts";
 import type { Handler, Handlers, Operation } from "../operations.ts";
 import * as aggregate from "./aggregate.ts";
@@ -136,7 +136,7 @@ export function nativeHandlers(now: () => number): ReadonlyMap<string, Handlers>
   ]);
 }
 
-/** What every kind has, whatever it is. */
+/** Operations that work for every kind. */
 const EVERY_KIND: Handlers = {
   InterpretStatus: reflect.reflectWhole,
   Prune: prune,

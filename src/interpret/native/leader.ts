@@ -1,24 +1,24 @@
 import { parseMemberReport } from "../../contract/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { valueAt } from "../fields.ts";
+import { presentAt } from "../fields.ts";
 import type { Handler, LeaderClaim } from "../operations.ts";
 import { BadAnswer, NothingToRead, parseLeader } from "../results.ts";
 
-/** The contract's report names the leader only when it is in this cluster. */
+/** The contract's report names the leader only if it is in this cluster. */
 export const reportedLeader: Handler<"InterpretLeader"> = ({ object }) => {
-  const report = parseMemberReport(valueAt(object, "status", "crossCluster"));
+  const report = parseMemberReport(presentAt(object, "status", "crossCluster"));
   if (report !== undefined) return parseLeader(report.leader, "status.crossCluster.leader");
-  throw new NothingToRead("has no status.crossCluster; say where its leader shows with spec.leader.fieldPath");
+  throw new NothingToRead("has no status.crossCluster; set spec.leader.fieldPath to the field that shows the leader");
 };
 
-/** The leader as a field of the object shows it: a name, or whether it is here. An absent field is not knowing. */
+/** The leader from a field of the object: a name, or a boolean for "here". An absent field means unknown. */
 export function leaderAt(object: JsonObject, fieldPath: string): LeaderClaim {
   return parseLeader(valueAtFieldPath(object, fieldPath), fieldPath);
 }
 
 /**
  * `status.leader`, `status.members[0].name`, `metadata.labels['example.com/leader']`; a leading dot, `$` or braces, as
- * JSONPath has them, are fine.
+ * in JSONPath, are accepted.
  */
 export function valueAtFieldPath(object: JsonObject, fieldPath: string): Json | undefined {
   let current: Json | undefined = object;

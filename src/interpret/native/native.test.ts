@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
 import type { Inputs, Operation, Results } from "../operations.ts";
 import { bench, known } from "../testing/interpreter.ts";
@@ -33,7 +33,7 @@ describe("replicas", () => {
     },
   };
 
-  test("of Deployment, ReplicaSet and StatefulSet, with what each replica needs", () => {
+  it("of Deployment, ReplicaSet and StatefulSet, with the requirements of each replica", () => {
     for (const kind of ["Deployment", "ReplicaSet", "StatefulSet"]) {
       expect(read("InterpretReplica", { object: workload(kind, { replicas: 3, template }) })).toEqual({
         replicas: 3,
@@ -45,7 +45,7 @@ describe("replicas", () => {
     }
   });
 
-  test("need amounts in the unit they were computed in", () => {
+  it("need amounts in the unit they were computed in", () => {
     const bytes = { spec: { containers: [container({ requests: { "ephemeral-storage": "2k", memory: "1k" } })] } };
     expect(
       read("InterpretReplica", { object: workload("StatefulSet", { replicas: 1, template: bytes }) }),
@@ -54,7 +54,7 @@ describe("replicas", () => {
     });
   });
 
-  test("of a Job never exceed its completions, and a Pod is one", () => {
+  it("of a Job never exceed its completions, and a Pod is one", () => {
     const job = (spec: JsonObject) => read("InterpretReplica", { object: workload("Job", spec) });
     expect(job({ parallelism: 5, completions: 2 })).toEqual({ replicas: 2 });
     expect(job({ parallelism: 5 })).toEqual({ replicas: 5 });
@@ -64,12 +64,12 @@ describe("replicas", () => {
     });
   });
 
-  test("differs from Karmada: absent replicas are Kubernetes' default of one, not none", () => {
+  it("differs from Karmada: absent replicas are Kubernetes' default of one, not none", () => {
     expect(read("InterpretReplica", { object: workload("StatefulSet", {}) })).toEqual({ replicas: 1 });
     expect(read("InterpretReplica", { object: workload("Job", {}) })).toEqual({ replicas: 1 });
   });
 
-  test("differs from Karmada: revising sets replicas also where they were left to the default", () => {
+  it("differs from Karmada: revising also sets replicas that were left to the default", () => {
     const revise = (kind: string, spec: JsonObject) =>
       read("ReviseReplica", { object: workload(kind, spec), replicas: 4 }).spec;
     expect(revise("StatefulSet", { serviceName: "web" })).toEqual({ serviceName: "web", replicas: 4 });
@@ -77,7 +77,7 @@ describe("replicas", () => {
     expect(revise("Job", { parallelism: 1 })).toEqual({ parallelism: 4 });
   });
 
-  test("of the wrong type are the object's fault", () => {
+  it("of the wrong type are reported as an error of the object", () => {
     const outcome = bench().interpreter.interpret("InterpretReplica", {
       object: workload("StatefulSet", { replicas: "3" }),
     });
@@ -88,7 +88,7 @@ describe("replicas", () => {
     });
   });
 
-  test("leave the object that was given as it was", () => {
+  it("do not change the input object", () => {
     const object = workload("StatefulSet", { replicas: 1 });
     const before = structuredClone(object);
     read("ReviseReplica", { object, replicas: 9 });
@@ -101,7 +101,7 @@ describe("health", () => {
   const healthy = (object: JsonObject) => read("InterpretHealth", { object });
   const done = { observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3 };
 
-  test("of Deployment, StatefulSet and ReplicaSet needs this generation and every replica", () => {
+  it("of Deployment, StatefulSet and ReplicaSet needs this generation and every replica", () => {
     for (const kind of ["Deployment", "StatefulSet", "ReplicaSet"]) {
       expect(healthy(workload(kind, { replicas: 3 }, done)), kind).toBe(true);
       expect(healthy(workload(kind, { replicas: 3 }, { ...done, observedGeneration: 1 })), kind).toBe(false);
@@ -114,17 +114,17 @@ describe("health", () => {
     }
   });
 
-  test("differs from Karmada: a rollout of one replica that is stuck beside its old pod is not healthy", () => {
+  it("differs from Karmada: a stuck rollout of one replica is not healthy while its old pod is available", () => {
     const stuck = { observedGeneration: 2, replicas: 2, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1 };
     expect(healthy(workload("Deployment", { replicas: 1 }, stuck))).toBe(false);
   });
 
-  test("differs from Karmada: a rollout past its progress deadline is not healthy", () => {
+  it("differs from Karmada: a rollout past its progress deadline is not healthy", () => {
     const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
     expect(healthy(workload("Deployment", { replicas: 3 }, { ...done, conditions }))).toBe(false);
   });
 
-  test("differs from Karmada: a StatefulSet's partition and OnDelete hold pods back without making it unhealthy", () => {
+  it("differs from Karmada: a StatefulSet's partition and OnDelete hold pods back without making it unhealthy", () => {
     const held = { ...done, updatedReplicas: 1 };
     const rollingUpdate = { partition: 2 };
     expect(healthy(workload("StatefulSet", { replicas: 3, updateStrategy: { rollingUpdate } }, held))).toBe(true);
@@ -136,7 +136,7 @@ describe("health", () => {
     );
   });
 
-  test("of a DaemonSet goes by nodes; OnDelete updates by hand", () => {
+  it("of a DaemonSet counts nodes; with OnDelete a user updates them", () => {
     const status = { observedGeneration: 2, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberAvailable: 3 };
     expect(healthy(workload("DaemonSet", {}, status))).toBe(true);
     expect(healthy(workload("DaemonSet", {}, { ...status, updatedNumberScheduled: 2 }))).toBe(false);
@@ -145,7 +145,7 @@ describe("health", () => {
     expect(healthy(workload("DaemonSet", byHand, { ...status, updatedNumberScheduled: 0 }))).toBe(true);
   });
 
-  test("of what is not a workload", () => {
+  it("of kinds that are not workloads", () => {
     const of = (apiVersion: string, kind: string, rest: JsonObject) =>
       healthy({ apiVersion, kind, metadata: { name: "x" }, ...rest });
     const address = { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } };
@@ -176,7 +176,7 @@ describe("progress", () => {
     updateRevision: "web-2",
   };
 
-  test("of a StatefulSet: everything there, updated, ready and available, for this generation", () => {
+  it("of a StatefulSet requires all pods updated, ready and available, for this generation", () => {
     const of = (status: JsonObject, spec: JsonObject = { replicas: 3 }) =>
       progress(workload("StatefulSet", spec, status));
     expect(of(done)).toEqual({
@@ -199,7 +199,7 @@ describe("progress", () => {
     expect(of({ ...done, updatedReplicas: 1 }, partition)).toMatchObject({ updated: 1, complete: true });
   });
 
-  test("of Deployment, ReplicaSet, DaemonSet, Job and Pod", () => {
+  it("of Deployment, ReplicaSet, DaemonSet, Job and Pod", () => {
     expect(progress(workload("Deployment", { replicas: 3 }, done))).toMatchObject({ complete: true });
     const conditions = [{ type: "Progressing", reason: "ProgressDeadlineExceeded" }];
     expect(
@@ -230,7 +230,7 @@ describe("progress", () => {
     expect(progress(workload("Pod", {}, { phase: "Pending" }))).toMatchObject({ complete: false });
   });
 
-  test("of any kind on the member contract is its report, about the epoch it names", () => {
+  it("of any kind on the member contract is its report, for the reported epoch", () => {
     const report = { epoch: 7, revision: "r2", phase: "Done", desired: 2, updated: 2, ready: 2 };
     const of = (crossCluster: JsonObject, status: JsonObject = {}) =>
       progress({
@@ -258,7 +258,7 @@ describe("progress", () => {
     });
   });
 
-  test("of any kind with the common fields goes by them; of any other nobody knows", () => {
+  it("of any kind with the common fields is read from them; of any other kind it is unknown", () => {
     const xline = (rest: JsonObject) => ({
       apiVersion: "apps.my.io/v1",
       kind: "Xline",
@@ -276,6 +276,8 @@ describe("progress", () => {
       observed: "unknown",
       complete: false,
     });
+    const elsewhere = xline({ spec: { size: 2 }, status: { readyReplicas: 2, observedGeneration: 4 } });
+    expect(read("InterpretProgress", { object: elsewhere, replicas: 2 })).toMatchObject({ desired: 2, complete: true });
     expect(bench().interpreter.interpret("InterpretProgress", { object: xline({}) })).toMatchObject({
       state: "failed",
       code: "NoInterpreter",

@@ -1,4 +1,4 @@
-/** What a pod template asks of a cluster: the same arithmetic that scripts get as `kube`, with typed results. */
+/** The requirements of a pod template: the same arithmetic that scripts get as `kube`, with typed results. */
 import type { JsonObject } from "../../runtime/index.ts";
 import { BadObject, textMapAt } from "../fields.ts";
 import {
@@ -20,7 +20,7 @@ export function podRequirements(template: JsonObject): ReplicaRequirements | und
   });
 }
 
-/** ConfigMaps, Secrets, claims and the service account that the template names, of the owner's namespace. */
+/** ConfigMaps, Secrets, claims and the service account that the template names, in the owner's namespace. */
 export function podDependencies(template: JsonObject, namespace: string | undefined): Dependency[] {
   return reading(() => parseDependencies(namedDependencies(template, namespace ?? ""), "dependencies"));
 }

@@ -1,7 +1,7 @@
-/** How far a controller is with its spec, by the rules of `kubectl rollout status` and of the member contract. */
+/** A controller's progress with its spec, by the rules of `kubectl rollout status` and of the member contract. */
 import { type MemberReport, parseMemberReport } from "../../contract/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
-import { integerAt, objectsAt, textAt, valueAt } from "../fields.ts";
+import { integerAt, objectsAt, presentAt, textAt } from "../fields.ts";
 import type { Handler, Progress } from "../operations.ts";
 import { NothingToRead, observedState } from "../results.ts";
 import { updatedWanted } from "./health.ts";
@@ -9,14 +9,14 @@ import { updatedWanted } from "./health.ts";
 type ProgressHandler = Handler<"InterpretProgress">;
 
 interface Counts {
-  desired: number;
+  readonly desired: number;
   /** How many of `desired` must run the update revision. */
-  updatedWanted: number;
-  updated?: number;
-  ready: number;
-  available: number;
-  total?: number;
-  revision?: string;
+  readonly updatedWanted: number;
+  readonly updated?: number;
+  readonly ready: number;
+  readonly available: number;
+  readonly total?: number;
+  readonly revision?: string;
 }
 
 function progressOf(object: JsonObject, counts: Counts): Progress {
@@ -41,8 +41,8 @@ function progressOf(object: JsonObject, counts: Counts): Progress {
 
 function whatIsMissing(observed: Progress["observed"], counts: Counts): string | undefined {
   const { desired, updatedWanted, updated = updatedWanted, ready, available, total = desired } = counts;
-  if (observed === "stale") return "the controller has not seen this generation of the spec yet";
-  if (observed === "unknown") return "the status does not say which generation it is about";
+  if (observed === "stale") return "the controller has not observed this generation of the spec yet";
+  if (observed === "unknown") return "the status does not name its generation";
   if (updated < updatedWanted) return `${updated} of ${updatedWanted} updated`;
   if (total !== desired) return `${total} instances exist, ${desired} are wanted`;
   if (ready !== desired) return `${ready} of ${desired} ready`;
@@ -83,7 +83,7 @@ export const deploymentProgress: ProgressHandler = ({ object }) => {
   return { ...progress, phase: "Failed", message: "the rollout exceeded its progress deadline" };
 };
 
-/** A ReplicaSet replaces no pods: it says nothing about revisions. */
+/** A ReplicaSet replaces no pods, so it reports no revisions. */
 export const replicaSetProgress: ProgressHandler = ({ object }) => {
   const desired = integerAt(object, "spec", "replicas") ?? 1;
   const status = (field: string) => integerAt(object, "status", field) ?? 0;
@@ -110,7 +110,7 @@ export const daemonSetProgress: ProgressHandler = ({ object }) => {
   });
 };
 
-/** A pod's spec does not change in place, so its status is always about its spec. */
+/** A pod's spec does not change in place, so its status always refers to its spec. */
 export const podProgress: ProgressHandler = ({ object }) => {
   const phase = textAt(object, "status", "phase");
   const condition = objectsAt(object, "status", "conditions").find(({ type }) => type === "Ready");
@@ -128,7 +128,7 @@ export const podProgress: ProgressHandler = ({ object }) => {
   };
 };
 
-/** Done when its condition says so; counts are pods that run or succeeded. */
+/** Done if its condition is True; the counts are pods that run or succeeded. */
 export const jobProgress: ProgressHandler = ({ object }) => {
   const desired = integerAt(object, "spec", "completions") ?? integerAt(object, "spec", "parallelism") ?? 1;
   const succeeded = integerAt(object, "status", "succeeded") ?? 0;
@@ -149,17 +149,17 @@ export const jobProgress: ProgressHandler = ({ object }) => {
 };
 
 /**
- * Any other kind: what an operator on the member contract reports, else the field names that Kubernetes' own
- * controllers made common.
+ * Any other kind: the report of an operator on the member contract, otherwise the common field names of Kubernetes' own
+ * controllers.
  */
-export const commonProgress: ProgressHandler = ({ object }) => {
-  const report = parseMemberReport(valueAt(object, "status", "crossCluster"));
+export const commonProgress: ProgressHandler = ({ object, replicas }) => {
+  const report = parseMemberReport(presentAt(object, "status", "crossCluster"));
   if (report !== undefined) return reportedProgress(object, report);
-  const desired = integerAt(object, "spec", "replicas");
+  const desired = replicas ?? integerAt(object, "spec", "replicas");
   const ready = integerAt(object, "status", "readyReplicas");
   if (desired === undefined || ready === undefined) {
     throw new NothingToRead(
-      "has neither status.crossCluster nor spec.replicas and status.readyReplicas; write a progressInterpretation for it",
+      "has neither status.crossCluster nor a count (spec.replicas, or InterpretReplica) and status.readyReplicas; write a progressInterpretation for it",
     );
   }
   const updated = integerAt(object, "status", "updatedReplicas");
@@ -174,7 +174,7 @@ export const commonProgress: ProgressHandler = ({ object }) => {
   });
 };
 
-/** On the contract the epoch, not the generation, says which write the report is about: it is raised by each. */
+/** On the contract, the epoch and not the generation identifies the write: each write increases it. */
 function reportedProgress(object: JsonObject, report: MemberReport): Progress {
   const { epoch, revision, phase, desired, updated, ready, message } = report;
   const observedGeneration = integerAt(object, "status", "observedGeneration");

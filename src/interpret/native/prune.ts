@@ -1,4 +1,4 @@
-/** Packing: what the hub's API server and controllers put into the object and a member cluster must not get. */
+/** Pruning: removes what the hub's API server and controllers add to the object and a member cluster must not get. */
 import type { JsonObject } from "../../runtime/index.ts";
 import { booleanAt, gvkOf, objectsAt, textAt, withoutValue, withValue } from "../fields.ts";
 import type { Handler } from "../operations.ts";
@@ -12,7 +12,7 @@ const POPULATED: readonly (readonly string[])[] = [
   ["metadata", "resourceVersion"],
   ["metadata", "selfLink"],
   ["metadata", "uid"],
-  // Owners live on the hub: in a member, garbage collection would delete the object for having none.
+  // Owners exist only on the hub: in a member, garbage collection would delete the object.
   ["metadata", "ownerReferences"],
   ["metadata", "finalizers"],
   ["status"],
@@ -72,7 +72,7 @@ function pruneServiceAccount(account: JsonObject): JsonObject {
   return kept.length === secrets.length ? account : withValue(account, ["secrets"], kept);
 }
 
-/** `None` is the user's wish for a headless Service; any other address is the hub's. */
+/** `None` means that the user wants a headless Service; any other address is the hub's. */
 function pruneService(service: JsonObject): JsonObject {
   const clusterIP = textAt(service, "spec", "clusterIP");
   if (clusterIP === undefined || clusterIP === "None") return service;

@@ -1,18 +1,18 @@
-/** The part of a member's status that travels back to the hub. */
+/** The part of a member's status that is sent back to the hub. */
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { integerAt, objectAt, textAt, textMapAt, valueAt } from "../fields.ts";
+import { integerAt, objectAt, presentAt, textAt, textMapAt } from "../fields.ts";
 import type { Handler } from "../operations.ts";
 
 type Reflect = Handler<"InterpretStatus">;
 
-/** The hub's generation of the template that a member's copy was made from. */
+/** The hub's generation of the template that a member's copy was created from. */
 const TEMPLATE_GENERATION = "resourcetemplate.karmada.io/generation";
 
-/** Counts that the API always shows, and those it leaves out at zero: reflected alike. */
+/** Counts that the API always shows, and those that it omits at zero: both are reflected. */
 interface Shape {
-  always?: readonly string[];
-  unlessZero?: readonly string[];
-  whole?: readonly string[];
+  readonly always?: readonly string[];
+  readonly unlessZero?: readonly string[];
+  readonly whole?: readonly string[];
 }
 
 function reflect(status: JsonObject, shape: Shape): JsonObject {
@@ -23,13 +23,13 @@ function reflect(status: JsonObject, shape: Shape): JsonObject {
     if (count) reflected[field] = count;
   }
   for (const field of shape.whole ?? []) {
-    const value = valueAt(status, field);
+    const value = presentAt(status, field);
     if (value !== undefined && value !== "") reflected[field] = value;
   }
   return reflected;
 }
 
-/** With the generations that tell the hub whether this status is about the template it now has. */
+/** With the generations that show whether this status refers to the current template. */
 function reflectGenerations(object: JsonObject): JsonObject {
   const generation = integerAt(object, "metadata", "generation");
   const text = textMapAt(object, "metadata", "annotations")?.[TEMPLATE_GENERATION];
@@ -69,7 +69,7 @@ export const reflectReplicaSet = workload({
   unlessZero: ["readyReplicas", "availableReplicas", "observedGeneration"],
 });
 
-/** observedGeneration, revisions and conditions are kept: without them the hub cannot tell a finished rollout. */
+/** observedGeneration, revisions and conditions are kept: without them the hub cannot recognize a completed rollout. */
 export const reflectStatefulSet = workload({
   always: ["replicas", "availableReplicas"],
   unlessZero: ["currentReplicas", "readyReplicas", "updatedReplicas", "observedGeneration", "collisionCount"],
@@ -93,14 +93,14 @@ export const reflectDisruptionBudget = plain({
 
 export const reflectAutoscaler = plain({ always: ["desiredReplicas"], unlessZero: ["currentReplicas"] });
 
-/** Only a load balancer's addresses are worth collecting. */
+/** Only a load balancer's addresses are collected. */
 export const reflectService: Reflect = ({ object }) => {
   if (textAt(object, "spec", "type") !== "LoadBalancer") return null;
   const status = objectAt(object, "status");
   return status === undefined ? null : { loadBalancer: objectAt(status, "loadBalancer") ?? {} };
 };
 
-/** Every kind without a rule of its own: the whole status. */
+/** Every kind without its own rule: the whole status. */
 export const reflectWhole: Reflect = ({ object }) => {
   const status: Json | undefined = object.status;
   return isJsonObject(status) ? status : null;

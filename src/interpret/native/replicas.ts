@@ -3,14 +3,14 @@ import { integerAt, objectAt, withValue } from "../fields.ts";
 import type { Handler, Results } from "../operations.ts";
 import { podRequirements } from "./pod.ts";
 
-/** What Kubernetes makes of an absent replicas or parallelism. */
+/** Kubernetes' default for replicas or parallelism. */
 const DEFAULT_REPLICAS = 1;
 
 /** Deployment, ReplicaSet, StatefulSet. */
 export const workloadReplica: Handler<"InterpretReplica"> = ({ object }) =>
   answer(integerAt(object, "spec", "replicas") ?? DEFAULT_REPLICAS, objectAt(object, "spec", "template"));
 
-/** A Job never runs more pods in parallel than it has completions left to reach. */
+/** A Job never runs more pods in parallel than it still has completions to reach. */
 export const jobReplica: Handler<"InterpretReplica"> = ({ object }) => {
   const parallelism = integerAt(object, "spec", "parallelism") ?? DEFAULT_REPLICAS;
   const completions = integerAt(object, "spec", "completions") ?? parallelism;

@@ -1,11 +1,11 @@
-/** What a member cluster filled in by itself and an update from the hub must not take away. */
+/** Fields that a member cluster sets by itself and that an update from the hub must keep. */
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { integerAt, objectsAt, textAt, textMapAt, valueAt, withoutValue, withValue, wrongType } from "../fields.ts";
+import { integerAt, objectsAt, presentAt, textAt, textMapAt, withoutValue, withValue, wrongType } from "../fields.ts";
 import type { Handler } from "../operations.ts";
 
 type Retain = Handler<"Retain">;
 
-/** Marks a Deployment whose replicas belong to an autoscaler in the member cluster. */
+/** Marks a Deployment whose replicas an autoscaler in the member cluster controls. */
 const RETAIN_REPLICAS_LABEL = "resourcetemplate.karmada.io/retain-replicas";
 
 export const retainDeployment: Retain = ({ object, observed }) => {
@@ -19,7 +19,7 @@ export const retainDeployment: Retain = ({ object, observed }) => {
 export const retainPod: Retain = ({ object, observed }) => {
   let retained = object;
   for (const field of ["nodeName", "serviceAccountName", "volumes"]) {
-    const value = valueAt(observed, "spec", field);
+    const value = presentAt(observed, "spec", field);
     retained =
       value === undefined ? withoutValue(retained, ["spec", field]) : withValue(retained, ["spec", field], value);
   }
@@ -34,7 +34,7 @@ function retainMounts(desired: JsonObject, observed: JsonObject, list: "containe
   const retained = containers.map((container) => {
     const twin = running.get(container.name);
     if (twin === undefined) return container;
-    const mounts = valueAt(twin, "volumeMounts");
+    const mounts = presentAt(twin, "volumeMounts");
     return mounts === undefined
       ? withoutValue(container, ["volumeMounts"])
       : withValue(container, ["volumeMounts"], mounts);
@@ -52,7 +52,7 @@ export const retainService: Retain = ({ object, observed }) => {
   return retained;
 };
 
-/** Both sides' secrets: dropping a generated one would make the member generate another, again and again. */
+/** Both sides' secrets: if a generated one were dropped, the member would generate another, again and again. */
 export const retainServiceAccount: Retain = ({ object, observed }) => {
   let retained = object;
   for (const field of ["secrets", "imagePullSecrets"]) {
@@ -70,7 +70,7 @@ export const retainClaim: Retain = ({ object, observed }) => {
 };
 
 export const retainVolume: Retain = ({ object, observed }) => {
-  const claim = valueAt(observed, "spec", "claimRef");
+  const claim = presentAt(observed, "spec", "claimRef");
   return isJsonObject(claim) ? withValue(object, ["spec", "claimRef"], claim) : object;
 };
 

@@ -1,5 +1,5 @@
-/** What travels between hub and members: packing, retaining, reflecting, aggregating, dependencies. */
-import { describe, expect, test } from "vitest";
+/** What is sent between hub and members: pruning, retaining, reflecting, aggregating, dependencies. */
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
 import type { Inputs, Operation, Results } from "../operations.ts";
 import { bench, known } from "../testing/interpreter.ts";
@@ -15,10 +15,10 @@ const object = (apiVersion: string, kind: string, rest: JsonObject = {}, metadat
   ...rest,
 });
 
-describe("packing", () => {
+describe("packing a template", () => {
   const prune = (given: JsonObject) => read("Prune", { object: given });
 
-  test("takes away what the hub's API server put in, of every kind", () => {
+  it("removes what the hub's API server adds, for every kind", () => {
     const populated = {
       uid: "u",
       resourceVersion: "1",
@@ -40,7 +40,7 @@ describe("packing", () => {
     expect(prune(given)).toEqual(object("foo.example.com/v1", "Foo", { spec: { a: 1 } }, { labels: { l: "1" } }));
   });
 
-  test("takes away what belongs to the hub's controllers, kind by kind", () => {
+  it("removes what the hub's controllers add, kind by kind", () => {
     const annotations = { "deployment.kubernetes.io/revision": "3", mine: "1" };
     expect(prune(object("apps/v1", "Deployment", {}, { annotations })).metadata).toMatchObject({
       annotations: { mine: "1" },
@@ -69,7 +69,7 @@ describe("packing", () => {
     expect(prune(object("v1", "PersistentVolumeClaim", {}, selected)).metadata).toMatchObject({ annotations: {} });
   });
 
-  test("differs from Karmada: every generated token of a service account goes, and kinds of other groups stay whole", () => {
+  it("differs from Karmada: every generated token of a service account is removed, and kinds of other groups stay unchanged", () => {
     const secrets = [{ name: "web-token-a" }, { name: "web-token-b" }, { name: "own" }];
     expect(prune(object("v1", "ServiceAccount", { secrets })).secrets).toEqual([{ name: "own" }]);
     const knative = object("serving.knative.dev/v1", "Service", { spec: { clusterIP: "mine" } });
@@ -77,10 +77,10 @@ describe("packing", () => {
   });
 });
 
-describe("retaining", () => {
+describe("retaining what the member set", () => {
   const retain = (desired: JsonObject, observed: JsonObject) => read("Retain", { object: desired, observed });
 
-  test("a Deployment's replicas only where its label says so", () => {
+  it("keeps a Deployment's replicas only if its label requests it", () => {
     const observed = object("apps/v1", "Deployment", { spec: { replicas: 7 } });
     const labelled = object(
       "apps/v1",
@@ -97,7 +97,7 @@ describe("retaining", () => {
     expect(outcome).toMatchObject({ state: "failed", code: "BadObject" });
   });
 
-  test("a Pod's place, identity and volumes", () => {
+  it("keeps a Pod's node, identity and volumes", () => {
     const desired = object("v1", "Pod", {
       spec: { nodeName: "x", containers: [{ name: "a", image: "2" }, { name: "new" }], volumes: [{ name: "v" }] },
     });
@@ -115,7 +115,7 @@ describe("retaining", () => {
     });
   });
 
-  test("what the member allocated: addresses, volumes, claims, selectors, tokens", () => {
+  it("keeps what the member allocated: addresses, volumes, claims, selectors, tokens", () => {
     const pair = (apiVersion: string, kind: string, desired: JsonObject, observed: JsonObject) =>
       retain(object(apiVersion, kind, desired), object(apiVersion, kind, observed));
     expect(
@@ -140,7 +140,7 @@ describe("retaining", () => {
     expect(pair("v1", "Secret", { type: "Opaque", data: { a: "1" } }, { data: { a: "2" } }).data).toEqual({ a: "1" });
   });
 
-  test("differs from Karmada: a service account without secrets on either side gets no empty list", () => {
+  it("differs from Karmada: a service account without secrets on either side gets no empty list", () => {
     const merged = retain(
       object("v1", "ServiceAccount", { secrets: [{ name: "a" }] }),
       object("v1", "ServiceAccount", { secrets: [{ name: "a" }, { name: "web-token-x" }] }),
@@ -150,11 +150,11 @@ describe("retaining", () => {
   });
 });
 
-describe("reflecting", () => {
+describe("reflecting a status", () => {
   const reflect = (given: JsonObject) => read("InterpretStatus", { object: given });
   const metadata = { generation: 5, annotations: { "resourcetemplate.karmada.io/generation": "3" } };
 
-  test("a Deployment's counts with both generations, zeros left out", () => {
+  it("shows a Deployment's counts with both generations, zeros left out", () => {
     const status = { observedGeneration: 5, replicas: 2, readyReplicas: 0, updatedReplicas: 2, conditions: [{}] };
     expect(reflect(object("apps/v1", "Deployment", { status }, metadata))).toEqual({
       generation: 5,
@@ -166,7 +166,7 @@ describe("reflecting", () => {
     expect(reflect(object("apps/v1", "Deployment", {}, metadata))).toBeNull();
   });
 
-  test("differs from Karmada: a StatefulSet keeps its observed generation, revisions and conditions", () => {
+  it("differs from Karmada: a StatefulSet keeps its observed generation, revisions and conditions", () => {
     const status = {
       observedGeneration: 5,
       replicas: 2,
@@ -183,7 +183,7 @@ describe("reflecting", () => {
     });
   });
 
-  test("differs from Karmada: a copy without the generation annotation is reflected all the same", () => {
+  it("differs from Karmada: a copy without the generation annotation is reflected too", () => {
     const status = { observedGeneration: 5, replicas: 1 };
     expect(reflect(object("apps/v1", "ReplicaSet", { status }, { generation: 5 }))).toEqual({
       ...status,
@@ -191,7 +191,7 @@ describe("reflecting", () => {
     });
   });
 
-  test("the other kinds", () => {
+  it("shows the status fields that Karmada shows of every other kind", () => {
     const nodes = { desiredNumberScheduled: 2, numberReady: 1, observedGeneration: 5 };
     expect(reflect(object("apps/v1", "DaemonSet", { status: nodes }, { generation: 5 }))).toEqual({
       ...nodes,
@@ -223,13 +223,13 @@ describe("reflecting", () => {
   });
 });
 
-describe("aggregating", () => {
+describe("aggregating the statuses of all clusters", () => {
   const item = (clusterName: string, status?: JsonObject) => ({ clusterName, ...(status && { status }) });
   const aggregate = (given: JsonObject, ...items: ReturnType<typeof item>[]) =>
     read("AggregateStatus", { object: given, items });
   const current = { generation: 7, observedGeneration: 7, resourceTemplateGeneration: 3 };
 
-  test("adds counts up, and takes the generation over once every member has it", () => {
+  it("adds counts, and sets the generation once every member has it", () => {
     const given = object(
       "apps/v1",
       "Deployment",
@@ -254,14 +254,14 @@ describe("aggregating", () => {
     for (const west of behind) expect(aggregate(given, east, west).status).toMatchObject({ observedGeneration: 2 });
   });
 
-  test("gives the very same object back when nothing changed", () => {
+  it("returns the identical object when nothing changed", () => {
     const given = object("apps/v1", "ReplicaSet", { spec: {} }, { generation: 3 });
     const east = item("east", { ...current, replicas: 2 });
     const once = aggregate(given, east);
     expect(aggregate(once, east)).toBe(once);
   });
 
-  test("differs from Karmada: a StatefulSet's generation is compared with the template's, and shared revisions are kept", () => {
+  it("differs from Karmada: a StatefulSet's generation is compared with the template's, and shared revisions are kept", () => {
     const given = object("apps/v1", "StatefulSet", {}, { generation: 3 });
     const member = { ...current, replicas: 1, updateRevision: "web-2", currentRevision: "web-1" };
     expect(
@@ -278,7 +278,7 @@ describe("aggregating", () => {
     expect(old.status).toMatchObject({ observedGeneration: 0 });
   });
 
-  test("a Job is complete when it is in every cluster, failed when it is in one, and then left alone", () => {
+  it("a Job is complete when it is complete in every cluster, failed when it failed in one, and then does not change", () => {
     const done = { succeeded: 1, startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T01:00:00Z" };
     const is = (type: string) => ({ conditions: [{ type, status: "True" }] });
     const given = object("batch/v1", "Job", { spec: {} });
@@ -300,7 +300,7 @@ describe("aggregating", () => {
     expect(aggregate(failed, item("east", { active: 9 }))).toBe(failed);
   });
 
-  test("phases take the worst", () => {
+  it("takes the worst phase", () => {
     const phase = (apiVersion: string, kind: string, ...phases: (string | undefined)[]) => {
       const items = phases.map((each, index) => item(`m${index}`, each === undefined ? undefined : { phase: each }));
       return (aggregate(object(apiVersion, kind), ...items).status as JsonObject | undefined)?.phase;
@@ -314,12 +314,12 @@ describe("aggregating", () => {
     expect(phase("v1", "PersistentVolumeClaim")).toBeUndefined();
   });
 
-  test("differs from Karmada: a claim is not bound while a cluster has not reported", () => {
+  it("differs from Karmada: a claim is not bound while a cluster has not reported", () => {
     const given = object("v1", "PersistentVolumeClaim");
     expect(aggregate(given, item("east", { phase: "Bound" }), item("west")).status).toEqual({ phase: "Pending" });
   });
 
-  test("addresses of all clusters, each once, in one order", () => {
+  it("lists the addresses of all clusters, each once, in a fixed order", () => {
     const given = object("v1", "Service", { spec: { type: "LoadBalancer" } });
     const from = (...ingress: JsonObject[]) => ({ loadBalancer: { ingress } });
     const status = aggregate(
@@ -351,7 +351,7 @@ describe("aggregating", () => {
     );
   });
 
-  test("the remaining kinds", () => {
+  it("adds up every remaining kind as Karmada does", () => {
     const pdb = aggregate(
       object("policy/v1", "PodDisruptionBudget"),
       item("east", { currentHealthy: 1, desiredHealthy: 1, disruptedPods: { p: "t" } }),
@@ -413,7 +413,7 @@ describe("dependencies", () => {
     "ServiceAccount shop/web",
   ];
 
-  test("are all that the pods name", () => {
+  it("are all objects that the pods name", () => {
     for (const [apiVersion, kind] of [
       ["apps/v1", "Deployment"],
       ["apps/v1", "ReplicaSet"],
@@ -428,18 +428,18 @@ describe("dependencies", () => {
     expect(find(object("v1", "Pod", { spec: { serviceAccountName: "default", containers: [] } }))).toEqual([]);
   });
 
-  test("of a StatefulSet leave out the claims it makes itself", () => {
+  it("of a StatefulSet omit the claims that it creates itself", () => {
     const volumeClaimTemplates = [{ metadata: { name: "data" } }];
     const found = find(object("apps/v1", "StatefulSet", { spec: { template, volumeClaimTemplates } }));
     expect(found).toEqual(all.filter((each) => !each.startsWith("PersistentVolumeClaim")));
   });
 
-  test("differs from Karmada: an Ingress's TLS without a secret is no error", () => {
+  it("differs from Karmada: an Ingress's TLS without a secret is no error", () => {
     const spec = { tls: [{ secretName: "cert" }, { hosts: ["a.test"] }] };
     expect(find(object("networking.k8s.io/v1", "Ingress", { spec }))).toEqual(["Secret shop/cert"]);
   });
 
-  test("of a ServiceImport are what Karmada derives from it", () => {
+  it("of a ServiceImport are what Karmada derives from it", () => {
     expect(read("InterpretDependency", { object: object("multicluster.x-k8s.io/v1alpha1", "ServiceImport") })).toEqual([
       {
         apiVersion: "discovery.k8s.io/v1",

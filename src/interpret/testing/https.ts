@@ -1,4 +1,4 @@
-/** Real TLS for tests: certificates made on the spot, a server on a free port, a transport that verifies. */
+/** Real TLS for tests: generated certificates, a server on a free port, a transport that verifies. */
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
@@ -9,9 +9,9 @@ import * as x509 from "@peculiar/x509";
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 export interface Authority {
-  certificate: x509.X509Certificate;
-  keys: webcrypto.CryptoKeyPair;
-  pem: string;
+  readonly certificate: x509.X509Certificate;
+  readonly keys: webcrypto.CryptoKeyPair;
+  readonly pem: string;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -34,11 +34,11 @@ export async function newAuthority(name = "Test CA"): Promise<Authority> {
 }
 
 export interface ServerCertificate {
-  cert: string;
-  key: string;
+  readonly cert: string;
+  readonly key: string;
 }
 
-/** For `names`, signed by the authority; expired when told so. */
+/** For `names`, signed by the CA; expired on request. */
 export async function newCertificate(
   authority: Authority,
   names: x509.JsonGeneralName[] = [{ type: "ip", value: "127.0.0.1" }],
@@ -65,13 +65,13 @@ export async function newCertificate(
 }
 
 export interface RunningServer {
-  port: number;
+  readonly port: number;
   close(): Promise<void>;
 }
 
 export async function serve(certificate: ServerCertificate, listener: RequestListener): Promise<RunningServer> {
   const server: Server = createServer(certificate, listener);
-  // Handshakes that the client breaks off are what some tests are about.
+  // Some tests make the client abort handshakes.
   server.on("tlsClientError", () => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -14,12 +14,12 @@ import type { Operation, Results } from "../operations.ts";
 import type { Outcome } from "../outcome.ts";
 
 export interface FakeAnswer {
-  status?: number;
-  /** A text is sent as it is, anything else as JSON. */
-  body: string | Json;
+  readonly status?: number;
+  /** A text is sent unchanged, anything else as JSON. */
+  readonly body: string | Json;
 }
 
-/** What a webhook was asked, and how it answers: by a function of the review it got. */
+/** The requests of a webhook, and its answer as a function of the review. */
 export type FakeWebhook = (review: JsonObject, request: HttpRequest) => FakeAnswer | Promise<FakeAnswer>;
 
 export function webhookTransport(answer: FakeWebhook): Transport {
@@ -39,11 +39,11 @@ async function* chunksOf(text: string): AsyncGenerator<string> {
 }
 
 export interface TestBench {
-  interpreter: Interpreter;
-  clock: VirtualClock;
+  readonly interpreter: Interpreter;
+  readonly clock: VirtualClock;
   /** Reviews that webhooks got, in order. */
-  asked: JsonObject[];
-  warnings: string[];
+  readonly asked: JsonObject[];
+  readonly warnings: string[];
 }
 
 export function bench(options: Partial<InterpreterOptions> & { webhook?: FakeWebhook } = {}): TestBench {

@@ -1,47 +1,49 @@
-/** Calling webhooks: with a deadline, a bound on what is read, and a bound on how many calls run at once. */
+/** Calls webhooks: with a deadline, a limit on what is read, and a limit on concurrent calls. */
 import { type Clock, openHttpTransport, type Random, type Transport } from "../../runtime/index.ts";
 import type { Inputs, Operation, Results } from "../operations.ts";
 import type { Webhook, WebhookEndpoint } from "./configuration.ts";
 import { WebhookFailure } from "./failure.ts";
 import { buildReview, parseReview } from "./review.ts";
 
-/** `retire` lets go of connections once what is under way has ended. */
+/** `retire` closes connections after the calls in progress have ended. */
 export type WebhookTransport = Transport & { retire?(): Promise<void> };
 
-/** Makes the way to a webhook. It must verify https against `caPem`, or the system's roots without it. */
+/**
+ * Creates the transport to a webhook. It must verify https against `caPem`, or against the system's roots without it.
+ */
 export type WebhookTransports = (target: {
   origin: string;
   caPem?: string;
   servername?: string;
 }) => WebhookTransport | Promise<WebhookTransport>;
 
-/** Production's. */
+/** The production transport. */
 export const httpWebhookTransports: WebhookTransports = ({ origin, caPem, servername }) =>
   openHttpTransport({ server: origin, tls: { ca: caPem, servername } });
 
 export interface WebhookLimits {
-  /** An answer carries at most a patch of one object, and objects are bounded at 1.5 MiB. */
-  responseCharacters: number;
-  /** One webhook serves many objects; more at once would only queue up inside it. */
-  callsAtOnce: number;
-  /** Beyond this many waiting calls a webhook is down or far too slow: failing is better than remembering more. */
-  callsWaiting: number;
+  /** An answer contains at most a patch of one object, and objects are limited to 1.5 MiB. */
+  readonly responseCharacters: number;
+  /** One webhook serves many objects; more concurrent calls would only queue inside it. */
+  readonly callsAtOnce: number;
+  /** With more waiting calls than this, a webhook is down or far too slow: failing is better than queueing more. */
+  readonly callsWaiting: number;
 }
 
 const DEFAULT_LIMITS: WebhookLimits = { responseCharacters: 3 * 1024 * 1024, callsAtOnce: 8, callsWaiting: 10_000 };
 
 export interface WebhookCallerOptions {
-  transports: WebhookTransports;
-  clock: Clock;
-  random: Random;
-  limits?: Partial<WebhookLimits>;
+  readonly transports: WebhookTransports;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits?: Partial<WebhookLimits>;
 }
 
 interface Lane {
-  version: string;
+  readonly version: string;
   transport: Promise<WebhookTransport> | undefined;
   running: number;
-  waiting: (() => void)[];
+  readonly waiting: (() => void)[];
 }
 
 export class WebhookCaller {
@@ -54,13 +56,13 @@ export class WebhookCaller {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
   }
 
-  /** Forgets the connections of webhooks that are gone or have changed. */
+  /** Drops the connections of webhooks that are gone or have changed. */
   keepOnly(webhooks: readonly Webhook[]): void {
     const versions = new Map(webhooks.map(({ id, version }) => [id, version]));
     for (const [id, lane] of this.#lanes) {
       if (versions.get(id) === lane.version) continue;
       this.#lanes.delete(id);
-      // A transport that never opened, or does not close, has nothing to be let go of.
+      // A transport that never opened, or does not close, has nothing to release.
       lane.transport?.then((transport) => transport.retire?.()).catch(() => {});
     }
   }
@@ -92,14 +94,14 @@ export class WebhookCaller {
   async #enter(lane: Lane): Promise<void> {
     if (lane.running >= this.#limits.callsAtOnce) {
       if (lane.waiting.length >= this.#limits.callsWaiting) {
-        throw new WebhookFailure("Overloaded", `${lane.waiting.length} calls are waiting for it already`);
+        throw new WebhookFailure("Overloaded", `${lane.waiting.length} calls already wait for it`);
       }
       return new Promise((resolve) => lane.waiting.push(resolve));
     }
     lane.running++;
   }
 
-  /** One that cannot be opened is tried anew by the next call. */
+  /** If it cannot be opened, the next call retries. */
   async #open(lane: Lane, { origin, caPem, servername }: WebhookEndpoint): Promise<WebhookTransport> {
     try {
       return await this.#options.transports({ origin, ...(caPem && { caPem }), ...(servername && { servername }) });
@@ -109,7 +111,7 @@ export class WebhookCaller {
     }
   }
 
-  /** The place goes straight to the call that has waited longest, so that no newcomer can take it in between. */
+  /** The slot goes directly to the call that has waited longest, so that no new call can take it in between. */
   #leave(lane: Lane): void {
     const next = lane.waiting.shift();
     if (next === undefined) lane.running--;
@@ -127,7 +129,7 @@ export class WebhookCaller {
       request.abort(late);
       throw late;
     });
-    // The race leaves it unobserved when the answer comes first.
+    // The race does not observe it if the answer comes first.
     deadline.catch(() => {});
     try {
       const answer = this.#read(lane, endpoint, `${path}?timeout=${webhook.timeoutSeconds}s`, review, request);
@@ -170,7 +172,7 @@ export class WebhookCaller {
   }
 }
 
-/** TLS errors hide in the cause; they are what the user must see. */
+/** TLS errors are in the cause; the user must see them. */
 function unreachable(error: unknown, origin: string): string {
   const messages: string[] = [];
   for (let current = error; current instanceof Error && messages.length < 4; current = current.cause) {

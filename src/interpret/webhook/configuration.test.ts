@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
 import { type Authority, newAuthority } from "../testing/https.ts";
 import { answering, bench, exploring, foo, interpreting } from "../testing/interpreter.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 const parse = (object: JsonObject) => parseConfiguration(object, serviceByDnsName, 0);
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** The proposal's example, as it stands there. */
+/** The proposal's example, unchanged. */
 const example = (caBundle: string): JsonObject => ({
   apiVersion: "config.karmada.io/v1alpha1",
   kind: "ResourceExploringWebhookConfiguration",
@@ -54,7 +54,7 @@ const example = (caBundle: string): JsonObject => ({
 });
 
 describe("a webhook configuration", () => {
-  test("is read as the proposal writes it", () => {
+  it("is read as the proposal writes it", () => {
     const { webhooks, problems } = parse(example(base64(authority.pem)));
     expect(problems).toEqual([]);
     expect(webhooks).toMatchObject([
@@ -70,7 +70,7 @@ describe("a webhook configuration", () => {
     ]);
   });
 
-  test("has Kubernetes' defaults", () => {
+  it("has Kubernetes' defaults", () => {
     const { webhooks } = parse(
       interpreting("hook", {
         clientConfig: { service: { namespace: "ops", name: "reader" } },
@@ -87,7 +87,7 @@ describe("a webhook configuration", () => {
     ]);
   });
 
-  test("takes the hub's own answer for a Service", () => {
+  it("uses the hub's own answer for a Service", () => {
     const resolve = () => ({ origin: "https://10.0.0.7:8443", servername: "reader.ops.svc" });
     const service = { namespace: "ops", name: "reader", port: 8443, path: "/x" };
     expect(parseConfiguration(interpreting("hook", { clientConfig: { service } }), resolve, 0).webhooks).toMatchObject([
@@ -95,7 +95,7 @@ describe("a webhook configuration", () => {
     ]);
   });
 
-  test("that is wrong is reported at the field", () => {
+  it("that is invalid is reported with its field", () => {
     const url = "https://hooks.test/";
     const cases: [JsonObject, string][] = [
       [exploring("h", { name: "" }), "webhooks[0].name"],
@@ -136,7 +136,7 @@ describe("a webhook configuration", () => {
     expect(parse({ kind: "ResourceExploringWebhookConfiguration" }).problems).toMatchObject([{ field: "webhooks" }]);
   });
 
-  test("with an expired CA is pointed out", () => {
+  it("with an expired CA is reported", () => {
     const clientConfig = { url: "https://x/", caBundle: base64(authority.pem) };
     const later = Date.now() + 10 * 24 * 60 * 60 * 1000;
     const { problems } = parseConfiguration(exploring("h", { clientConfig }), serviceByDnsName, later);
@@ -145,7 +145,7 @@ describe("a webhook configuration", () => {
 });
 
 describe("webhook configurations together", () => {
-  test("whose rules overlap are reported, and the first by name is asked", async () => {
+  it("whose rules overlap are reported, and the first by name is called", async () => {
     const { interpreter, asked } = bench({ webhook: answering({ healthy: true }) });
     interpreter.setWebhooks([
       interpreting("b", {}, { operations: ["InterpretHealth", "Retain"] }),
@@ -164,7 +164,7 @@ describe("webhook configurations together", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("keep the last good version of one that went bad, and say so", async () => {
+  it("keep the last valid version of one that became invalid, and report that", async () => {
     const { interpreter } = bench({ webhook: answering({ healthy: true }) });
     interpreter.setWebhooks([exploring("a")]);
     interpreter.setWebhooks([exploring("a", { clientConfig: { url: "https://x/", caBundle: "?" } })]);
@@ -172,7 +172,7 @@ describe("webhook configurations together", () => {
     expect(await interpreter.interpretNow("InterpretHealth", { object: foo() })).toMatchObject({ state: "known" });
   });
 
-  test("with a bad one from the start fail its operations by its failure policy, and nobody else's", async () => {
+  it("that were never valid fail their own operations by their failure policy, and no others", async () => {
     const { interpreter, asked } = bench({ webhook: answering({ healthy: true }) });
     interpreter.setWebhooks([
       exploring("a", { clientConfig: { url: "https://x/", caBundle: "?" } }),

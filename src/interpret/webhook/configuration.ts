@@ -1,7 +1,7 @@
 /** Both kinds of webhook configuration, parsed: the proposal's ResourceExploringWebhookConfiguration, and Karmada's. */
 import { createHash, X509Certificate } from "node:crypto";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { describe, valueAt } from "../fields.ts";
+import { describe, presentAt } from "../fields.ts";
 import { EXPLORE_NAMES, isExplored, OPERATIONS, type Operation, parseOperation } from "../operations.ts";
 import type { Problem } from "../problem.ts";
 
@@ -11,7 +11,7 @@ export const INTERPRETER_KIND = "ResourceInterpreterWebhookConfiguration";
 /** `explore`: ExploreReview, rules by resource. `interpreter`: ResourceInterpreterContext, rules by kind. */
 export type WebhookProtocol = "explore" | "interpreter";
 
-/** The one version of both reviews that exists. */
+/** The only existing version of both reviews. */
 export const REVIEW_VERSION = "v1alpha1";
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -20,37 +20,37 @@ const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_SERVICE_PORT = 443;
 
 export interface WebhookRule {
-  operations: ReadonlySet<Operation>;
-  groups: readonly string[];
-  versions: readonly string[];
+  readonly operations: ReadonlySet<Operation>;
+  readonly groups: readonly string[];
+  readonly versions: readonly string[];
   /** Resources (`foos`, `foos/*`) for the proposal's rules, kinds for Karmada's; either may be `*`. */
-  names: readonly string[];
-  scope: "Cluster" | "Namespaced" | "*";
+  readonly names: readonly string[];
+  readonly scope: "Cluster" | "Namespaced" | "*";
 }
 
-/** Where a webhook is reached. Without a CA the system's roots are trusted. */
+/** The address of a webhook. Without a CA, the system's roots are trusted. */
 export interface WebhookEndpoint {
-  origin: string;
-  path: string;
-  caPem?: string;
-  /** The name its certificate must carry, where that is not the origin's host. */
-  servername?: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly caPem?: string;
+  /** The name in its certificate, if that is not the origin's host. */
+  readonly servername?: string;
 }
 
 export interface Webhook {
-  /** `configuration/webhook`: unique, and what several matching webhooks are ordered by. */
-  id: string;
-  protocol: WebhookProtocol;
-  rules: readonly WebhookRule[];
-  /** A text when the webhook cannot be called: then every call ends by the failure policy, with this reason. */
-  endpoint: WebhookEndpoint | string;
-  failurePolicy: "Ignore" | "Fail";
-  timeoutSeconds: number;
-  /** Changes exactly when something about the webhook does. */
-  version: string;
+  /** `configuration/webhook`: unique, and the order of several matching webhooks. */
+  readonly id: string;
+  readonly protocol: WebhookProtocol;
+  readonly rules: readonly WebhookRule[];
+  /** A text if the webhook cannot be called: then every call ends by the failure policy, with this reason. */
+  readonly endpoint: WebhookEndpoint | string;
+  readonly failurePolicy: "Ignore" | "Fail";
+  readonly timeoutSeconds: number;
+  /** Changes if and only if the webhook changes. */
+  readonly version: string;
 }
 
-/** Turns a Service reference into an origin and the name its certificate must carry. */
+/** Turns a Service reference into an origin and the name that its certificate must have. */
 export type ServiceResolver = (service: { namespace: string; name: string; port: number }) => {
   origin: string;
   servername?: string;
@@ -62,8 +62,8 @@ export const serviceByDnsName: ServiceResolver = ({ namespace, name, port }) => 
 });
 
 export interface ParsedConfiguration {
-  webhooks: Webhook[];
-  problems: Problem[];
+  readonly webhooks: Webhook[];
+  readonly problems: Problem[];
 }
 
 export function parseConfiguration(
@@ -72,7 +72,7 @@ export function parseConfiguration(
   now: number,
 ): ParsedConfiguration {
   const protocol: WebhookProtocol = object.kind === EXPLORING_KIND ? "explore" : "interpreter";
-  const configuration = String(valueAt(object, "metadata", "name") ?? "");
+  const configuration = String(presentAt(object, "metadata", "name") ?? "");
   const problems: Problem[] = [];
   const list = object.webhooks;
   if (!Array.isArray(list)) {
@@ -107,7 +107,7 @@ export function parseConfiguration(
   return { webhooks, problems };
 }
 
-/** Reads the fields of one webhook; every mistake becomes a problem at its field and a usable stand-in. */
+/** Reads the fields of one webhook; every error is reported with its field and replaced by a usable default. */
 class WebhookParser {
   readonly #at: string;
   readonly #protocol: WebhookProtocol;
@@ -130,7 +130,7 @@ class WebhookParser {
       this.error("name", `must be a qualified name such as foo.example.com, found ${describe(name)}`);
       return this.#at;
     }
-    if (taken.has(name)) this.error("name", `"${name}" is the name of an earlier webhook too; names must differ`);
+    if (taken.has(name)) this.error("name", `"${name}" is also the name of an earlier webhook; names must differ`);
     taken.add(name);
     return name;
   }
@@ -225,7 +225,8 @@ class WebhookParser {
       );
     }
     const texts = value.filter((item) => typeof item === "string");
-    if (texts.length > 1 && texts.includes("*")) this.error(field, "has * beside others; * must stand alone");
+    if (texts.length > 1 && texts.includes("*"))
+      this.error(field, "has * with other entries; * must be the only entry");
     return texts;
   }
 
@@ -262,7 +263,7 @@ class WebhookParser {
     const field = "clientConfig.url";
     const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
     if (url === undefined || url.protocol !== "https:" || url.hostname === "") {
-      // Not the text itself: it may hold a password.
+      // Not the text itself: it may contain a password.
       const found = url === undefined ? "something else" : `${url.protocol}//${url.host}`;
       return this.error(field, `must be like https://host:443/path, found ${found}`);
     }
@@ -292,7 +293,7 @@ class WebhookParser {
     return { ...resolve({ namespace, name, port }), path };
   }
 
-  /** PEM in base64, as in Kubernetes. Read once here, so that a typo shows on the object and not in a TLS error. */
+  /** PEM in base64, as in Kubernetes. Parsed here, so that a typo is reported on the object and not as a TLS error. */
   #caBundle(value: Json | undefined, now: number): string | undefined {
     const field = "clientConfig.caBundle";
     if (value === undefined || value === null || value === "") return undefined;

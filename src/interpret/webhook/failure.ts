@@ -13,7 +13,7 @@ export type WebhookFailureCode =
   | "BadPatch"
   | "BadAnswer";
 
-/** Thrown when a webhook did not answer, or not with an answer to the question. What follows is its failure policy. */
+/** Thrown when a webhook did not answer, or its answer is invalid. Its failure policy then applies. */
 export class WebhookFailure extends Error {
   override readonly name = "WebhookFailure";
   readonly code: WebhookFailureCode;

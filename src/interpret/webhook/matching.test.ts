@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
 import { answering, bench, exploring, foo, interpreting } from "../testing/interpreter.ts";
 import { guessResource } from "./matching.ts";
@@ -17,8 +17,8 @@ async function isAsked(
   return asked.length === 1;
 }
 
-describe("the proposal's rules", () => {
-  test.each([
+describe("rules of the proposal", () => {
+  it.each([
     [{}, true],
     [{ operations: ["ExploreHealthy"] }, true],
     [{ operations: ["ExploreStatus"] }, false],
@@ -34,17 +34,17 @@ describe("the proposal's rules", () => {
     [{ resources: ["Foo"] }, false],
     [{ scope: "*" }, true],
     [{ scope: "Cluster" }, false],
-  ])("%j: %s", async (rule, asked) => {
+  ])("with %j match: %s", async (rule, asked) => {
     expect(await isAsked(exploring("h", {}, rule), foo())).toBe(asked);
   });
 
-  test("follow discovery where it knows better than the kind's name", async () => {
+  it("use discovery if it differs from the guess by the kind's name", async () => {
     const known = { resource: "fooz", namespaced: false };
     expect(await isAsked(exploring("h", {}, { resources: ["fooz"], scope: "Cluster" }), foo(), known)).toBe(true);
     expect(await isAsked(exploring("h"), foo(), known)).toBe(false);
   });
 
-  test("guess the plural as Kubernetes does", () => {
+  it("guess the plural as Kubernetes does", () => {
     expect(["Foo", "Ingress", "NetworkPolicy", "Endpoints"].map(guessResource)).toEqual([
       "foos",
       "ingresses",
@@ -54,19 +54,19 @@ describe("the proposal's rules", () => {
   });
 });
 
-describe("Karmada's rules", () => {
-  test.each([
+describe("rules of Karmada", () => {
+  it.each([
     [{}, true],
     [{ operations: ["InterpretHealth"] }, true],
     [{ operations: ["Retain"] }, false],
     [{ kinds: ["*"] }, true],
     [{ kinds: ["Bar"] }, false],
     [{ apiVersions: ["v1"] }, false],
-  ])("%j: %s", async (rule, asked) => {
+  ])("with %j match: %s", async (rule, asked) => {
     expect(await isAsked(interpreting("h", {}, rule), foo())).toBe(asked);
   });
 
-  test("a webhook with several rules is asked when any matches", async () => {
+  it("a webhook with several rules is called when any matches", async () => {
     const rules = [
       { operations: ["Retain"], apiGroups: ["*"], apiVersions: ["*"], kinds: ["*"] },
       { operations: ["InterpretHealth"], apiGroups: ["*"], apiVersions: ["*"], kinds: ["Foo"] },

@@ -2,20 +2,20 @@ import type { GroupVersionKind } from "../fields.ts";
 import type { Operation } from "../operations.ts";
 import type { Webhook, WebhookProtocol, WebhookRule } from "./configuration.ts";
 
-/** What discovery knows of a kind: the proposal's rules speak of resources and scope. */
+/** What discovery knows of a kind: the proposal's rules refer to resources and scope. */
 export interface KindResource {
   /** Plural, lower case. */
-  resource: string;
-  namespaced: boolean;
+  readonly resource: string;
+  readonly namespaced: boolean;
 }
 
-/** Undefined: not known, then the plural is guessed and the scope follows from the object's namespace. */
+/** Undefined: not known; then the plural is guessed and the scope follows from the object's namespace. */
 export type ResourceMapper = (kind: GroupVersionKind) => KindResource | undefined;
 
 /** What the rules are matched against. */
 export interface Matched extends GroupVersionKind, KindResource {}
 
-/** As Kubernetes guesses it for kinds it has not discovered. */
+/** Kubernetes' guess for kinds that were not discovered. */
 export function guessResource(kind: string): string {
   const lower = kind.toLowerCase();
   if (lower.endsWith("s")) return `${lower}es`;
@@ -49,7 +49,7 @@ function includes(allowed: readonly string[], value: string): boolean {
   return allowed.includes("*") || allowed.includes(value);
 }
 
-/** Karmada's rule: of several webhooks that match, only the first by `configuration/webhook` is called. */
+/** Karmada's rule: of several matching webhooks, only the first by `configuration/webhook` is called. */
 export function firstMatching(
   webhooks: readonly Webhook[],
   operation: Operation,
@@ -58,7 +58,7 @@ export function firstMatching(
   return webhooks.find(({ rules, protocol }) => rules.some((rule) => matchesRule(rule, protocol, operation, object)));
 }
 
-/** The operations for which two webhooks could both be asked about the same object. */
+/** The operations for which two webhooks could both be called with the same object. */
 export function overlap(a: Webhook, b: Webhook): Operation[] {
   const shared = new Set<Operation>();
   for (const ruleA of a.rules) {
@@ -72,7 +72,7 @@ export function overlap(a: Webhook, b: Webhook): Operation[] {
   return [...shared];
 }
 
-/** Rules by resource and rules by kind can only be compared over the guessed plural. */
+/** Rules by resource and rules by kind can only be compared by the guessed plural. */
 function resourcesOf(rule: WebhookRule, protocol: WebhookProtocol): string[] {
   return rule.names.flatMap((name) => {
     if (name === "*") return ["*"];

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../runtime/index.ts";
 import type { Inputs, Operation } from "../operations.ts";
 import { answering, bench, exploring, type FakeWebhook, foo, interpreting } from "../testing/interpreter.ts";
@@ -21,7 +21,7 @@ const patch = (operations: unknown) => ({
 const input = { object: foo("1", { spec: { size: 1, list: ["a"] } }) };
 
 describe("an answer", () => {
-  test("gives each operation what it asked for, in both protocols", async () => {
+  it("gives each operation its result, in both protocols", async () => {
     for (const configuration of [interpreting, exploring]) {
       const of = <O extends Operation>(operation: O, given: Inputs[O], fields: JsonObject) =>
         ask(operation, given, answering(fields), configuration);
@@ -48,7 +48,7 @@ describe("an answer", () => {
     expect(input.object.spec).toEqual({ size: 1, list: ["a"] });
   });
 
-  test("carries the status under each protocol's own name", async () => {
+  it("contains the status under each protocol's own name", async () => {
     expect(await ask("InterpretStatus", input, answering({ rawStatus: { a: 1 } }))).toMatchObject({ value: { a: 1 } });
     expect(await ask("InterpretStatus", input, answering({ status: { a: 1 } }), exploring)).toMatchObject({
       value: { a: 1 },
@@ -59,12 +59,12 @@ describe("an answer", () => {
     expect(await ask("InterpretComponent", input, answering({ components }))).toMatchObject({ value: components });
   });
 
-  test("with components is only in Karmada's protocol", async () => {
+  it("with components is only in Karmada's protocol", async () => {
     expect(await ask("InterpretComponent", input, answering({}), exploring)).toMatchObject({ code: "NoInterpreter" });
   });
 });
 
-describe("an answer that is none", () => {
+describe("an invalid answer of a webhook is refused", () => {
   const body =
     (change: (review: JsonObject) => Json): FakeWebhook =>
     (review, request) => {
@@ -73,7 +73,7 @@ describe("an answer that is none", () => {
       return { body: change(good.body as JsonObject) };
     };
 
-  test.each<[string, FakeWebhook, string]>([
+  it.each<[string, FakeWebhook, string]>([
     [
       "another uid",
       body((good) => ({ ...good, response: { ...(good.response as JsonObject), uid: "x" } })),
@@ -100,11 +100,11 @@ describe("an answer that is none", () => {
     ["a text for a boolean", answering({ healthy: "true" }), "BadAnswer"],
     ["nothing for a boolean", answering({}), "BadAnswer"],
     ["not successful", answering({ successful: false, status: { code: 418, message: "teapot" } }), "Unsuccessful"],
-  ])("%s", async (_, webhook, code) => {
+  ])("if it has or is %s", async (_, webhook, code) => {
     expect(await ask("InterpretHealth", input, webhook)).toMatchObject({ state: "failed", code, layer: "webhook" });
   });
 
-  test.each<[string, JsonObject]>([
+  it.each<[string, JsonObject]>([
     ["no type", { patch: patch([]).patch }],
     ["another type", { ...patch([]), patchType: "MergePatch" }],
     ["no patch", { patchType: "JSONPatch" }],
@@ -117,13 +117,14 @@ describe("an answer that is none", () => {
     ["a path beside the object", patch([{ op: "replace", path: "/nowhere/deep", value: 1 }])],
     ["an index beyond the list", patch([{ op: "add", path: "/spec/list/9", value: 1 }])],
     ["an attack on the prototype", patch([{ op: "add", path: "/__proto__/polluted", value: true }])],
+    ["copies of copies", patch(Array.from({ length: 30 }, (_, at) => ({ op: "copy", from: "", path: `/x${at}` })))],
     ["ten thousand operations and one", patch(Array(10_001).fill({ op: "test", path: "/spec/size", value: 1 }))],
-  ])("a patch with %s", async (_, fields) => {
+  ])("if it is a patch with %s", async (_, fields) => {
     expect(await ask("Prune", input, answering(fields))).toMatchObject({ state: "failed", code: "BadPatch" });
     expect({}).not.toHaveProperty("polluted");
   });
 
-  test("a patch that makes it another object, or none", async () => {
+  it("if it is a patch that changes the object's identity, or removes the object", async () => {
     const rename = patch([{ op: "replace", path: "/metadata/name", value: "other" }]);
     expect(await ask("Prune", input, answering(rename))).toMatchObject({ code: "BadAnswer" });
     expect(await ask("Prune", input, answering(patch([{ op: "replace", path: "", value: 1 }])))).toMatchObject({

@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fooWebhook } from "../../../examples/interpreter-webhook/foo.ts";
 import { interpreterServer } from "../../../examples/interpreter-webhook/listen.ts";
 import type { JsonObject } from "../../runtime/index.ts";
@@ -33,7 +33,7 @@ const answerFoo: RequestListener = async (request, response) => {
   response.writeHead(status, headers).end(body);
 };
 
-/** One question over real TLS, on the wall clock. */
+/** One request over real TLS, on the wall clock. */
 async function ask(
   listener: RequestListener,
   options: { server?: ServerCertificate; ca?: string; configuration?: typeof exploring; object?: JsonObject } = {},
@@ -54,14 +54,14 @@ async function ask(
 }
 
 describe("a webhook over TLS", () => {
-  test("answers with a certificate of the configured CA, in both protocols", async () => {
+  it("answers with a certificate of the configured CA, in both protocols", async () => {
     const wanted = { state: "known", value: true, layer: "webhook", source: "example/foo.example.com" };
     expect(await ask(answerFoo)).toEqual(wanted);
     expect(await ask(answerFoo, { configuration: interpreting })).toEqual(wanted);
     expect(await ask(answerFoo, { object: foo("1", { status: { phase: "Failed" } }) })).toMatchObject({ value: false });
   });
 
-  test("is refused when its certificate is of another CA, has expired, or is for another name", async () => {
+  it("is refused if its certificate is from another CA, has expired, or has another name", async () => {
     const other = await newAuthority("Another CA");
     const cases = [
       { ca: other.pem, reason: /signature|issuer|self.signed|verify/i },
@@ -78,7 +78,7 @@ describe("a webhook over TLS", () => {
     }
   });
 
-  test("behind a Service is held to the Service's name, wherever it is reached", async () => {
+  it("behind a Service must have the Service's name in its certificate, at any address", async () => {
     const named = await newCertificate(authority, [{ type: "dns", value: "reader.ops.svc" }]);
     const server = await serve(named, answerFoo);
     running.push(server.close);
@@ -99,7 +99,7 @@ describe("a webhook over TLS", () => {
     expect(await ask("other.ops.svc")).toMatchObject({ state: "failed", code: "Unreachable" });
   });
 
-  test("that redirects, fails or talks nonsense ends with the reason", async () => {
+  it("that redirects, fails or returns invalid data ends with the reason", async () => {
     const redirect: RequestListener = (_, response) =>
       response.writeHead(302, { location: "https://elsewhere.test" }).end();
     expect(await ask(redirect)).toMatchObject({ state: "failed", code: "Redirect" });
@@ -108,7 +108,7 @@ describe("a webhook over TLS", () => {
     expect(await ask((request) => request.socket.destroy())).toMatchObject({ code: "Unreachable" });
   });
 
-  test("that sends without end is cut off", async () => {
+  it("that sends without end is cut off", async () => {
     const endless: RequestListener = (_, response) => {
       const more = () => {
         while (!response.destroyed && response.write("x".repeat(64 * 1024)));
@@ -119,7 +119,7 @@ describe("a webhook over TLS", () => {
     expect(await ask(endless)).toMatchObject({ state: "failed", code: "TooLarge" });
   });
 
-  test("is served by the example's listener", async () => {
+  it("works with the example's listener", async () => {
     const server = interpreterServer(fooWebhook, certificate);
     const listener = server.listeners("request")[0] as RequestListener;
     expect(await ask(listener)).toMatchObject({ state: "known", value: true });

@@ -1,6 +1,6 @@
-/** All webhook configurations together: who is asked about what, and what is wrong with each object. */
+/** All webhook configurations together: which webhook answers what, and the errors of each object. */
 import type { JsonObject } from "../../runtime/index.ts";
-import { valueAt } from "../fields.ts";
+import { presentAt } from "../fields.ts";
 import type { Operation } from "../operations.ts";
 import { hasErrors, type ObjectReport, type Problem } from "../problem.ts";
 import { parseConfiguration, type ServiceResolver, type Webhook } from "./configuration.ts";
@@ -8,11 +8,11 @@ import { firstMatching, type Matched, overlap } from "./matching.ts";
 
 interface Held {
   /** resourceVersion of the object that was parsed, to parse each version once. */
-  read: string | undefined;
+  readonly read: string | undefined;
   /** The version in force. */
-  webhooks: Webhook[];
-  /** What is wrong with the newest version by itself. */
-  report: ObjectReport;
+  readonly webhooks: Webhook[];
+  /** The errors of the newest version alone. */
+  readonly report: ObjectReport;
 }
 
 export class Webhooks {
@@ -27,11 +27,11 @@ export class Webhooks {
     this.#now = now;
   }
 
-  /** Takes the whole list of both kinds as it is now. */
+  /** Sets the current list of both kinds. */
   set(objects: readonly JsonObject[]): void {
     const held = new Map<string, Held>();
     for (const object of objects) {
-      const key = `${String(object.kind)}/${String(valueAt(object, "metadata", "name") ?? "")}`;
+      const key = `${String(object.kind)}/${String(presentAt(object, "metadata", "name") ?? "")}`;
       held.set(key, this.#readNewest(object, this.#held.get(key)));
     }
     this.#held = held;
@@ -42,16 +42,19 @@ export class Webhooks {
     }));
   }
 
-  /** The newest version if it has no errors, else the last one that had none, else what can be used of the newest. */
+  /**
+   * The newest version if it has no errors, otherwise the last one without errors, otherwise the usable parts of the
+   * newest.
+   */
   #readNewest(object: JsonObject, before: Held | undefined): Held {
-    const version = valueAt(object, "metadata", "resourceVersion");
+    const version = presentAt(object, "metadata", "resourceVersion");
     const read = typeof version === "string" ? version : undefined;
     if (before !== undefined && read !== undefined && before.read === read) return before;
     const { webhooks, problems } = parseConfiguration(object, this.#resolveService, this.#now());
-    const generation = valueAt(object, "metadata", "generation");
+    const generation = presentAt(object, "metadata", "generation");
     const report = {
       kind: String(object.kind),
-      name: String(valueAt(object, "metadata", "name") ?? ""),
+      name: String(presentAt(object, "metadata", "name") ?? ""),
       ...(typeof generation === "number" && { generation }),
       problems,
     };
@@ -62,7 +65,7 @@ export class Webhooks {
     return { read, webhooks, report: { ...report, inForce: "part" } };
   }
 
-  /** Said on the one that loses. */
+  /** Reported on the one that is not called. */
   #overlapsOf(webhook: Webhook): Problem[] {
     const earlier = this.#inForce.slice(0, this.#inForce.indexOf(webhook));
     return earlier.flatMap((other): Problem[] => {

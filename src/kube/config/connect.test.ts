@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { selfSigned } from "../../runtime/testing/certificates.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -36,7 +36,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers with the authorization it saw; 401 for what it does not accept. */
+/** Answers with the authorization header that it got; 401 if it does not accept it. */
 async function authServer(accepts: (authorization: string) => boolean = () => true) {
   const seen: string[] = [];
   const port = await listen(
@@ -69,20 +69,20 @@ async function connect(kubeconfig: string, clock = new VirtualClock()) {
   return { connection, get, clock };
 }
 
-test("a token of the kubeconfig goes with every request", async () => {
+it("a token of the kubeconfig is sent with every request", async () => {
   const { server } = await authServer();
   const { connection, get } = await connect(await writeConfig("config", server, { token: "t0ken" }));
   expect((await get()).body).toBe("Bearer t0ken");
   expect(connection).toMatchObject({ context: "ctx", namespace: "apps", server: `${server}/` });
 });
 
-test("name and password become basic authentication", async () => {
+it("name and password become basic authentication", async () => {
   const { server } = await authServer();
   const { get } = await connect(await writeConfig("config", server, { username: "me", password: "pw" }));
   expect((await get()).body).toBe(`Basic ${Buffer.from("me:pw").toString("base64")}`);
 });
 
-test("a token file is found beside the kubeconfig, and read again after a 401", async () => {
+it("a token file is found relative to the kubeconfig, and read again after a 401", async () => {
   let good = "Bearer one";
   const { server } = await authServer((authorization) => authorization === good);
   await writeFile(join(folder, "token"), "one\n");
@@ -93,7 +93,7 @@ test("a token file is found beside the kubeconfig, and read again after a 401", 
   expect(await get()).toMatchObject({ status: 200, body: "Bearer two" });
 });
 
-test("a credential plugin is run, once while its token holds, and again after a 401", async () => {
+it("a credential plugin runs once while its token is valid, and again after a 401", async () => {
   const plugin = join(folder, "plugin.mjs");
   const counter = join(folder, "counter");
   await writeFile(
@@ -120,14 +120,14 @@ test("a credential plugin is run, once while its token holds, and again after a 
   expect(seen).toEqual(["Bearer run-1", "Bearer run-1", "Bearer run-1", "Bearer run-2"]);
 });
 
-test("a plugin that fails is named with what it said", async () => {
+it("the error for a failed plugin contains the plugin's output", async () => {
   const { server } = await authServer();
   const exec = { command: process.execPath, args: ["-e", "console.error('please log in'); process.exit(1)"] };
   const connecting = connect(await writeConfig("config", server, { exec }));
   await expect(connecting).rejects.toThrow(/config: no credentials for user 'u': please log in/);
 });
 
-test("the server's certificate is checked against the kubeconfig's authority, and a client certificate shown", async () => {
+it("the server's certificate is checked against the kubeconfig's CA, and a client certificate is sent", async () => {
   const [server, client] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("me")]);
   const tls = { cert: server.cert, key: server.key, ca: client.cert, requestCert: true, rejectUnauthorized: true };
   const port = await listen(createTlsServer(tls, (_request, response) => response.end("ok")));
@@ -141,7 +141,7 @@ test("the server's certificate is checked against the kubeconfig's authority, an
   await expect(stranger.get()).rejects.toMatchObject({ name: "TransportError", neverSent: true });
 });
 
-test("an authority and a certificate in the kubeconfig itself win over files", async () => {
+it("a CA and a certificate in the kubeconfig itself take precedence over files", async () => {
   const [server, client, stranger] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("me"), selfSigned("x")]);
   const tls = { cert: server.cert, key: server.key, ca: client.cert, requestCert: true, rejectUnauthorized: true };
   const port = await listen(createTlsServer(tls, (_request, response) => response.end("ok")));
@@ -158,13 +158,13 @@ test("an authority and a certificate in the kubeconfig itself win over files", a
   expect((await get()).body).toBe("ok");
 });
 
-test("a file that is not there is named, with the user who needs it", async () => {
+it("the error for a missing file names the file and the user who needs it", async () => {
   const { server } = await authServer();
   const connecting = connect(await writeConfig("config", server, { tokenFile: "gone" }));
   await expect(connecting).rejects.toThrow(/config: no credentials for user 'u': ENOENT.*gone/);
 });
 
-test("a rotated client certificate is used for new requests", async () => {
+it("a rotated client certificate is used for new requests", async () => {
   const [server, first, second] = await Promise.all([selfSigned("127.0.0.1"), selfSigned("one"), selfSigned("two")]);
   const tls = { cert: server.cert, key: server.key, ca: [first.cert, second.cert], requestCert: true };
   const port = await listen(
@@ -185,7 +185,7 @@ test("a rotated client certificate is used for new requests", async () => {
   expect((await get()).body).toBe("two");
 });
 
-test("inside a pod the service account is used", async () => {
+it("inside a pod the service account is used", async () => {
   await mkdir(join(folder, "serviceaccount"));
   const pair = await selfSigned("127.0.0.1");
   const port = await listen(
@@ -202,7 +202,7 @@ test("inside a pod the service account is used", async () => {
   expect(connection.namespace).toBe("system");
 });
 
-test("several files are merged, the first to name something wins, and missing ones are skipped", async () => {
+it("several files are merged, the first entry of a name wins, and missing files are skipped", async () => {
   const { server } = await authServer();
   const first = await writeConfig("one", server, { token: "first" });
   const second = join(folder, "two");
@@ -229,7 +229,7 @@ test("several files are merged, the first to name something wins, and missing on
   }
 });
 
-test("every mistake is named with its file and a remedy, and no secret", async () => {
+it("every error names its file and a remedy, and contains no secret", async () => {
   const fails = async (kubeconfig: string | undefined, context?: string, env = {}) => {
     const connecting = connectCluster({ clock: new VirtualClock(), kubeconfig, context, surroundings: around(env) });
     const error = await connecting.then(

@@ -30,12 +30,12 @@ export interface ClusterConnection {
   close(): Promise<void>;
 }
 
-/** The way to the cluster of a kubeconfig's context, with authentication. Throws KubeConfigError. */
+/** The connection to the cluster of a kubeconfig's context, with authentication. Throws KubeConfigError. */
 export async function connectCluster(options: ConnectOptions): Promise<ClusterConnection> {
   const config = await loadConfig(options.kubeconfig, options.surroundings ?? systemSurroundings());
   const target = targetOf(config, options.context);
   const transport = new AuthenticatedTransport(target, options.clock);
-  // Now rather than at the first request: a wrong path or plugin is the user's to correct.
+  // Now instead of at the first request, so that the user sees a wrong path or plugin at once.
   await transport.prepare();
   const { contextName: context, server, namespace } = target;
   return { transport, context, server, namespace, close: () => transport.close() };
@@ -48,7 +48,7 @@ export async function contextNames(options: Omit<ConnectOptions, "context" | "cl
   return names.sort((a, b) => Number(b === config.currentContext) - Number(a === config.currentContext));
 }
 
-/** Certificates and tokens are looked at again after this; a projected token is renewed long before it expires. */
+/** Certificates and tokens are read again after this time; a projected token is renewed long before it expires. */
 const CREDENTIALS_FRESH_MS = 30_000;
 
 interface Ready {
@@ -58,7 +58,7 @@ interface Ready {
   readonly sinceMs: number;
 }
 
-/** Adds credentials to every request; makes a new transport when certificates rotate; asks anew once after a 401. */
+/** Adds credentials to every request; creates a new transport when certificates rotate; retries once after a 401. */
 class AuthenticatedTransport implements Transport {
   readonly #target: Target;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ class AuthenticatedTransport implements Transport {
     const ready = await this.#prepared(request);
     const answer = await ready.transport.request(withHeaders(request, ready));
     if (answer.status !== 401) return answer;
-    // Refused before anything was carried out, so that also a write may be sent again, with other credentials.
+    // The request was refused before it was carried out, so a write may also be sent again, with other credentials.
     const renewed = await this.#renewed(ready, request);
     return renewed ? renewed.transport.request(withHeaders(request, renewed)) : answer;
   }
@@ -92,7 +92,7 @@ class AuthenticatedTransport implements Transport {
     await this.#ready?.transport.close();
   }
 
-  /** Several requests share one look at the credentials. */
+  /** Concurrent requests share one read of the credentials. */
   prepare(): Promise<Ready> {
     const ready = this.#ready;
     if (ready && this.#clock.monotonicMs() - ready.sinceMs < CREDENTIALS_FRESH_MS) return Promise.resolve(ready);
@@ -112,7 +112,7 @@ class AuthenticatedTransport implements Transport {
     }
   }
 
-  /** Other credentials than those refused, if there are any: what a plugin said before is forgotten. */
+  /** Other credentials than the refused ones, if there are any; a plugin's cached answer is dropped. */
   async #renewed(refused: Ready, request: HttpRequest): Promise<Ready | undefined> {
     if (this.#ready === refused) {
       this.#source = undefined;
@@ -132,7 +132,7 @@ class AuthenticatedTransport implements Transport {
     const { server, proxyUrl } = this.#target;
     const transport = sameTls ? before.transport : await openHttpTransport({ server, proxyUrl, tls: credentials.tls });
     this.#ready = { transport, credentials, fingerprint, sinceMs };
-    // Running requests end on the old connections; watches move over when they are next opened.
+    // Running requests end on the old connections; watches move to new ones when they are next opened.
     if (before && !sameTls) void before.transport.retire();
     return this.#ready;
   }

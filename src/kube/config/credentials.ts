@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type TlsOptions } from "../../runtime/in
 import { KubeConfigError, type RawConfig } from "./load.ts";
 import { plainCredentials } from "./plain.ts";
 
-/** One context of a kubeconfig: where to go, and as whom. */
+/** One context of a kubeconfig: which server, and which user. */
 export interface Target {
   readonly origin: string;
   readonly contextName: string;
@@ -20,7 +20,7 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Finds a context and everything it names. */
+/** Finds a context and everything that it refers to. */
 export function targetOf(config: RawConfig, wanted: string | undefined): Target {
   const names = config.contexts.map((context) => String(context.name));
   const contextName = wanted ?? config.currentContext;
@@ -68,13 +68,13 @@ function checkedServer(origin: string, name: string, cluster: JsonObject): strin
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol === "http:" && !isLoopback && cluster["insecure-skip-tls-verify"] !== true) {
     throw new KubeConfigError(
-      `${origin}: cluster '${name}' would send credentials unencrypted to ${url.host}; use https://, or set insecure-skip-tls-verify: true if that is meant`,
+      `${origin}: cluster '${name}' would send credentials unencrypted to ${url.host}; use https://, or set insecure-skip-tls-verify: true to allow it`,
     );
   }
   return url.href;
 }
 
-/** How one context's credentials are found out, each time they are asked for. */
+/** Reads one context's credentials, each time they are needed. */
 export async function credentialSource(target: Target): Promise<() => Promise<Credentials>> {
   const source = plainCredentials(target) ?? (await knownToClientNode(target));
   return async () => {
@@ -89,11 +89,11 @@ export async function credentialSource(target: Target): Promise<() => Promise<Cr
 }
 
 /**
- * Asks client-node's KubeConfig: it knows exec plugins and OIDC, and keeps what they said until it expires. Loaded only
- * where it is needed: it is a quarter of the memory of a controller with little to do.
+ * Uses client-node's KubeConfig, which supports exec plugins and OIDC and caches their results until they expire.
+ * Loaded only if needed: it takes a quarter of the memory of a nearly idle controller.
  */
 async function knownToClientNode(target: Target): Promise<() => Promise<Credentials>> {
-  // The narrowest module: the package's index brings every typed API along, ten times the time and memory.
+  // The narrowest module: the package's index loads every typed API, which takes ten times the time and memory.
   const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
   const config = new KubeConfig();
   const { "insecure-skip-tls-verify": insecure, ...cluster } = target.cluster;
@@ -102,7 +102,7 @@ async function knownToClientNode(target: Target): Promise<() => Promise<Credenti
       clusters: [
         {
           name: "cluster",
-          // KubeConfig refuses plain http unless TLS checks are off; that it may be used has been decided above.
+          // KubeConfig refuses plain http unless TLS checks are off; whether it may be used was decided above.
           cluster: { ...cluster, "insecure-skip-tls-verify": insecure === true || target.server.startsWith("http:") },
         },
       ],
@@ -131,7 +131,7 @@ const MAX_REASON_LENGTH = 300;
 
 function reasonOf(error: unknown): string {
   const text =
-    (error instanceof Error ? error.message : String(error)).trim() || "the credential plugin failed silently";
+    (error instanceof Error ? error.message : String(error)).trim() || "the credential plugin failed without output";
   return text.length > MAX_REASON_LENGTH ? `${text.slice(0, MAX_REASON_LENGTH)}...` : text;
 }
 
@@ -143,7 +143,7 @@ function pem(value: unknown): string | undefined {
 function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // Token files end with a newline more often than not.
+    // Most token files end with a newline.
     if (typeof value === "string") headers[name.toLowerCase()] = value.trim();
   }
   if (typeof options.auth === "string") headers.authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;

@@ -8,11 +8,11 @@ export class KubeConfigError extends Error {
   override readonly name = "KubeConfigError";
 }
 
-/** What surrounds the process, as an argument for the sake of tests. */
+/** The process environment, as an argument for tests. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** Where a pod finds its service account. */
+  /** Where a pod has its service account. */
   readonly serviceAccountFolder: string;
 }
 
@@ -26,7 +26,7 @@ export function systemSurroundings(): Surroundings {
 
 /** A kubeconfig of one or several files, with every path in it made absolute. */
 export interface RawConfig {
-  /** For messages: the files, or what else it came from. */
+  /** For messages: the files, or another source. */
   readonly origin: string;
   readonly clusters: readonly JsonObject[];
   readonly users: readonly JsonObject[];
@@ -34,10 +34,10 @@ export interface RawConfig {
   readonly currentContext: string | undefined;
 }
 
-/** A kubeconfig is a few KB; one of this size is something else. */
+/** A kubeconfig is a few KB; a larger file is something else. */
 const MAX_CONFIG_BYTES = 10 * 1024 * 1024;
 
-/** In kubectl's order: the file asked for, $KUBECONFIG, ~/.kube/config, the pod's service account. */
+/** In kubectl's order: the given file, $KUBECONFIG, ~/.kube/config, the pod's service account. */
 export async function loadConfig(file: string | undefined, around: Surroundings): Promise<RawConfig> {
   if (file !== undefined) return readConfig(resolve(file));
   const listed = (around.env.KUBECONFIG ?? "").split(delimiter).filter((path) => path !== "");
@@ -48,11 +48,11 @@ export async function loadConfig(file: string | undefined, around: Surroundings)
   const inCluster = await serviceAccount(around);
   if (inCluster) return inCluster;
   throw new KubeConfigError(
-    `no kubeconfig: neither $KUBECONFIG nor ${usual} exists, and this is no pod with a service account; pass --kubeconfig FILE or set KUBECONFIG`,
+    `no kubeconfig: neither $KUBECONFIG nor ${usual} exists, and this is not a pod with a service account; pass --kubeconfig FILE or set KUBECONFIG`,
   );
 }
 
-/** As kubectl merges: missing files are skipped, and the first file that names something wins. */
+/** As kubectl merges: missing files are skipped, and the first entry of a name wins. */
 async function merged(files: readonly string[]): Promise<RawConfig> {
   const parts: RawConfig[] = [];
   for (const file of files) {
@@ -99,7 +99,7 @@ async function parseConfig(file: string, text: string): Promise<RawConfig> {
   try {
     config = parse(text);
   } catch (error) {
-    // Only where it is wrong: the parser's message quotes the line, which may be a token.
+    // Only the line number: the parser's message quotes the line, which may be a token.
     const line = /at line (\d+)/.exec(String(error))?.[1] ?? "?";
     throw new KubeConfigError(`the kubeconfig ${file} is not valid YAML (line ${line})`);
   }
@@ -132,17 +132,20 @@ function withAbsolutePaths(entry: JsonObject, field: string, keys: readonly stri
   return { ...entry, [field]: inner };
 }
 
-/** What client-node's KubeConfig does not know of a user: rotating token files, plugins beside the file, groups. */
+/**
+ * User settings that client-node's KubeConfig does not support: rotating token files, plugin paths relative to the
+ * file, groups.
+ */
 function preparedUser(entry: JsonObject, folder: string, file: string): JsonObject {
   const made = withAbsolutePaths(entry, "user", ["client-certificate", "client-key", "tokenFile"], folder);
   const user = isJsonObject(made.user) ? made.user : {};
   if (user["as-groups"] !== undefined || user["as-uid"] !== undefined) {
     throw new KubeConfigError(
-      `${file}: user '${entry.name}' impersonates groups or a uid (as-groups, as-uid), which is not supported; use a user of its own`,
+      `${file}: user '${entry.name}' impersonates groups or a uid (as-groups, as-uid), which is not supported; use a separate user`,
     );
   }
   if (typeof user.tokenFile === "string" && user.tokenFile !== "") {
-    // Like kubectl, the file wins over `token`, and is read again as it rotates.
+    // As in kubectl, the file takes precedence over `token`, and is read again when it rotates.
     const { tokenFile, token: _outdated, ...rest } = user;
     return { ...made, user: { ...rest, "auth-provider": { name: "tokenFile", config: { tokenFile } } } };
   }
@@ -153,7 +156,7 @@ function preparedUser(entry: JsonObject, folder: string, file: string): JsonObje
 function preparedPlugin(exec: JsonObject, folder: string): JsonObject {
   const { command } = exec;
   const isBesideFile = typeof command === "string" && /[/\\]/.test(command) && !isAbsolute(command);
-  // Plugins learn from this variable which version of the protocol to speak; some refuse to run without it.
+  // Plugins read the protocol version from this variable; some refuse to run without it.
   const info = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
   const env = Array.isArray(exec.env) ? exec.env : [];
   return {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { Credentials, Target } from "./credentials.ts";
 
-/** All that a user may say for its credentials to be read as they stand. */
+/** All user fields for credentials that need no plugin. */
 const PLAIN_FIELDS = new Set([
   "token",
   "username",
@@ -14,8 +14,8 @@ const PLAIN_FIELDS = new Set([
 ]);
 
 /**
- * Credentials that are written down: tokens, certificates, passwords, and the files that hold them, read anew each time.
- * Undefined for a user who needs more, such as a plugin: whatever is not known here is left to who knows it.
+ * Static credentials: tokens, certificates, passwords, and the files that contain them, read again each time. Undefined
+ * for a user who needs more, such as a plugin; another module handles those.
  */
 export function plainCredentials({ cluster, user }: Target): (() => Promise<Credentials>) | undefined {
   const { "auth-provider": provider, ...said } = user;
@@ -42,7 +42,7 @@ function tokenFileOf(provider: unknown): string | undefined {
   return text(provider.config.tokenFile);
 }
 
-/** As kubectl reads it: what is written in the kubeconfig itself wins over a file. */
+/** As in kubectl: data in the kubeconfig itself takes precedence over a file. */
 async function pem(from: JsonObject, field: string): Promise<string | undefined> {
   const data = text(from[`${field}-data`]);
   if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
@@ -51,7 +51,7 @@ async function pem(from: JsonObject, field: string): Promise<string | undefined>
 }
 
 function authorization(token: string | undefined, { username, password }: JsonObject): Record<string, string> {
-  // Token files end with a newline more often than not.
+  // Most token files end with a newline.
   if (token !== undefined) return { authorization: `Bearer ${token.trim()}` };
   if (text(username) === undefined) return {};
   return { authorization: `Basic ${Buffer.from(`${username}:${text(password) ?? ""}`).toString("base64")}` };

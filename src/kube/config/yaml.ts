@@ -1,2 +1,4 @@
-/** A module of its own, loaded on demand: a bundled CommonJS package has no named exports when it is imported itself. */
+/**
+ * A separate module, loaded on demand: a bundled CommonJS package has no named exports when it is imported directly.
+ */
 export { parse } from "yaml";

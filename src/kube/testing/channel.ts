@@ -11,7 +11,7 @@ export class Channel implements AsyncIterable<string> {
     this.#wake?.();
   }
 
-  /** What was pushed before is still read; then the reading ends, or throws the failure. */
+  /** Text that was pushed before is still read; then reading ends, or throws the failure. */
   end(failure?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;

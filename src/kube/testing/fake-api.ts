@@ -5,9 +5,9 @@ import { type AnyResource, pathOf } from "../resource.ts";
 import { Channel } from "./channel.ts";
 import { FakeStore, matchesLabels, mergePatch, type StoredEvent } from "./fake-store.ts";
 
-/** What goes wrong with one request. */
+/** The fault of one request. */
 export type Fault =
-  /** Answers so. The request is carried out only when `applied`. */
+  /** Answers with this. The request is carried out only if `applied`. */
   | { kind: "answer"; status: number; body?: JsonObject | string; headers?: Headers; applied?: boolean }
   /** The connection is never made. */
   | { kind: "refuse" }
@@ -31,13 +31,13 @@ export interface SeenRequest {
 /** One open watch, to be broken by a test. */
 export interface OpenWatch {
   readonly request: SeenRequest;
-  /** Sends text as it is: half a line, rubbish. */
+  /** Sends raw text: half a line, invalid data. */
   sendText(text: string): void;
   sendEvent(type: string, object: unknown): void;
   sendBookmark(): void;
-  /** Changes are not delivered any more; the test sends what it wants to. */
+  /** Changes are no longer delivered; the test sends what it wants. */
   takeOver(): void;
-  /** From now on nothing at all arrives, and the connection stays open: a half-open connection. */
+  /** From now on nothing arrives, and the connection stays open: a half-open connection. */
   goSilent(): void;
   /** The server ends the watch, as it does after timeoutSeconds. */
   end(): void;
@@ -47,22 +47,22 @@ export interface OpenWatch {
 
 export interface FakeApiOptions {
   readonly clock: Clock;
-  /** Asked for every request; what it returns goes wrong. */
+  /** Called for every request; returns its fault. */
   readonly fault?: (request: SeenRequest) => Fault | undefined;
   /** How the text of a watch is cut into chunks. */
   readonly chunks?: (text: string) => readonly string[];
 }
 
 /**
- * A small API server in memory for tests of this room and of everything on it: lists in pages, watches, the usual
- * writes with optimistic concurrency, and every kind of fault. Not the API server of `src/apiserver`: no schemas, no
- * admission, one version per kind, and apply is a merge patch.
+ * A small API server in memory for tests of this room and of everything above it: lists in pages, watches, the usual
+ * writes with optimistic concurrency, and every kind of fault. It is not the API server of `src/apiserver`: no schemas,
+ * no admission, one version per kind, and apply is a merge patch.
  */
 export class FakeApi implements Transport {
   readonly store = new FakeStore();
   readonly requests: SeenRequest[] = [];
   readonly watches = new Set<OpenWatch>();
-  /** Replaceable in mid-test. */
+  /** May be replaced during a test. */
   fault: (request: SeenRequest) => Fault | undefined;
   /** Versions up to this one are forgotten: watches from there and continue tokens get 410. */
   compactedVersion = 0;
@@ -76,7 +76,7 @@ export class FakeApi implements Transport {
     this.#chunks = options.chunks ?? ((text) => [text]);
   }
 
-  /** A change by somebody else. */
+  /** A change by another client. */
   put(of: AnyResource, object: KubeObject): KubeObject {
     return this.store.put(pathOf(of, {}), object, this.#clock.now());
   }
@@ -168,6 +168,7 @@ export class FakeApi implements Transport {
       for (const chunk of this.#chunks(text)) channel.push(chunk);
     };
     const line = (type: string, object: unknown) => write(`${JSON.stringify({ type, object })}\n`);
+    const form = formOf(seen);
     const headers = { "content-type": "application/json" };
     if (from < this.compactedVersion) {
       line("ERROR", status(410, "too old resource version", "Expired"));
@@ -180,8 +181,8 @@ export class FakeApi implements Transport {
       if (target.namespace !== undefined && event.object.metadata.namespace !== target.namespace) return;
       const matched = event.previous !== undefined && matchesLabels(event.previous, selector);
       const matches = event.type !== "DELETED" && matchesLabels(event.object, selector);
-      if (matches) line(matched ? "MODIFIED" : "ADDED", event.object);
-      else if (matched) line("DELETED", event.object);
+      if (matches) line(matched ? "MODIFIED" : "ADDED", form(event.object));
+      else if (matched) line("DELETED", form(event.object));
     };
     const close = (failure?: unknown) => {
       this.store.onEvent.delete(deliver);
@@ -215,7 +216,7 @@ export class FakeApi implements Transport {
 
   #answer(seen: SeenRequest, staleVersion?: number): HttpResponse {
     try {
-      const [code, body] = this.#carryOut(seen, staleVersion);
+      const [code, body] = this.#perform(seen, staleVersion);
       return { status: code, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -223,7 +224,7 @@ export class FakeApi implements Transport {
     }
   }
 
-  #carryOut(seen: SeenRequest, staleVersion: number | undefined): [number, unknown] {
+  #perform(seen: SeenRequest, staleVersion: number | undefined): [number, unknown] {
     const target = parsePath(seen.path);
     if (seen.method === "GET" && target.name === undefined) return [200, this.#list(seen, target, staleVersion)];
     const body = isJsonObject(seen.body) ? seen.body : {};
@@ -253,7 +254,7 @@ export class FakeApi implements Transport {
     if (!current) throw new Refusal(404, "NotFound", `"${name}" not found`);
     switch (seen.method) {
       case "GET":
-        return [200, current];
+        return [200, formOf(seen)(current)];
       case "PUT": {
         checkVersion();
         return [200, save(target.subresource === "status" ? { ...current, status: body.status } : body)];
@@ -310,9 +311,20 @@ export class FakeApi implements Transport {
       metadata.continue = `page-${this.#continued.size}`;
       this.#continued.set(metadata.continue, { ...rest, objects: rest.objects.slice(limit) });
     }
-    // As on a real server, the items of a list carry neither apiVersion nor kind.
-    return { ...target.type, kind: "List", metadata, items: items.map(({ apiVersion, kind, ...item }) => item) };
+    // As on a real server, the items of a list have neither apiVersion nor kind.
+    return {
+      ...target.type,
+      kind: "List",
+      metadata,
+      items: items.map(formOf(seen)).map(({ apiVersion, kind, ...item }) => item),
+    };
   }
+}
+
+/** Whole objects, or only their metadata, as requested. */
+function formOf({ headers }: SeenRequest): (object: KubeObject) => KubeObject {
+  if (!headers.accept?.includes("as=PartialObjectMetadata")) return (object) => object;
+  return ({ metadata }) => ({ apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata", metadata });
 }
 
 interface Target {

@@ -6,7 +6,7 @@ export interface StoredEvent {
   readonly collection: string;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: KubeObject;
-  /** What was there before, for selectors. */
+  /** The previous state, for selectors. */
   readonly previous: KubeObject | undefined;
 }
 
@@ -53,7 +53,7 @@ export class FakeStore {
     return sorted(state);
   }
 
-  /** Creates or replaces; uid, resourceVersion and generation are the store's. Nothing happens when nothing changes. */
+  /** Creates or replaces; the store sets uid, resourceVersion and generation. Nothing happens if nothing changes. */
   put(collection: string, object: KubeObject, nowMs: number): KubeObject {
     const key = storeKey(object);
     const previous = this.get(collection, key);

@@ -7,11 +7,14 @@ import {
   TransportError,
 } from "../../runtime/index.ts";
 
-/** One process's way to a server it shares with others: cut off, slow or losing answers for this process alone. */
+/**
+ * One process's connection to a server that it shares with others: disconnected, slow or losing answers for this
+ * process only.
+ */
 export class Partition implements Transport {
   readonly #inner: Transport;
   readonly #clock: Clock;
-  /** `refused`: nothing arrives. `answers lost`: everything arrives and is carried out, and nothing comes back. */
+  /** `refused`: nothing arrives. `answers lost`: everything arrives and is carried out, but no answer returns. */
   state: "open" | "refused" | "answers lost" = "open";
   requestDelayMs = 0;
   answerDelayMs = 0;

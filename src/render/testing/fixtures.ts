@@ -61,7 +61,7 @@ export function grant(change: Partial<Grant> = {}): Grant {
   };
 }
 
-/** Clusters member1, member2 ... with so many instances each, in blocks of 100. */
+/** Clusters member1, member2 ... with this many instances each, in blocks of 100. */
 export function topology(replicas: readonly number[], app = APP, version = 4): TopologyView {
   const clusters = replicas.map((count, index): TopologyCluster => {
     const name = `member${index + 1}`;
@@ -86,14 +86,14 @@ export function initialClusterOf(view: TopologyView): string {
 }
 
 export interface Case extends Partial<Omit<RenderInput, "grant" | "revision">> {
-  grant?: Partial<Grant>;
-  template?: JsonObject;
-  dependencies?: JsonObject[];
-  policies?: JsonObject[];
-  restart?: string;
+  readonly grant?: Partial<Grant>;
+  readonly template?: JsonObject;
+  readonly dependencies?: JsonObject[];
+  readonly policies?: JsonObject[];
+  readonly restart?: string;
 }
 
-/** A whole input: what a test does not name is the StatefulSet above, two instances in each of two clusters. */
+/** A complete input: by default the StatefulSet above, with two instances in each of two clusters. */
 export function renderInput({
   grant: change,
   template,

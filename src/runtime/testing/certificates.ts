@@ -10,7 +10,7 @@ export interface TestCertificate {
 const KEY = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A certificate that vouches for itself: the client that should trust it takes it as its authority. */
+/** A self-signed certificate: the client that should trust it uses it as its CA. */
 export async function selfSigned(host: string): Promise<TestCertificate> {
   const keys = await webcrypto.subtle.generateKey(KEY, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(

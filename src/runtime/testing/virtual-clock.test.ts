@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("sleepers wake in the order of their time, each before the next one starts", async () => {
+it("sleepers wake in the order of their time, each before the next one starts", async () => {
   const clock = new VirtualClock();
   const seen: string[] = [];
   const note = async (name: string, ms: number) => {
@@ -20,7 +20,7 @@ test("sleepers wake in the order of their time, each before the next one starts"
   expect(clock.sleeping).toBe(0);
 });
 
-test("an aborted sleep rejects with the signal's reason and is forgotten", async () => {
+it("an aborted sleep rejects with the signal's reason and is forgotten", async () => {
   const clock = new VirtualClock();
   const abort = new AbortController();
   const slept = clock.sleep(10, abort.signal);
@@ -30,7 +30,7 @@ test("an aborted sleep rejects with the signal's reason and is forgotten", async
   expect(clock.sleeping).toBe(0);
 });
 
-test("a jump of the wall clock leaves durations alone", async () => {
+it("a jump of the wall clock does not change durations", async () => {
   const clock = new VirtualClock();
   const before = clock.now();
   const slept = clock.sleep(1000);
@@ -40,7 +40,7 @@ test("a jump of the wall clock leaves durations alone", async () => {
   expect(clock.now()).toBe(before + 1000 - 3_600_000);
 });
 
-test("run says so when what it waits for cannot happen any more", async () => {
+it("run fails if its promise can no longer settle", async () => {
   const clock = new VirtualClock();
-  await expect(clock.run(new Promise(() => {}))).rejects.toThrow("virtual time stands still");
+  await expect(clock.run(new Promise(() => {}))).rejects.toThrow("virtual time has stopped");
 });

@@ -2,28 +2,28 @@ import { setMaxListeners } from "node:events";
 import type { CancelTimer, Clock } from "../clock.ts";
 import type { Random } from "../random.ts";
 
-/** A Wednesday of 2025: objects made on virtual time carry dates that a person recognises at once. */
+/** A Wednesday of 2025: objects created on virtual time have recognizable dates. */
 const DEFAULT_WALL_MS = Date.UTC(2025, 0, 1);
 
-/** `run` gives up after this much virtual time: whatever it waits for will not happen any more. */
+/** `run` gives up after this much virtual time: its promise will not settle any more. */
 const DEFAULT_RUN_LIMIT_MS = 24 * 60 * 60 * 1000;
 
 export interface VirtualClockOptions {
-  startWallMs?: number;
-  /** Decides which of two sleepers that wake at the same instant goes first; without it, the one that slept first. */
-  random?: Random;
+  readonly startWallMs?: number;
+  /** Decides which of two sleepers with the same wake-up time goes first; by default, the one that slept first. */
+  readonly random?: Random;
 }
 
 interface Sleeper {
-  atMs: number;
-  tieBreak: number;
-  order: number;
-  wake: () => void;
+  readonly atMs: number;
+  readonly tieBreak: number;
+  readonly order: number;
+  readonly wake: () => void;
 }
 
 /**
- * A clock whose time moves only when a test says so. Sleepers wake one at a time, in the order of their time, and
- * everything that follows from one (promise chains, in-memory I/O) is done before the next wakes.
+ * A clock whose time moves only on a test's request. Sleepers wake one at a time, in the order of their time, and
+ * everything that follows from one (promise chains, in-memory I/O) completes before the next wakes.
  */
 export class VirtualClock implements Clock {
   readonly #random: Random | undefined;
@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
     this.#wallOffsetMs += deltaMs;
   }
 
-  /** How many sleeps are under way. Zero after everything has been shut down, or something leaks. */
+  /** The number of current sleeps. After a complete shutdown it must be zero; otherwise something leaks. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
@@ -91,12 +91,14 @@ export class VirtualClock implements Clock {
     return this.#sleepers[0]?.atMs;
   }
 
-  /** Lets everything that is ready run, without moving time: one turn of the event loop drains promise chains of any length. */
+  /**
+   * Runs everything that is ready, without moving time: one turn of the event loop drains promise chains of any length.
+   */
   settle(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Wakes the next sleeper and lets what follows from it run. False when nobody sleeps. */
+  /** Wakes the next sleeper and runs what follows from it. False if there is no sleeper. */
   async step(): Promise<boolean> {
     const next = this.#sleepers.shift();
     if (!next) return false;
@@ -114,7 +116,7 @@ export class VirtualClock implements Clock {
     this.#elapsedMs = endMs;
   }
 
-  /** Moves time forward until the promise settles. Throws when nobody sleeps any more, or after `limitMs`. */
+  /** Moves time forward until the promise settles. Throws if there is no sleeper left, or after `limitMs`. */
   async run<Value>(promise: Promise<Value>, limitMs = DEFAULT_RUN_LIMIT_MS): Promise<Value> {
     let settled = false;
     const done = () => {
@@ -125,7 +127,7 @@ export class VirtualClock implements Clock {
     const endMs = this.#elapsedMs + limitMs;
     while (!settled) {
       const next = this.nextWakeMs;
-      if (next === undefined) throw new Error("virtual time stands still: nothing sleeps, and the promise is pending");
+      if (next === undefined) throw new Error("virtual time has stopped: nothing sleeps, and the promise is pending");
       if (next > endMs) throw new Error(`the promise is still pending after ${limitMs} ms of virtual time`);
       await this.step();
     }

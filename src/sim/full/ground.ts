@@ -1,13 +1,13 @@
 import type { SchemaCache } from "../../apiserver/index.ts";
 import { type Database, EmbeddedFleet, type SimulatedApplication, startXline } from "../../embedded/index.ts";
 import { isJsonObject, silentLog } from "../../runtime/index.ts";
-import type { Ground } from "../ground.ts";
+import type { SimProcess } from "../actors/process.ts";
 import { write } from "../lean/hub.ts";
-import { policiesPath, policyFor } from "../placement.ts";
-import type { SimProcess } from "../process.ts";
-import type { Abilities, Scenario } from "../scenario.ts";
-import type { Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Abilities, Scenario } from "../seed/scenario.ts";
+import type { Ground } from "../world/ground.ts";
+import { policiesPath, policyFor } from "../world/placement.ts";
+import type { Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import { FleetHub } from "./hub.ts";
 import { FullMember } from "./member.ts";
 
@@ -20,17 +20,17 @@ export const FULL_ABILITIES: Abilities = {
   protocolFor: (drawn) => (drawn === "contract" ? "contract" : "statefulset"),
   hasBrokenRevisions: false,
   twists: [
-    "a leader that stands still right after a write",
-    "lists from the past",
+    "a leader that stalls right after a write",
+    "outdated lists",
     "a hub that is down for ten minutes",
-    "an application that runs already",
+    "an application that is already running",
     "members that the application lists",
-    "a leader that is told by operators and can be moved",
+    "a leader that operators report and that can move",
     "maintenance windows",
   ],
 };
 
-/** The embedded fleet: real API servers, StatefulSet controllers and nodes, for hub and members alike. */
+/** The embedded fleet: real API servers, StatefulSet controllers and nodes, for both hub and members. */
 export class FullGround implements Ground {
   readonly hub: FleetHub;
   readonly members: ReadonlyMap<string, FullMember>;
@@ -87,7 +87,7 @@ export class FullGround implements Ground {
     throw new Error("the embedded fleet keeps its members");
   }
 
-  /** Whoever answers on the hub's side of every link is down; what the members' health is, nobody is there to say. */
+  /** The hub's side of every link is down; no component reports the members' health. */
   hubDown(isDown: boolean): void {
     for (const name of this.members.keys()) this.#fleet.disturb(name, { failRate: isDown ? 1 : 0 });
   }

@@ -1,9 +1,9 @@
 import type { Commit, KubeObject, ServerSnapshot } from "../../apiserver/index.ts";
 import type { EmbeddedFleet } from "../../embedded/index.ts";
 import type { HttpRequest, HttpResponse, HttpStream } from "../../runtime/index.ts";
-import type { HubDoor } from "../ground.ts";
+import type { HubDoor } from "../world/ground.ts";
 
-/** What the hub's properties look at, as `group/plural` and where it is served. */
+/** The objects that the hub's properties read, as `group/plural` and the path where they are served. */
 const WATCHED: readonly (readonly [string, string])[] = [
   ["work.karmada.io/works", "/apis/work.karmada.io/v1alpha1/works"],
   ["apps.karmada.io/crossclusterledgers", "/apis/apps.karmada.io/v1alpha1/crossclusterledgers"],
@@ -13,7 +13,7 @@ const WATCHED: readonly (readonly [string, string])[] = [
   ["coordination.k8s.io/leases", "/apis/coordination.k8s.io/v1/leases"],
 ];
 
-/** The fleet's hub, with its commits read from watches of its own: whoever reads them sees every one, in order. */
+/** The fleet's hub, with its commits read from separate watches: their reader sees every commit, in order. */
 export class FleetHub implements HubDoor {
   readonly #fleet: EmbeddedFleet;
   readonly #listeners: ((commit: Commit) => void)[] = [];

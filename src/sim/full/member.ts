@@ -2,12 +2,13 @@ import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
 import type { Conduct, EmbeddedFleet } from "../../embedded/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { Dice } from "../dice.ts";
-import type { GroundMember } from "../ground.ts";
 import { write } from "../lean/hub.ts";
-import type { Scenario } from "../scenario.ts";
-import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Dice } from "../seed/dice.ts";
+import type { Scenario } from "../seed/scenario.ts";
+import type { GroundMember } from "../world/ground.ts";
+import { type Parts, partsAmong, refersTo, topologyTold } from "../world/told.ts";
+import type { DownCause, Instance, TrueMember, Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 
 export interface FullMemberOptions {
   readonly fleet: EmbeddedFleet;
@@ -16,7 +17,7 @@ export interface FullMemberOptions {
   readonly witness: Witness;
   readonly dice: Dice;
   readonly world: World;
-  /** Its operator looks again. */
+  /** Its operator reconciles again. */
   readonly wake: () => void;
 }
 
@@ -36,7 +37,7 @@ export class FullMember implements GroundMember {
   readonly #options: FullMemberOptions;
   readonly #dice: Dice;
   readonly #resource: string;
-  /** Pods that somebody else than the controller deleted. */
+  /** Pods that were deleted by another client than the controller. */
   readonly #accidents = new Set<number>();
   readonly #ended = new Map<number, DownCause>();
   #object: KubeObject | undefined;
@@ -60,7 +61,15 @@ export class FullMember implements GroundMember {
     return { epoch, replicas: this.#replicas, generation: this.#object.metadata.generation ?? 0 };
   }
 
-  /** The fleet's StatefulSet controllers stand still with their API server only; operators of their own by themselves. */
+  get parts(): Parts {
+    return partsAmong(this.#options.fleet.member(this.name).api.list("/configmaps"));
+  }
+
+  get refersTo(): readonly string[] {
+    return refersTo(this.#object?.metadata.annotations ?? {});
+  }
+
+  /** The fleet's StatefulSet controllers stop only with their API server; custom operators stop separately. */
   stall(stands: boolean): void {
     this.conduct = { ...this.conduct, stands };
     this.#options.wake();
@@ -84,7 +93,7 @@ export class FullMember implements GroundMember {
     if (!this.#object) return false;
     const key = this.#dice.pick([ANNOTATIONS.epoch, ANNOTATIONS.revision, ANNOTATIONS.partition]);
     const annotations = { [key]: String(this.#dice.whole(0, 3)) };
-    // As in the lean model: an epoch on what nobody has adopted yet makes it another ledger's.
+    // As in the lean model: an epoch on an object that was not adopted yet makes it another ledger's.
     if (key === ANNOTATIONS.epoch && (this.live?.epoch ?? 0) < 0) return false;
     const { workload, namespace } = this.#options.scenario;
     const path = `/apis/${workload.apiVersion}/namespaces/${namespace}/${workload.plural}/${workload.name}`;
@@ -131,7 +140,7 @@ export class FullMember implements GroundMember {
     void write(this.#server, "DELETE", path).catch(() => {});
   }
 
-  /** Whether the object gives this cluster an instance of that ordinal to keep. */
+  /** Whether the object assigns this cluster an instance of that ordinal. */
   #keeps(ordinal: number): boolean {
     if (!this.#object) return false;
     const spec = isJsonObject(this.#object.spec) ? this.#object.spec : {};
@@ -139,7 +148,7 @@ export class FullMember implements GroundMember {
       const start = isJsonObject(spec.ordinals) && typeof spec.ordinals.start === "number" ? spec.ordinals.start : 0;
       return ordinal >= start && ordinal < start + this.#replicas;
     }
-    const view: unknown = JSON.parse(this.#object.metadata.annotations?.[ANNOTATIONS.topology] ?? "[]");
+    const view: unknown = JSON.parse(topologyTold(this.#object.metadata.annotations ?? {}, this.parts) ?? "[]");
     const own = Array.isArray(view)
       ? view.filter(isJsonObject).find(({ cluster }) => cluster === this.name)
       : undefined;
@@ -220,7 +229,7 @@ export class FullMember implements GroundMember {
     return this.#keeps(ordinal) ? "update" : "removal";
   }
 
-  /** It has all that its object says: whatever it did before shows no longer. */
+  /** It has everything that its object requires: its earlier actions are no longer visible. */
   #noteWhole(): void {
     if (this.conduct.lies || this.conduct.hastes || !this.#object || !isJsonObject(this.#object.spec)) return;
     const image = imageOf(this.#object.spec);

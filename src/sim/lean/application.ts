@@ -1,23 +1,23 @@
-import type { Instance, TrueMember } from "../truth.ts";
+import type { Instance, TrueMember } from "../world/truth.ts";
 
-export interface Place {
+export interface InstanceId {
   readonly cluster: string;
   readonly ordinal: number;
 }
 
-/** The application that all instances form: who leads, and whom it counts as its members. */
+/** The application that all instances form: its leader, and its members. */
 export class Application {
   readonly #clusters: ReadonlyMap<string, TrueMember>;
-  readonly #members = new Map<string, Place>();
+  readonly #members = new Map<string, InstanceId>();
   readonly #evicted = new Set<string>();
-  #leader: Place | undefined;
+  #leader: InstanceId | undefined;
 
   constructor(clusters: ReadonlyMap<string, TrueMember>) {
     this.#clusters = clusters;
   }
 
-  /** Whoever led, for as long as it is up; then the first that is. */
-  get leader(): Place | undefined {
+  /** The current leader, for as long as it is up; then the first instance that is up. */
+  get leader(): InstanceId | undefined {
     if (this.#leader && this.#isUp(this.#leader)) return this.#leader;
     this.#leader = undefined;
     for (const { name, instances } of this.#clusters.values()) {
@@ -28,15 +28,15 @@ export class Application {
     return this.#leader;
   }
 
-  /** Asked to lead; whether it does now. */
-  transferTo(place: Place): boolean {
-    if (!this.#isUp(place)) return false;
-    this.#leader = place;
+  /** Asked to lead; returns whether it does now. */
+  transferTo(instance: InstanceId): boolean {
+    if (!this.#isUp(instance)) return false;
+    this.#leader = instance;
     return true;
   }
 
   /** In the order in which they joined. */
-  get members(): readonly Place[] {
+  get members(): readonly InstanceId[] {
     return [...this.#members.values()];
   }
 
@@ -45,20 +45,25 @@ export class Application {
   }
 
   up(cluster: string, { ordinal }: Instance): void {
-    const place = { cluster, ordinal };
-    if (!this.#evicted.has(keyOf(place))) this.#members.set(keyOf(place), place);
+    const instance = { cluster, ordinal };
+    if (!this.#evicted.has(keyOf(instance))) this.#members.set(keyOf(instance), instance);
   }
 
-  /** An operator takes out whom its cluster is not to have any more, once they are gone. Whether there were any. */
+  /**
+   * An operator removes the instances that its cluster should no longer have, once they are gone. Returns whether there
+   * were any.
+   */
   dismiss(cluster: string, isToLeave: (ordinal: number) => boolean): boolean {
-    const out = [...this.#members].filter(([, place]) => place.cluster === cluster && isToLeave(place.ordinal));
+    const out = [...this.#members].filter(
+      ([, instance]) => instance.cluster === cluster && isToLeave(instance.ordinal),
+    );
     for (const [key] of out) this.#members.delete(key);
     return out.length > 0;
   }
 
-  /** The others vote a cluster's instances out. Whether there were any. */
+  /** The others vote a cluster's instances out. Returns whether there were any. */
   evict(cluster: string): boolean {
-    const out = [...this.#members].filter(([, place]) => place.cluster === cluster);
+    const out = [...this.#members].filter(([, instance]) => instance.cluster === cluster);
     for (const [key] of out) {
       this.#members.delete(key);
       this.#evicted.add(key);
@@ -66,11 +71,11 @@ export class Application {
     return out.length > 0;
   }
 
-  #isUp({ cluster, ordinal }: Place): boolean {
+  #isUp({ cluster, ordinal }: InstanceId): boolean {
     return this.#clusters.get(cluster)?.instances.get(ordinal)?.up === true;
   }
 }
 
-function keyOf({ cluster, ordinal }: Place): string {
+function keyOf({ cluster, ordinal }: InstanceId): string {
   return `${cluster}/${ordinal}`;
 }

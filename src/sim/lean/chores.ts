@@ -1,11 +1,11 @@
-import type { Dice } from "../dice.ts";
-import type { World } from "../world.ts";
+import type { Dice } from "../seed/dice.ts";
+import type { World } from "../world/world.ts";
 import { HubRefused } from "./hub.ts";
 
 /** A delay, from and to, in milliseconds. */
 export type Span = readonly [number, number];
 
-/** What Karmada's controllers have to do, each thing a while after there was a reason for it. */
+/** The work of Karmada's controllers, each item some time after its cause. */
 export class Chores {
   readonly #world: World;
   readonly #dice: Dice;
@@ -17,7 +17,7 @@ export class Chores {
     this.#dice = dice;
   }
 
-  /** Several reasons to do something make it done once. */
+  /** Several causes result in one run. */
   once(what: string, delay: Span, run: () => Promise<void>): void {
     if (this.#pending.has(what)) return;
     this.#pending.add(what);
@@ -34,7 +34,7 @@ export class Chores {
     });
   }
 
-  /** A write that lost its race is decided anew: what it raced with is known by then. */
+  /** A write that lost its race is decided again: the winning write is then known. */
   write(run: () => Promise<void>, again: () => void): void {
     run().catch((error: unknown) => {
       if (!(error instanceof HubRefused)) throw error;
@@ -43,7 +43,7 @@ export class Chores {
     });
   }
 
-  /** Without the hub nothing can be done; afterwards everything is done that was due meanwhile. */
+  /** Without the hub nothing can be done; afterwards everything that was due meanwhile is done. */
   hold(): void {
     this.#held ??= [];
   }

@@ -1,12 +1,12 @@
 import { KarmadaEngine } from "../../engine/index.ts";
-import { engineContract } from "../../engine/testing/contract.ts";
+import { engineContract } from "../../engine/testing/contract/index.ts";
 import { KubeClient } from "../../kube/index.ts";
-import { ListMemory } from "../list-memory.ts";
-import { SimProcess } from "../process.ts";
-import { Reach } from "../reach.ts";
-import { Climate, weatherFor } from "../weather.ts";
-import { type Backend, Wire } from "../wire.ts";
-import { World } from "../world.ts";
+import { SimProcess } from "../actors/process.ts";
+import { Reach } from "../seed/reach.ts";
+import { ListMemory } from "../world/list-memory.ts";
+import { Climate, weatherFor } from "../world/weather.ts";
+import { type Backend, Wire } from "../world/wire.ts";
+import { World } from "../world/world.ts";
 import { HubImage } from "./hub.ts";
 import { KarmadaModel } from "./karmada.ts";
 import { LeanCluster } from "./testing/cluster.ts";
@@ -15,7 +15,7 @@ const MEMBERS = ["member1", "member2", "member3"];
 const SEED = 1;
 /** Virtual time: far more than any scenario needs, and it costs little. */
 const GIVE_UP_MS = 600_000;
-/** So far time goes on between two looks at what is waited for. */
+/** How far time advances between two checks of the condition. */
 const TICK_MS = 20;
 
 engineContract("the simulator's lean model", async () => {
@@ -28,7 +28,7 @@ engineContract("the simulator's lean model", async () => {
   const reach = new Reach();
   const weather = weatherFor(new Climate(), world.dice.branch("weather"), reach);
   const unexpected = () => {
-    throw new Error("nothing goes wrong in the contract's world");
+    throw new Error("the contract's world has no faults");
   };
   const clientOf = (process: SimProcess, backend: Backend): KubeClient => {
     const lists = new ListMemory(reach);

@@ -1,10 +1,10 @@
 import type { ApiServer } from "../../apiserver/index.ts";
-import type { Protocol } from "../app.ts";
-import type { Ground, GroundMember } from "../ground.ts";
-import { policiesPath, policyFor } from "../placement.ts";
-import type { Scenario } from "../scenario.ts";
-import type { Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Protocol } from "../seed/app.ts";
+import type { Scenario } from "../seed/scenario.ts";
+import type { Ground, GroundMember } from "../world/ground.ts";
+import { policiesPath, policyFor } from "../world/placement.ts";
+import type { Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import { Application } from "./application.ts";
 import { write } from "./hub.ts";
 import { KarmadaModel } from "./karmada.ts";
@@ -19,7 +19,7 @@ const OPERATORS: Record<Protocol, Operator> = {
 
 export const MEMBER_TIMES: MemberTimes = { startMs: [300, 3_000], stopMs: [100, 1_500], syncMs: [10, 250] };
 
-/** A real API server as the hub, a model of Karmada's part, and members that are models. */
+/** A real API server as the hub, a model of Karmada's part, and models of members. */
 export class LeanGround implements Ground {
   readonly hub: ApiServer;
   readonly members: ReadonlyMap<string, GroundMember>;
@@ -99,7 +99,7 @@ export class LeanGround implements Ground {
   }
 }
 
-/** The application hears of everything first; whoever leads has something to say then. */
+/** The application is notified of everything first; then its leader may have news. */
 function telling(application: Application, news: () => void, witness: Witness, listsMembers: boolean): Witness {
   return {
     applied: (member, kind, name, spec) => witness.applied(member, kind, name, spec),

@@ -1,9 +1,9 @@
-import { customResourceDefinitions } from "../../api/index.ts";
+import { customResourceDefinitions, DEFAULT_SYSTEM_NAMESPACE } from "../../api/index.ts";
 import { ApiServer, type KubeObject, SchemaCache, type ServerSnapshot } from "../../apiserver/index.ts";
 import { type Clock, type HttpRequest, type JsonObject, seededRandom } from "../../runtime/index.ts";
-import type { Backend } from "../wire.ts";
+import type { Backend } from "../world/wire.ts";
 
-/** A custom kind for operators of their own. */
+/** A custom kind for custom operators. */
 export const OWN_KIND = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", plural: "xlineclusters" } as const;
 
 const ANYTHING = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -15,7 +15,7 @@ interface Kind {
   readonly clusterScoped?: boolean;
 }
 
-/** Karmada's kinds as far as the adapter touches them, taken as they come: what is checked is Lockstep. */
+/** Karmada's kinds as far as the adapter uses them, stored unchecked: only Lockstep is tested. */
 const KARMADA_KINDS: readonly Kind[] = [
   { apiVersion: "cluster.karmada.io/v1alpha1", kind: "Cluster", plural: "clusters", clusterScoped: true },
   { apiVersion: "work.karmada.io/v1alpha1", kind: "Work", plural: "works" },
@@ -36,7 +36,7 @@ const KARMADA_KINDS: readonly Kind[] = [
   },
 ];
 
-/** How the custom kind is read: without it nobody would know whether it is healthy. */
+/** How the custom kind is read: without it, its health would be unknown. */
 const CUSTOMIZATION: JsonObject = {
   apiVersion: "config.karmada.io/v1alpha1",
   kind: "ResourceInterpreterCustomization",
@@ -52,12 +52,12 @@ const CUSTOMIZATION: JsonObject = {
   },
 };
 
-/** A hub with every kind installed, made once: each seed begins with a copy of it. */
+/** A hub with every kind installed, created once: each seed starts with a copy of it. */
 export class HubImage {
   readonly schemas = new SchemaCache();
   readonly #snapshots = new Map<string, Promise<ServerSnapshot>>();
 
-  /** A fresh hub for these clusters, with `extra` kinds of the user's own. */
+  /** A fresh hub for these clusters, with the user's `extra` kinds. */
   async boot(
     clock: Clock,
     seed: number,
@@ -87,7 +87,11 @@ export class HubImage {
       ...extra,
     ];
     for (const definition of definitions) await write(server, "POST", CRDS_PATH, definition);
-    for (const name of ["karmada-system", ...clusters.map((cluster) => `karmada-es-${cluster}`)]) {
+    for (const name of [
+      "karmada-system",
+      DEFAULT_SYSTEM_NAMESPACE,
+      ...clusters.map((cluster) => `karmada-es-${cluster}`),
+    ]) {
       await write(server, "POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
     await write(server, "POST", CUSTOMIZATIONS_PATH, CUSTOMIZATION);
@@ -121,7 +125,7 @@ function definitionOf({ apiVersion, kind, plural, clusterScoped }: Kind): JsonOb
   };
 }
 
-/** Thrown when the hub refuses something that the simulated world itself wants to write. */
+/** Thrown when the hub refuses a write of the simulated world itself. */
 export class HubRefused extends Error {
   override readonly name = "HubRefused";
   readonly status: number;
@@ -132,7 +136,7 @@ export class HubRefused extends Error {
   }
 }
 
-/** A write of somebody who sits beside the hub: Karmada's controllers, and people. Carried out at once. */
+/** A write of a client next to the hub: Karmada's controllers, and users. Carried out at once. */
 export async function write(
   server: Pick<Backend, "handle">,
   method: HttpRequest["method"],

@@ -1,22 +1,22 @@
 import type { ApiServer, Commit, KubeObject } from "../../apiserver/index.ts";
-import { type HttpRequest, isJsonObject } from "../../runtime/index.ts";
-import { asStream, type Backend, status } from "../wire.ts";
-import type { World } from "../world.ts";
+import { type HttpRequest, isJsonObject, timestamp } from "../../runtime/index.ts";
+import { asStream, type Backend, status } from "../world/wire.ts";
+import type { World } from "../world/world.ts";
 import { Chores, type Span } from "./chores.ts";
 import { HubRefused, write } from "./hub.ts";
 import { EXECUTION_FINALIZER, KarmadaScheduler } from "./scheduler.ts";
 import type { StoredObject } from "./store.ts";
 
-/** What Karmada needs of a member: its API server, and somebody who applies and removes. */
+/** What Karmada needs of a member: its API server, and functions to apply and remove. */
 export interface KarmadaMember {
   readonly name: string;
   reachable: boolean;
   readonly store: Backend & { closeWatches(): void };
-  /** False: it refuses to take over what it does not know. */
+  /** False: it refuses to take over an unknown object. */
   apply(manifest: StoredObject): boolean;
   remove(kind: string, name: string): void;
-  /** It stays, and is Karmada's no longer. */
-  release(kind: string, name: string): void;
+  /** It stays, and no longer belongs to Karmada. */
+  release(kind: string, name: string): boolean;
 }
 
 export interface KarmadaOptions {
@@ -25,7 +25,7 @@ export interface KarmadaOptions {
   readonly members: ReadonlyMap<string, KarmadaMember>;
   /** `group/plural` of everything that may be a template. */
   readonly templates: ReadonlySet<string>;
-  /** Everything is moved away from a cluster that is not Ready for long, as Karmada's failover does. */
+  /** Everything moves away from a cluster that is not Ready for long, as in Karmada's failover. */
   readonly failsOver?: boolean;
 }
 
@@ -36,13 +36,15 @@ const OWN_APP_LABEL = "lockstep.karmada.io/app";
 
 const EXECUTE_MS: Span = [20, 1_200];
 const RETRY_MS: Span = [1_000, 6_000];
-/** Karmada's cluster status controller notices after its failure threshold; here sooner, so that a run stays short. */
+/** Karmada's cluster status controller reacts after its failure threshold; here sooner, so that a run stays short. */
 const NOTICE_DOWN_MS: Span = [3_000, 12_000];
 const NOTICE_UP_MS: Span = [500, 6_000];
-/** Karmada's default toleration is five minutes; here about as long as Lockstep's own failover takes. */
+/** Karmada's default toleration is five minutes; here it is about as long as Lockstep's own failover. */
 const FAIL_OVER_MS: Span = [15_000, 45_000];
 
-/** Karmada's part, small: schedule result, hold, execution of Works with lag and backoff, cluster Ready with delays. */
+/**
+ * A small model of Karmada: schedule result, hold, execution of Works with lag and backoff, cluster Ready with delays.
+ */
 export class KarmadaModel {
   readonly scheduler: KarmadaScheduler;
   readonly #options: KarmadaOptions;
@@ -68,7 +70,7 @@ export class KarmadaModel {
     }
   }
 
-  /** The hub and the member lose each other. */
+  /** The hub and the member are disconnected. */
   cut(cluster: string): void {
     const member = this.#options.members.get(cluster);
     if (!member?.reachable) return;
@@ -88,7 +90,10 @@ export class KarmadaModel {
     this.#notice(NOTICE_UP_MS, member, true);
   }
 
-  /** The cluster is unjoined and does not come back: its Works go with it, whatever holds them, and nothing reaches it. */
+  /**
+   * The cluster is unjoined and does not return: its Works are deleted regardless of finalizers, and nothing reaches
+   * it.
+   */
   async leave(cluster: string): Promise<void> {
     const { server, members, world } = this.#options;
     const member = members.get(cluster);
@@ -108,7 +113,7 @@ export class KarmadaModel {
     await write(server, "DELETE", `/api/v1/namespaces/karmada-es-${cluster}`);
   }
 
-  /** Nothing reaches the hub's API server any more, Karmada's own controllers neither; and then everything does again. */
+  /** Nothing reaches the hub's API server, not even Karmada's own controllers; later everything does again. */
   hubDown(isDown: boolean): void {
     if (isDown) this.#chores.hold();
     else this.#chores.resume();
@@ -167,8 +172,8 @@ export class KarmadaModel {
     const path = `${WORKS_API}/namespaces/${namespace}/works/${name}`;
     if (work.metadata.deletionTimestamp !== undefined) {
       for (const { kind, metadata } of manifests) {
-        if (spec.preserveResourcesOnDeletion === true) member.release(kind, metadata.name);
-        else member.remove(kind, metadata.name);
+        if (spec.preserveResourcesOnDeletion !== true) member.remove(kind, metadata.name);
+        else if (!member.release(kind, metadata.name)) return this.#executeIn(RETRY_MS, id);
       }
       world.note("karmada", `${member.name}: Work ${name} ends`, () =>
         spec.preserveResourcesOnDeletion === true ? "and its object stays" : "with its object",
@@ -190,7 +195,7 @@ export class KarmadaModel {
   async #writeReady(cluster: string, ready: boolean): Promise<void> {
     const { world, server } = this.#options;
     world.note("karmada", `${cluster} is ${ready ? "Ready" : "not Ready"}`);
-    const time = `${new Date(world.startWallMs + world.nowMs).toISOString().slice(0, 19)}Z`;
+    const time = timestamp(world.startWallMs + world.nowMs);
     const condition = { type: "Ready", status: ready ? "True" : "False", reason: "Health", lastTransitionTime: time };
     const body = { status: { conditions: [condition] } };
     await write(server, "PATCH", `${CLUSTERS_API}/${cluster}/status`, body);

@@ -1,20 +1,20 @@
 import { statefulSetDefaults } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
-import { clone, isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { Dice } from "../dice.ts";
-import type { GroundMember } from "../ground.ts";
-import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import { canonicalText, clone, isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { Dice } from "../seed/dice.ts";
+import type { GroundMember } from "../world/ground.ts";
+import { type Parts, partsAmong, refersTo } from "../world/told.ts";
+import type { DownCause, Instance, TrueMember, Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import type { Application } from "./application.ts";
-import { canonical } from "./canonical.ts";
 import type { KarmadaMember } from "./karmada.ts";
 import { LeanStore, type StoredObject } from "./store.ts";
 
 /** How the workload's own controller behaves. */
 export interface Operator {
-  /** Acts on its turn alone: whoever forges the turn makes it act. */
+  /** Acts only on its turn: a forged turn makes it act. */
   readonly heedsTurns: boolean;
-  /** One look at the object and the instances; whatever it does next follows from that. */
+  /** One read of the object and the instances; its next action follows from that. */
   sync(member: LeanMember, workload: StoredObject | undefined): void;
 }
 
@@ -31,29 +31,29 @@ export interface LeanMemberOptions {
   readonly operator: Operator;
   readonly times: MemberTimes;
   readonly witness: Witness;
-  /** Shared with other workloads of the same member; its own where there is none. */
+  /** Shared with other workloads of the same member; by default its own. */
   readonly store?: LeanStore;
   readonly application: Application;
-  /** Whoever leads has something to say. */
+  /** The leader has changed. */
   readonly news: () => void;
-  /** Its operator reports the application's own members, where the leader is. */
+  /** Its operator reports the application's own members, in the leader's cluster. */
   readonly listsMembers: boolean;
-  /** Its leading pod carries the label that says so. */
+  /** Its leading pod has the label that shows it. */
   readonly labelsLeader: boolean;
 }
 
-/** On the leading pod, where pods say who leads. */
+/** On the leading pod, if pods show the leader. */
 export const LEADER_LABEL = { key: "role", value: "leader" } as const;
 
-/** On everything that Karmada has put there, until it lets it go. */
+/** On everything that Karmada has put there, until Karmada releases it. */
 const MANAGED = "karmada.io/managed";
 /** A revision with this in its name never becomes ready. */
 const BROKEN = "broken";
 const OPERATOR_PACE_MS = 5;
-/** How long an operator of its own takes from reading an object to acting on what it read. */
+/** How long a custom operator takes from reading an object to acting on what it read. */
 const THINKING_MS: readonly [number, number] = [10, 400];
 
-/** A member cluster with just enough in it: one workload, its instances, and a controller that moves them. */
+/** A minimal member cluster: one workload, its instances, and a controller that moves them. */
 export class LeanMember implements GroundMember, KarmadaMember {
   readonly name: string;
   readonly store: LeanStore;
@@ -61,7 +61,9 @@ export class LeanMember implements GroundMember, KarmadaMember {
   readonly dice: Dice;
   readonly world: World;
   reachable = true;
-  /** Stays true until it has all that its object says, for what it did may show long afterwards. */
+  /**
+   * Stays true until it has everything that its object requires, because its actions may be visible long afterwards.
+   */
   dishonest = false;
   misbehaves = false;
   stalled = false;
@@ -98,14 +100,22 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return { epoch, replicas: typeof spec.replicas === "number" ? spec.replicas : 0, generation };
   }
 
-  /** As the contract wants it: the leading instance's name where it is, "" where it is not. */
+  get parts(): Parts {
+    return partsAmong(this.store.list("configmaps"));
+  }
+
+  get refersTo(): readonly string[] {
+    return refersTo(this.workload?.metadata.annotations ?? {});
+  }
+
+  /** As the contract requires: the leading instance's name in its cluster, "" in the others. */
   get reportedLeader(): string | undefined {
     const { leader } = this.#options.application;
     if (!leader) return undefined;
     return leader.cluster === this.name ? this.podName(leader.ordinal) : "";
   }
 
-  /** As the contract wants it: told where the leader is, with the time at which the list was last seen to change. */
+  /** As the contract requires: reported in the leader's cluster, with the time of the list's last change. */
   get reportedMembers(): { members: string[]; membersAt: string } | undefined {
     const { application, listsMembers } = this.#options;
     if (!listsMembers || application.leader?.cluster !== this.name) return undefined;
@@ -117,22 +127,22 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return this.#members;
   }
 
-  /** The operator asks the application to be led by the instance of that name. */
+  /** The operator asks the application to make the instance of that name the leader. */
   transferLeaderTo(name: string): void {
     const { application } = this.#options;
     const to = application.members.find(({ ordinal }) => this.podName(ordinal) === name);
     if (application.leader?.cluster !== this.name || !to || !application.transferTo(to)) return;
-    this.world.note(this.name, `asks for the leader in ${to.cluster}`);
+    this.world.note(this.name, `requests the leader in ${to.cluster}`);
     this.#options.witness.leaderMoved(this);
   }
 
-  /** The operator takes those out of the application that are gone and not wanted here any more. */
+  /** The operator removes instances from the application that are gone and no longer wanted here. */
   dismissAllBut(wanted: readonly number[]): void {
     const { application, news } = this.#options;
     if (application.dismiss(this.name, (ordinal) => !wanted.includes(ordinal) && !this.instances.has(ordinal))) news();
   }
 
-  /** Pods that say who leads say so a moment after it has changed. */
+  /** Pods that show the leader do so a moment after it has changed. */
   labelLeader(): void {
     const { application, labelsLeader } = this.#options;
     if (!labelsLeader) return;
@@ -149,7 +159,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return this.#options.workload.kind === "StatefulSet";
   }
 
-  /** Karmada's execution controller applies a manifest. False: it refuses to take over what it does not know. */
+  /** Karmada's execution controller applies a manifest. False: it refuses to take over an unknown object. */
   apply(manifest: StoredObject): boolean {
     const plural = pluralOf(manifest.kind, this.#options.workload);
     const before = this.store.get(plural, manifest.metadata.name);
@@ -158,7 +168,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     if (before && before.metadata.labels[MANAGED] !== "true" && !takesOver) return false;
     const { metadata: _metadata, status: _status, ...content } = manifest;
     const { spec } = manifest.kind === "StatefulSet" ? withDefaults(manifest) : manifest;
-    const sameSpec = before !== undefined && canonical(before.spec) === canonical(spec);
+    const sameSpec = before !== undefined && canonicalText(before.spec) === canonicalText(spec);
     this.store.put(plural, {
       ...content,
       spec,
@@ -177,7 +187,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return true;
   }
 
-  /** The object is deleted in the member; its instances go with it. */
+  /** The object is deleted in the member, together with its instances. */
   remove(kind: string, name: string): void {
     const plural = pluralOf(kind, this.#options.workload);
     if (!this.store.get(plural, name)) return;
@@ -187,15 +197,17 @@ export class LeanMember implements GroundMember, KarmadaMember {
     for (const { ordinal } of [...this.instances.values()]) this.stop(ordinal, "removal");
   }
 
-  release(kind: string, name: string): void {
+  /** Whether the object exists: Karmada cannot end a Work that keeps its object before it has seen it. */
+  release(kind: string, name: string): boolean {
     const plural = pluralOf(kind, this.#options.workload);
     const object = this.store.get(plural, name);
-    if (!object) return;
+    if (!object) return false;
     const { [MANAGED]: _gone, ...labels } = object.metadata.labels;
     this.store.put(plural, { ...object, metadata: { ...object.metadata, labels } });
+    return true;
   }
 
-  /** Somebody changes the live object past Karmada. */
+  /** A client changes the live object directly. */
   edit(change: (object: StoredObject) => StoredObject): void {
     const { workload } = this;
     if (!workload) return;
@@ -209,7 +221,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     this.store.put(this.#options.workload.plural, { ...workload, status });
   }
 
-  /** The controller looks again, soon; several reasons to look make one look. */
+  /** The controller reconciles again, soon; several causes result in one reconcile. */
   wake(): void {
     if (this.stalled) return;
     if (this.#syncing) {
@@ -220,7 +232,10 @@ export class LeanMember implements GroundMember, KarmadaMember {
     this.world.after(this.#draw(this.#options.times.syncMs), `sync ${this.name}`, () => this.#sync());
   }
 
-  /** An operator acts some time after it has read; like every controller, it does not read the same object again meanwhile. */
+  /**
+   * An operator acts some time after it has read; like every controller, it does not read the same object again
+   * meanwhile.
+   */
   think(act: () => void): void {
     this.#syncing = true;
     this.world.after(this.#draw(THINKING_MS), `act ${this.name}`, () => {
@@ -229,7 +244,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     });
   }
 
-  /** Adds an instance, or brings one back. */
+  /** Adds an instance, or restores one. */
   start(ordinal: number, revision: string, joined: boolean): void {
     const instance: Instance = {
       ordinal,
@@ -248,10 +263,10 @@ export class LeanMember implements GroundMember, KarmadaMember {
     this.#becomeReady(instance);
   }
 
-  /** Restarts an instance in place, as operators without pods of their own do. */
+  /** Restarts an instance in place, as operators without pods do. */
   restart(ordinal: number, revision: string): void {
     const instance = this.instances.get(ordinal);
-    // What is going away cannot be started again before it has gone.
+    // A terminating instance cannot be started again before it is gone.
     if (!instance || instance.state === "terminating") return;
     if (instance.up) this.#goDown(instance, "update");
     instance.revision = revision;
@@ -260,12 +275,12 @@ export class LeanMember implements GroundMember, KarmadaMember {
     this.#becomeReady(instance);
   }
 
-  /** Begins to end an instance; it answers until it is gone, as pods do. */
+  /** Starts to end an instance; it answers until it is gone, as pods do. */
   stop(ordinal: number, cause: DownCause, durationMs?: number): void {
     const instance = this.instances.get(ordinal);
     if (!instance || instance.state === "terminating") return;
     if (instance.up) this.#goDown(instance, cause);
-    // Unready while it was started is still its operator's doing.
+    // If it is not ready while it starts, its operator is still the cause.
     else instance.downBy ??= cause;
     this.#downBy.set(ordinal, cause === "removal" ? undefined : (instance.downBy ?? cause));
     const showedReady = instance.state === "ready";
@@ -302,7 +317,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     this.wake();
   }
 
-  /** Its operator has found everything as its object says. */
+  /** Its operator has found everything as its object requires. */
   noteWhole(): void {
     if (!this.misbehaves) this.dishonest = false;
   }
@@ -312,9 +327,9 @@ export class LeanMember implements GroundMember, KarmadaMember {
     const keys = [ANNOTATIONS.epoch, ANNOTATIONS.processor, ANNOTATIONS.revision, ANNOTATIONS.partition];
     const key = this.dice.pick(keys);
     const value = key === ANNOTATIONS.processor ? this.dice.pick(["true", "false"]) : String(this.dice.whole(0, 3));
-    // An epoch on what nobody has adopted yet makes it another ledger's, and Lockstep leaves that to people.
+    // An epoch on an object that was not adopted yet makes it another ledger's, and Lockstep leaves that to users.
     if (key === ANNOTATIONS.epoch && (this.live?.epoch ?? 0) < 0) return false;
-    // With the turn in its hands it may do whatever its spec says: not what anybody granted.
+    // With a forged turn it may do everything that its spec requires, without a grant.
     if (key === ANNOTATIONS.processor && value === "true" && this.#options.operator.heedsTurns) this.dishonest = true;
     this.edit((object) => {
       const annotations = { ...object.metadata.annotations, [key]: value };
@@ -329,7 +344,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
 
   deleteOne(isOld: (revision: string) => boolean): boolean {
     const all = [...this.instances.values()].filter(({ state }) => state !== "terminating");
-    // What is broken first; what serves only while everything does.
+    // Broken instances first; serving ones only while all are serving.
     const down = all.filter(({ up }) => !up);
     const old = (down.length > 0 ? down : all).find(({ revision }) => isOld(revision));
     if (!old || all.length < this.instances.size) return false;
@@ -351,7 +366,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return ready.length > 0 ? this.dice.pick(ready) : undefined;
   }
 
-  /** One stops answering by itself, and comes back by itself. */
+  /** One instance stops answering by itself, and recovers by itself. */
   fail(durationMs: number): boolean {
     const instance = this.#victim();
     if (!instance) return false;
@@ -367,7 +382,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return `${this.#options.workload.name}-${ordinal}`;
   }
 
-  /** Whether the instance of this ordinal ended without having been removed: then it comes back, and does not join. */
+  /** Whether the instance of this ordinal ended without having been removed: then it returns, and does not join. */
   hadInstance(ordinal: number): boolean {
     return this.#ended.has(ordinal);
   }
@@ -377,7 +392,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
     return this.#ended.get(ordinal);
   }
 
-  /** A pod that is going away shows the readiness that it had. */
+  /** A terminating pod shows the readiness that it had. */
   showsReady(ordinal: number): boolean {
     const instance = this.instances.get(ordinal);
     if (instance?.state !== "terminating") return instance?.state === "ready";
@@ -476,7 +491,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
   }
 }
 
-/** What a StatefulSet's API server fills in, so that saying it or not is the same. */
+/** Defaults that a StatefulSet's API server fills in, so that setting them explicitly makes no difference. */
 function withDefaults(manifest: StoredObject): StoredObject {
   const filled = clone(manifest);
   statefulSetDefaults(filled);

@@ -1,13 +1,15 @@
 import { ANNOTATIONS } from "../../contract/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { canonical } from "./canonical.ts";
+import { canonicalText, isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { type Parts, topologyTold } from "../world/told.ts";
 import type { LeanMember, Operator } from "./member.ts";
 import type { StoredObject } from "./store.ts";
 
-/** What the instances of this spec run, in a word. */
+const NO_PARTS: Parts = new Map();
+
+/** What the instances of this spec run, in one word. */
 export function revisionOf(spec: JsonObject): string {
   if (!isJsonObject(spec.template)) return String(spec.image ?? "");
-  const text = canonical(spec.template);
+  const text = canonicalText(spec.template);
   const image = /"image":"([^"]+)"/.exec(text)?.[1] ?? "";
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -51,16 +53,16 @@ interface SetView {
   readonly onDelete: boolean;
 }
 
-/** Whether every pod that should be there is, and none that should not. */
+/** Whether every wanted pod exists, and no other. */
 function establish({ member, ordinals, isOrdered, partition, current, update }: SetView): boolean {
   for (const [index, ordinal] of ordinals.entries()) {
     const pod = member.instances.get(ordinal);
-    // A pod that is made again is of the revision that its place has, not of the one it had.
+    // A recreated pod has the revision of its ordinal, not the one that it had.
     if (!pod) member.start(ordinal, index < partition ? current : update, member.hadInstance(ordinal));
     if (isOrdered && pod?.state !== "ready") return false;
   }
   const condemned = [...member.instances.keys()].filter((ordinal) => !ordinals.includes(ordinal)).sort((a, b) => b - a);
-  // One that is not ready goes only if none below it is in the same state.
+  // A pod that is not ready is deleted only if no lower pod is in the same state.
   const firstBroken = condemned.findLast((ordinal) => member.instances.get(ordinal)?.state !== "ready");
   for (const ordinal of condemned) {
     const isBlocked = member.instances.get(ordinal)?.state !== "ready" && ordinal !== firstBroken;
@@ -102,7 +104,7 @@ function writeSetStatus({ member, update, ordinals, onDelete }: SetView, workloa
   });
 }
 
-/** What an operator of its own has read, and acts upon until it reads again. */
+/** What a custom operator has read, and acts on until it reads again. */
 interface Reading {
   readonly generation: number;
   readonly epoch: number;
@@ -112,18 +114,19 @@ interface Reading {
   readonly partition: number;
   readonly processor: boolean;
   readonly transferLeaderTo: string | undefined;
-  /** The ordinals that the topology gives this cluster; undefined: it counts for itself. */
+  /** The ordinals that the topology gives this cluster; undefined: it counts by itself. */
   readonly ordinals: readonly number[] | undefined;
-  /** Those of them that are members of the application already. */
+  /** Those that are already members of the application. */
   readonly members: readonly number[] | undefined;
 }
 
-/** An operator on the contract: acts on its turn, in small steps, and reports on the epoch that it read. */
+/** An operator on the contract: acts on its turn, in small steps, and reports the epoch that it read. */
 export const contractOperator: Operator = {
   heedsTurns: true,
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
+    if (!reading) return;
     member.think(() => {
       const { transferLeaderTo: to } = reading;
       if (reading.processor && to !== undefined && !member.misbehaves) member.transferLeaderTo(to);
@@ -154,12 +157,13 @@ export const contractOperator: Operator = {
   },
 };
 
-/** An operator that knows nothing of Lockstep: what its spec says is what it does. */
+/** An operator that does not know Lockstep: it carries out its spec. */
 export const ignorantOperator: Operator = {
   heedsTurns: false,
   sync(member, workload) {
     if (!workload) return;
     const reading = read(member, workload);
+    if (!reading) return;
     member.think(() => {
       const own: Reading = { ...reading, partition: 0, ordinals: undefined };
       const phase = actOn(member, own, !member.misbehaves);
@@ -178,9 +182,16 @@ export const ignorantOperator: Operator = {
   },
 };
 
-function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Reading {
+/** Undefined: it refers to something that does not exist, and nothing may be done. */
+function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Reading | undefined {
   const spec = isJsonObject(raw) ? raw : {};
   const { annotations } = metadata;
+  const topology = topologyTold(annotations, member.refersTo.length > 0 ? member.parts : NO_PARTS);
+  if (topology === undefined && member.refersTo.length > 0) {
+    const missing = member.refersTo.filter((name) => !member.parts.has(name));
+    member.world.violated("an operator finds what its grant refers to", `${member.name} has no ${missing.join(", ")}`);
+    return undefined;
+  }
   return {
     generation: metadata.generation,
     epoch: numberOf(Number(annotations[ANNOTATIONS.epoch])),
@@ -190,19 +201,19 @@ function read(member: LeanMember, { metadata, spec: raw }: StoredObject): Readin
     partition: numberOf(Number(annotations[ANNOTATIONS.partition])),
     processor: annotations[ANNOTATIONS.processor] === "true",
     transferLeaderTo: annotations[ANNOTATIONS.transferLeaderTo],
-    ordinals: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member", "joining"]),
-    members: ownOrdinals(member.name, annotations[ANNOTATIONS.topology], ["member"]),
+    ordinals: ownOrdinals(member.name, topology, ["member", "joining"]),
+    members: ownOrdinals(member.name, topology, ["member"]),
   };
 }
 
-/** All instances that it is to have, up, on the revision that it is to have, as the object says it now. */
+/** All instances that it should have, up, on the revision that it should have, according to the current object. */
 function isWhole(member: LeanMember, { generation, replicas, revision, partition }: Reading): boolean {
   const all = [...member.instances.values()].sort((a, b) => a.ordinal - b.ordinal);
   if (generation !== member.workload?.metadata.generation || all.length !== replicas) return false;
   return all.every((instance, at) => instance.up && (at < partition || instance.revision === revision));
 }
 
-/** One small act: a removal, an addition, or a restart; never two, unless it is one that does not keep to that. */
+/** One small action: a removal, an addition, or a restart; never two, unless the operator violates that. */
 function actOn(member: LeanMember, reading: Reading, serial: boolean): "Working" | "Done" {
   const { replicas, partition, revision } = reading;
   const wanted = (reading.ordinals ?? Array.from({ length: replicas }, (_, index) => index)).slice(0, replicas);
@@ -230,7 +241,10 @@ function actOn(member: LeanMember, reading: Reading, serial: boolean): "Working"
   return stale.length > 0 || [...member.instances.values()].some(({ up }) => !up) ? "Working" : "Done";
 }
 
-/** Without the turn only what was lost may be brought back: what the topology calls a member, and is not there. */
+/**
+ * Without the turn, only a lost instance may be restored: one that the topology calls a member, and that does not
+ * exist.
+ */
 function replaceLost(member: LeanMember, { ordinals, members, replicas, revision }: Reading): void {
   for (const ordinal of (ordinals ?? []).slice(0, replicas)) {
     if (!members?.includes(ordinal) || member.instances.has(ordinal)) continue;
@@ -238,7 +252,7 @@ function replaceLost(member: LeanMember, { ordinals, members, replicas, revision
   }
 }
 
-/** The ordinals of its own instances that are in one of the states; undefined: nobody has told it. */
+/** The ordinals of its own instances that are in one of the states; undefined: it has no topology. */
 function ownOrdinals(cluster: string, topology: string | undefined, inStates: readonly string[]): number[] | undefined {
   if (topology === undefined) return undefined;
   const parsed: unknown = JSON.parse(topology);

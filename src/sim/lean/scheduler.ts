@@ -1,6 +1,6 @@
 import type { ApiServer, Commit, KubeObject } from "../../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { type Share, selects, sharesOf } from "../placement.ts";
+import { type Share, selects, sharesOf } from "../world/placement.ts";
 import type { Chores, Span } from "./chores.ts";
 import { write } from "./hub.ts";
 
@@ -24,7 +24,7 @@ export interface SchedulerOptions {
   readonly templates: ReadonlySet<string>;
 }
 
-/** Karmada's detector, scheduler and binding controller: policies and templates to schedule results, and to Works. */
+/** Karmada's detector, scheduler and binding controller: from policies and templates to schedule results and Works. */
 export class KarmadaScheduler {
   readonly #options: SchedulerOptions;
   readonly #templates = new Map<string, KubeObject>();
@@ -32,7 +32,7 @@ export class KarmadaScheduler {
   readonly #policies = new Map<string, KubeObject>();
   readonly #overrides = new Map<string, KubeObject>();
   readonly #works = new Map<string, KubeObject>();
-  /** Clusters that nothing is placed on: they have not been Ready for too long. */
+  /** Clusters on which nothing is placed: they have not been Ready for too long. */
   readonly #evaded = new Set<string>();
 
   constructor(options: SchedulerOptions) {
@@ -54,7 +54,7 @@ export class KarmadaScheduler {
     for (const key of this.#bindings.keys()) this.#reschedule(key);
   }
 
-  /** It may be used again. Nothing is moved back for that alone, but what had no place to go is tried again. */
+  /** It may be used again. Nothing is moved back because of that, but what had no place is tried again. */
   welcome(cluster: string): void {
     if (!this.#evaded.delete(cluster)) return;
     for (const key of this.#bindings.keys()) this.#reschedule(key, false);
@@ -91,8 +91,8 @@ export class KarmadaScheduler {
     this.#options.chores.once(`render ${template}`, SCHEDULE_MS, () => this.#render(template));
   }
 
-  #reschedule(template: string, anew = true): void {
-    this.#options.chores.once(`schedule ${template}`, SCHEDULE_MS, () => this.#schedule(template, anew));
+  #reschedule(template: string, force = true): void {
+    this.#options.chores.once(`schedule ${template}`, SCHEDULE_MS, () => this.#schedule(template, force));
   }
 
   #sharesFor(template: KubeObject): readonly Share[] {
@@ -135,15 +135,15 @@ export class KarmadaScheduler {
     await write(server, "PUT", bindingPath(binding), { ...binding, spec: { ...before, ...wanted } });
   }
 
-  /** By weight, the largest remainder first; kept where nothing changed. */
-  async #schedule(key: string, anew: boolean): Promise<void> {
+  /** By weight, the largest remainder first; kept if nothing changed. */
+  async #schedule(key: string, force: boolean): Promise<void> {
     const { server } = this.#options;
     const template = this.#templates.get(key);
     const binding = this.#bindings.get(key);
     if (!binding || !template) return;
     const spec = isJsonObject(binding.spec) ? binding.spec : {};
     const statusNow = isJsonObject(binding.status) ? binding.status : {};
-    if (!anew && statusNow.schedulerObservedGeneration === binding.metadata.generation) return;
+    if (!force && statusNow.schedulerObservedGeneration === binding.metadata.generation) return;
     const total = typeof spec.replicas === "number" ? spec.replicas : 0;
     const usable = this.#sharesFor(template).filter(({ cluster }) => !this.#evaded.has(cluster));
     if (usable.length === 0) return;

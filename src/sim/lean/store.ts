@@ -1,21 +1,21 @@
 import type { HttpRequest, HttpResponse, HttpStream, JsonObject } from "../../runtime/index.ts";
-import type { Backend } from "../wire.ts";
-import { asStream, status } from "../wire.ts";
+import type { Backend } from "../world/wire.ts";
+import { asStream, status } from "../world/wire.ts";
 
 export interface StoredMeta extends JsonObject {
-  name: string;
-  namespace: string;
-  uid: string;
-  resourceVersion: string;
-  generation: number;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
 }
 
 export interface StoredObject extends JsonObject {
-  apiVersion: string;
-  kind: string;
-  metadata: StoredMeta;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: StoredMeta;
 }
 
 interface Change {
@@ -31,7 +31,7 @@ interface Reader {
   readonly end: () => void;
 }
 
-/** What a member's API server is to somebody who reads through the cluster proxy: lists, watches and gets of a few kinds. */
+/** A member's API server, as seen through the cluster proxy: lists, watches and gets of a few kinds. */
 export class LeanStore implements Backend {
   readonly #objects = new Map<string, StoredObject>();
   readonly #log: Change[] = [];
@@ -39,7 +39,7 @@ export class LeanStore implements Backend {
   readonly #podDeleted: ((pod: StoredObject) => void)[] = [];
   #version = 1;
 
-  /** Told when a client deletes a pod, which is not gone then: pods take their time. */
+  /** Called when a client deletes a pod, which is not gone then: pods take time to terminate. */
   onPodDeleted(told: (pod: StoredObject) => void): void {
     this.#podDeleted.push(told);
   }
@@ -114,7 +114,7 @@ export class LeanStore implements Backend {
     return { status: 200, headers, chunks: this.#watch(plural, from, request.signal) };
   }
 
-  /** Ends every watch, as a server that restarts does. */
+  /** Ends every watch, as a server restart does. */
   closeWatches(): void {
     for (const reader of [...this.#readers]) reader.end();
   }

@@ -1,14 +1,14 @@
 import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { Reach } from "../reach.ts";
-import type { TrueMember } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Reach } from "../seed/reach.ts";
+import type { TrueMember } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import type { Grants } from "./grants.ts";
 import type { Rules } from "./rules.ts";
 
-/** A controller may not have heard yet of a cluster that has just turned not Ready, or Ready again. */
+/** A controller may not know yet that a cluster has just become not Ready, or Ready again. */
 export const HEARD_OF_MS = 25_000;
-/** A cluster is away as soon as it cannot be read; its Ready condition says so up to this much later. */
+/** A cluster is unreachable as soon as it cannot be read; its Ready condition changes up to this much later. */
 const HEARD_OF_LOSS_MS = 14_000;
 
 /** Which clusters are, were and may have been lost. */
@@ -23,8 +23,8 @@ export class FleetRecord {
   /** When a lost cluster was Ready again. */
   readonly #backMs = new Map<string, number>();
   readonly #left = new Set<string>();
-  readonly #unheard: { readonly fromMs: number; readonly toMs: number }[] = [];
-  /** [S5] While it was lost others went on without it; what it was granted before, it does until it is whole again. */
+  readonly #hubOutages: { readonly fromMs: number; readonly toMs: number }[] = [];
+  /** [S5] While it was lost, others continued without it; it carries out its earlier grants until it is whole again. */
   readonly #wasLost = new Set<string>();
 
   constructor(world: World, rules: Rules, reach: Reach, grants: Grants, members: ReadonlyMap<string, TrueMember>) {
@@ -39,7 +39,7 @@ export class FleetRecord {
     return this.#notReadySinceMs.get(name);
   }
 
-  /** It came back after it was lost: nothing of it may be deleted without a person's word. */
+  /** It returned after it was lost: nothing of it may be deleted without a user's confirmation. */
   hasReturned(name: string): boolean {
     return this.#returned.has(name);
   }
@@ -48,20 +48,26 @@ export class FleetRecord {
     return this.#left.has(name);
   }
 
-  /** Lockstep counts from when it could not be read any more; its Ready condition says so up to this much later. */
+  /** Lockstep counts from when it could no longer be read; its Ready condition changes up to this much later. */
   isLost({ name }: TrueMember): boolean {
     const sinceMs = this.#notReadySinceMs.get(name);
     if (this.#left.has(name)) return true;
     return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
-  /** [Q5] A lost cluster does what it was granted before the loss when it is back, whatever others were allowed meanwhile. */
+  /**
+   * [Q5] When a lost cluster returns, it carries out what it was granted before the loss, regardless of what others
+   * were allowed meanwhile.
+   */
   actsFromBefore(member: TrueMember): boolean {
     const backMs = this.#backMs.get(member.name);
     return this.isLost(member) || (backMs !== undefined && (this.#grants.of(member.name)?.sinceMs ?? 0) < backMs);
   }
 
-  /** [Q5] Down for what was before its return; and that it was lost was the last that anybody knew when the turn was given. */
+  /**
+   * [Q5] Down because of something before its return; and when the turn was given, the last known state was that it was
+   * lost.
+   */
   wasLostWithIt(member: TrueMember, downSinceMs: number, turnMs: number): boolean {
     const backMs = this.#backMs.get(member.name);
     if (backMs === undefined || turnMs >= backMs + HEARD_OF_MS) return false;
@@ -90,14 +96,14 @@ export class FleetRecord {
       this.#wasLost.add(name);
       this.#backMs.set(name, this.#world.nowMs);
     }
-    // With clocks that are wrong nobody can tell whether it was declared lost.
+    // With wrong clocks it is unknown whether it was declared lost.
     if (this.#rules.clocksWrong || this.#seenAwayMs(sinceMs) < this.#rules.failoverAfterMs + HEARD_OF_MS) return;
     this.#reach.count("a lost cluster returns");
-    // What was being drained when it was lost goes on being drained.
+    // A drain that was in progress when it was lost continues.
     if (this.#grants.replicas(name) > 0) this.#returned.add(name);
   }
 
-  /** Whoever changes the size of a cluster that is there speaks about the cluster as it is now: it is as any other. */
+  /** A user who changes the size of an existing cluster refers to the cluster as it is now: it is like any other. */
   resized(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): void {
     for (const cluster of [...this.#returned]) {
       if (before.get(cluster) !== after.get(cluster) && !this.#notReadySinceMs.has(cluster))
@@ -105,7 +111,7 @@ export class FleetRecord {
     }
   }
 
-  /** A cluster that was lost is as any other again once it is Ready and has all that it was granted. */
+  /** A cluster that was lost is like any other again once it is Ready and has everything that it was granted. */
   noteWhole(name: string): void {
     const member = this.#members.get(name);
     if (!member || !this.#wasLost.has(name) || this.#notReadySinceMs.has(name)) return;
@@ -114,23 +120,23 @@ export class FleetRecord {
     if (isWhole && member.live?.epoch === this.#grants.of(name)?.epoch) this.#wasLost.delete(name);
   }
 
-  /** While the hub is down nobody hears of anything. */
+  /** While the hub is down, no process learns anything. */
   hubDown(isDown: boolean): void {
-    if (isDown) this.#unheard.push({ fromMs: this.#world.nowMs, toMs: Number.POSITIVE_INFINITY });
-    else this.#unheard.push({ fromMs: this.#unheard.pop()?.fromMs ?? 0, toMs: this.#world.nowMs });
+    if (isDown) this.#hubOutages.push({ fromMs: this.#world.nowMs, toMs: Number.POSITIVE_INFINITY });
+    else this.#hubOutages.push({ fromMs: this.#hubOutages.pop()?.fromMs ?? 0, toMs: this.#world.nowMs });
   }
 
-  /** How long whoever watches the hub has seen it away. */
+  /** How long the observers of the hub have seen it unreachable. */
   #seenAwayMs(sinceMs: number): number {
     const { nowMs } = this.#world;
     let seenMs = nowMs - sinceMs;
-    for (const { fromMs, toMs } of this.#unheard) {
+    for (const { fromMs, toMs } of this.#hubOutages) {
       seenMs -= Math.max(0, Math.min(toMs, nowMs) - Math.max(fromMs, sinceMs));
     }
     return seenMs;
   }
 
-  /** With clocks that are wrong, any absence may have been a long one. */
+  /** With wrong clocks, any absence may count as a long one. */
   #awayMs(sinceMs: number): number {
     return this.#rules.clocksWrong ? Number.POSITIVE_INFINITY : this.#world.nowMs - sinceMs;
   }

@@ -2,12 +2,16 @@ import type { KubeObject } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
 import { isCoveredBy } from "../../engine/testing/observer.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { Instance, TrueMember } from "../truth.ts";
+import { topologyTold } from "../world/told.ts";
+import type { Instance, TrueMember } from "../world/truth.ts";
 import type { Rules } from "./rules.ts";
 
-/** What one cluster has been given last, as the hub stores it. */
+/** The last grant of one cluster, as the hub stores it. */
 export interface Given {
-  /** Since when it has had this turn on this content; without a turn: since when it has been so. */
+  /**
+   * Since when it has had this turn on this content; without a turn: since when this is so. If members read no turns:
+   * since when it has had this content.
+   */
   readonly sinceMs: number;
   readonly spec: string;
   readonly revision: string;
@@ -20,14 +24,18 @@ export interface Given {
 /** Everything that each cluster was ever given. */
 export class Grants {
   readonly #rules: Rules;
+  readonly #members: ReadonlyMap<string, TrueMember>;
   readonly #last = new Map<string, Given>();
   readonly #specs = new Map<string, Set<string>>();
   readonly #revisions = new Map<string, Set<string>>();
-  /** [D2] Instances of a static first deployment, known to everybody from the start: they form the application, none joins it. */
+  /**
+   * [D2] Instances of a static first deployment, known to all from the start: they form the application, none joins it.
+   */
   readonly #founders = new Set<string>();
 
-  constructor(rules: Rules) {
+  constructor(rules: Rules, members: ReadonlyMap<string, TrueMember>) {
     this.#rules = rules;
+    this.#members = members;
   }
 
   of(cluster: string): Given | undefined {
@@ -43,7 +51,8 @@ export class Grants {
     const before = this.#last.get(cluster);
     const processor = manifest.metadata.annotations?.[ANNOTATIONS.processor] === "true";
     const text = JSON.stringify(manifest.spec);
-    const continues = before?.processor === true && processor && before.spec === text;
+    const hasTurn = !this.#rules.readsTurns || (before?.processor === true && processor);
+    const continues = hasTurn && before?.spec === text;
     const given: Given = {
       epoch: Number(manifest.metadata.annotations?.[ANNOTATIONS.epoch] ?? -1),
       processor,
@@ -55,18 +64,19 @@ export class Grants {
     };
     this.#last.set(cluster, given);
     this.allow(cluster, spec);
-    if (manifest.metadata.annotations?.[ANNOTATIONS.initialClusterState] === "new" && !this.#rules.isOrdered)
-      this.#rememberFounders(manifest.metadata.annotations[ANNOTATIONS.topology]);
+    const { annotations = {} } = manifest.metadata;
+    if (annotations[ANNOTATIONS.initialClusterState] === "new" && !this.#rules.isOrdered)
+      this.#rememberFounders(topologyTold(annotations, this.#members.get(cluster)?.parts ?? new Map()));
     return given;
   }
 
-  /** A spec that the cluster may have, whoever gave it: what the engine rendered before anybody held the template, too. */
+  /** A spec that the cluster may have, from any source: also what the engine rendered before the template was held. */
   allow(cluster: string, spec: JsonObject): void {
     remember(this.#specs, cluster, JSON.stringify(spec));
     remember(this.#revisions, cluster, this.#rules.revisionOf(spec));
   }
 
-  /** Defaults that a member's API server fills in are nobody's grant, and nobody's fault. */
+  /** Defaults that a member's API server fills in are not part of a grant, and not a violation. */
   hasSpec(cluster: string, spec: unknown): boolean {
     const granted = this.#specs.get(cluster) ?? new Set();
     if (granted.has(JSON.stringify(spec))) return true;

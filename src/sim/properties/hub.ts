@@ -1,8 +1,10 @@
 import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { SimProcess } from "../process.ts";
-import type { Reach } from "../reach.ts";
-import type { World } from "../world.ts";
+import type { SimProcess } from "../actors/process.ts";
+import type { Reach } from "../seed/reach.ts";
+import { refersTo } from "../world/told.ts";
+import type { TrueMember } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import { type FleetRecord, HEARD_OF_MS } from "./fleet.ts";
 import { type Given, type Grants, manifestOf } from "./grants.ts";
 import type { OrderProperties } from "./order.ts";
@@ -24,9 +26,10 @@ export interface HubPropertiesOptions {
   readonly grants: Grants;
   readonly fleet: FleetRecord;
   readonly order: OrderProperties;
+  readonly members: ReadonlyMap<string, TrueMember>;
 }
 
-/** What must hold of everything that the hub stores. */
+/** What must hold for everything that the hub stores. */
 export class HubProperties {
   readonly #options: HubPropertiesOptions;
   readonly #terms = new Map<string, number>();
@@ -61,7 +64,7 @@ export class HubProperties {
     }
   }
 
-  /** What Karmada rendered before anybody held the template is what an adoption takes over. */
+  /** An adoption takes over what Karmada rendered before the template was held. */
   #karmadaWork(type: Commit["type"], work: KubeObject): void {
     const manifest = manifestOf(work);
     if (type === "DELETED" || this.#isHeld || !manifest || !isJsonObject(manifest.spec)) return;
@@ -97,15 +100,17 @@ export class HubProperties {
     const before = grants.of(cluster);
     const oldManifest = old && manifestOf(old);
     if (oldManifest !== undefined && JSON.stringify(oldManifest) === JSON.stringify(manifest)) return;
-    // The Work was going away when the grant was written, or somebody deleted it: it is made again with the very same one.
+    // The Work was being deleted when the grant was written, or a user deleted it: it is recreated with exactly the
+    // same grant.
     if (oldManifest === undefined && before && isSameGrant(JSON.parse(before.manifest), manifest)) return;
     const given = grants.record(cluster, manifest, world.nowMs);
     const { epoch, processor, revision } = given;
-    reach.count("epochs only rise");
+    reach.count("epochs only increase");
     if (before && epoch <= before.epoch) {
-      world.violated("epochs only rise", `${cluster} was given epoch ${epoch} after ${before.epoch}`);
+      world.violated("epochs only increase", `${cluster} was given epoch ${epoch} after ${before.epoch}`);
     }
     this.#checkLedger(cluster, given);
+    this.#checkReference(cluster, manifest);
     if (rules.still && !rules.still.allowsAnnotations)
       world.violated(rules.still.name, `${cluster} was given epoch ${epoch}`);
     order.granted(cluster, given, before);
@@ -116,7 +121,7 @@ export class HubProperties {
     });
   }
 
-  /** Write-ahead: whoever dies between the two must leave a ledger that knows of everything dispatched. */
+  /** Write-ahead: a process that dies between the two must leave a ledger that contains everything dispatched. */
   #checkLedger(cluster: string, { epoch }: Given): void {
     const { reach, world } = this.#options;
     reach.count("the ledger precedes the dispatch");
@@ -126,7 +131,20 @@ export class HubProperties {
     world.violated("the ledger precedes the dispatch", what);
   }
 
-  /** A cluster's object is to be deleted there. */
+  /** [I21] An operator that reads the grant must find what it refers to. */
+  #checkReference(cluster: string, { metadata }: KubeObject): void {
+    const { reach, world, members } = this.#options;
+    const names = refersTo(metadata.annotations ?? {});
+    if (names.length === 0) return;
+    reach.count("what a grant refers to exists before it");
+    const held = members.get(cluster)?.parts;
+    const missing = names.filter((name) => !held?.has(name));
+    if (missing.length === 0) return;
+    const what = `${cluster} was given a grant that refers to ${missing.join(", ")}, and does not hold that`;
+    world.violated("what a grant refers to exists before it", what);
+  }
+
+  /** A cluster's object is about to be deleted there. */
   #removal(cluster: string): void {
     const { reach, world, rules, fleet } = this.#options;
     reach.count("objects removed");
@@ -136,7 +154,7 @@ export class HubProperties {
     }
     if (rules.tearsDown || rules.confirmedDrain.has(cluster)) return;
     if (fleet.hasReturned(cluster)) {
-      world.violated("nothing deleted on a returning cluster", `${cluster} came back, and nobody allowed its drain`);
+      world.violated("nothing deleted on a returning cluster", `${cluster} returned, and no user allowed its drain`);
     }
   }
 
@@ -166,13 +184,13 @@ export class HubProperties {
       const { cluster, type: kind } = isJsonObject(step) ? step : ({} as JsonObject);
       return `${kind ?? ""} ${cluster ?? ""} ${reason ?? ""} ${JSON.stringify(status.display)} ${status.message ?? ""}`;
     });
-    // Being deleted is a reason in itself; whatever holds it up for longer has its own.
+    // Being deleted is a reason in itself; anything that delays it longer has its own.
     if (phase === "Settled" || phase === "TearingDown" || phase === "Releasing") return;
-    reach.count("status says why it waits");
+    reach.count("status explains every wait");
     if (typeof reason === "string" && reason !== "" && typeof status.message === "string") return;
     if (isJsonObject(step) && typeof step.type === "string") return;
     const what = `phase ${phase}, and neither a reason nor a step: ${JSON.stringify(status)}`;
-    world.violated("status says why it waits", what);
+    world.violated("status explains every wait", what);
   }
 }
 
@@ -188,7 +206,7 @@ function epochsOf({ spec }: KubeObject): ReadonlyMap<string, number> {
   );
 }
 
-/** Apart from what only Karmada is told: that a Work made again takes over what is there. */
+/** Except for what only Karmada reads: that a recreated Work takes over the existing object. */
 function isSameGrant(one: KubeObject, other: KubeObject): boolean {
   const text = (manifest: KubeObject) => {
     return JSON.stringify(manifest, (key, value) => (key === CONFLICT_RESOLUTION ? undefined : value));

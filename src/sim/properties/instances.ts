@@ -1,12 +1,12 @@
-import type { Reach } from "../reach.ts";
-import type { DownCause, Instance, TrueMember, Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Reach } from "../seed/reach.ts";
+import type { DownCause, Instance, TrueMember, Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import type { FleetRecord } from "./fleet.ts";
 import type { Grants } from "./grants.ts";
 import type { OrderProperties } from "./order.ts";
 import type { Rules } from "./rules.ts";
 
-/** An accident that lasted this long before a turn was given must have been seen: longer than any delay of the world. */
+/** A failure that lasted this long before a turn was given must have been seen: longer than any delay of the world. */
 const SEEN_BY_ALL_MS = 60_000;
 
 export interface InstancePropertiesOptions {
@@ -19,7 +19,7 @@ export interface InstancePropertiesOptions {
   readonly members: ReadonlyMap<string, TrueMember>;
 }
 
-/** What must hold of the instances as they really are. */
+/** What must hold for the instances in their real state. */
 export class InstanceProperties implements Witness {
   readonly #options: InstancePropertiesOptions;
   /** When the last of a cluster's instances came up: since then it has been whole, unless one is down now. */
@@ -32,7 +32,7 @@ export class InstanceProperties implements Witness {
     this.#options = options;
   }
 
-  /** Until this says so, whatever runs is not Lockstep's: the engine rendered it by itself. */
+  /** Until then, running instances are not Lockstep's: the engine rendered them by itself. */
   managedFrom(isManaged: () => boolean): void {
     this.#isManaged = isManaged;
     this.#isAdopted = true;
@@ -45,7 +45,7 @@ export class InstanceProperties implements Witness {
     reach.count("a grant arrives");
     this.#checkStillness(member);
     if (grants.hasSpec(member.name, spec)) return;
-    const what = `${member.name} has ${kind} ${name} that nobody granted it`;
+    const what = `${member.name} has ${kind} ${name} without a grant`;
     world.violated("no member runs what it was not granted", what);
   }
 
@@ -80,13 +80,13 @@ export class InstanceProperties implements Witness {
     const { world, rules, order, fleet, reach } = this.#options;
     world.note(member.name, `instance ${instance.ordinal} goes down`, () => `(${cause})`);
     if (!this.#isManaged()) return;
-    // What the engine rendered by itself, before there was a hold, is the engine's doing.
+    // What the engine rendered by itself, before there was a hold, is not Lockstep's action.
     const isEngines = cause === "update" && member.live !== undefined && member.live.epoch < 0;
     if (!isEngines) order.goesDown(member, instance);
     if (cause === "accident" || member.dishonest || rules.tearsDown || fleet.hasLeft(member.name)) return;
     if (rules.still) world.violated(rules.still.name, `${member.name} takes ${instance.ordinal} down`);
     if (isEngines) return;
-    if (this.isHubDown) reach.count("members go on while the hub is down");
+    if (this.isHubDown) reach.count("members continue while the hub is down");
     this.#checkQuorum(member, instance);
     if (cause === "update") this.#checkBudget(member, instance);
     else this.#checkMembership(member, instance, "leaves");
@@ -112,7 +112,7 @@ export class InstanceProperties implements Witness {
       world.violated("drained before it is removed", `${member.name} was removed with ${left} instances`);
   }
 
-  /** Whoever only annotates leaves the generation as it was. */
+  /** A write of annotations alone does not change the generation. */
   #checkStillness(member: TrueMember): void {
     const { world, rules } = this.#options;
     const generation = member.live?.generation ?? 0;
@@ -127,28 +127,31 @@ export class InstanceProperties implements Witness {
     this.#options.reach.count("the leader is asked to move, and does");
   }
 
-  /** [D7] What runs and was not adopted yet may be a part of the same application: beside it nothing new begins. */
+  /**
+   * [D10] Running instances that were not adopted yet may be a part of the same application: nothing new starts next to
+   * them.
+   */
   #checkAdopted(member: TrueMember, instance: Instance): void {
     const { world, reach, members, fleet, grants } = this.#options;
-    // Once it was granted what it runs, its votes count, wherever that grant has got to.
+    // Once it was granted what it runs, its votes count, wherever that grant is now.
     const isForeign = ({ name, live, instances }: TrueMember) =>
       live !== undefined && live.epoch < 0 && instances.size > 0 && grants.of(name) === undefined;
     if (!this.#isAdopted || isForeign(member)) return;
-    reach.count("nothing begins beside what was not adopted");
+    reach.count("nothing starts next to what was not adopted");
     for (const other of members.values()) {
       if (!isForeign(other) || other.dishonest || fleet.hasLeft(other.name) || this.#isGivenUp(other)) continue;
       const what = `${member.name} starts ${instance.ordinal} beside ${other.name}, which was not adopted`;
-      world.violated("nothing begins beside what was not adopted", what);
+      world.violated("nothing starts next to what was not adopted", what);
     }
   }
 
-  /** By own action: accidents that nobody could have seen in time are nobody's fault. */
+  /** By Lockstep's own action: failures that could not have been seen in time do not count. */
   #checkQuorum(member: TrueMember, instance: Instance): void {
     const { world, rules, reach } = this.#options;
     if (rules.quorum === "None") return;
     reach.count("never below the majority");
     const all = this.#countDown(instance, () => true);
-    // [C4] [C7] Whoever was given up votes no longer, or again: whichever of the two leaves room.
+    // [C4] [C7] An instance that was given up votes no longer, or votes again: whichever leaves room.
     const others = this.#countDown(instance, (other) => !this.#isGivenUp(other));
     if (all.ownDown > 1) reach.count("two down at once by own action");
     if (this.#isGivenUp(member) || [all, others].some(({ ownDown, spare }) => ownDown <= spare)) return;
@@ -192,7 +195,7 @@ export class InstanceProperties implements Witness {
         const own = each.downBy === "update";
         const seen =
           other !== member && wholeMs <= turnMs - SEEN_BY_ALL_MS && each.downSinceMs <= turnMs - SEEN_BY_ALL_MS;
-        if (seen && !own) reach.count("an accident is charged");
+        if (seen && !own) reach.count("an unplanned failure counts against the budget");
         if (own || seen) down++;
       }
     }
@@ -211,7 +214,7 @@ export class InstanceProperties implements Witness {
     const others: string[] = [];
     for (const other of members.values()) {
       if (other.dishonest || fleet.mayHaveBeenLost(other)) continue;
-      // [C6] Those who were given up are nobody's voters, and leave together.
+      // [C14] Instances that were given up are not voters, and leave together.
       if (other === member && what === "leaves" && this.#isGivenUp(member)) continue;
       for (const each of other.instances.values()) {
         if (each === instance) continue;

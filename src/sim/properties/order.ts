@@ -1,13 +1,13 @@
-import type { Reach } from "../reach.ts";
-import type { Instance, TrueMember } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { Reach } from "../seed/reach.ts";
+import type { Instance, TrueMember } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import type { FleetRecord } from "./fleet.ts";
 import type { Given, Grants } from "./grants.ts";
 import type { Rules } from "./rules.ts";
 
 /** From a decision until the hub stores it: the slowest network of this world, there and back, twice. */
 const DECIDED_BEFORE_MS = 30_000;
-/** What has been so for this long must have been known to whoever decided: longer than any delay of the world. */
+/** A state that has lasted this long must have been known at the decision: longer than any delay of the world. */
 const KNOWN_BY_ALL_MS = 60_000;
 
 export interface OrderPropertiesOptions {
@@ -20,7 +20,7 @@ export interface OrderPropertiesOptions {
   readonly leader: () => { readonly cluster: string; readonly ordinal: number } | undefined;
 }
 
-/** What must hold of who goes when: windows, the leader's cluster last, and nobody at all with OnDelete. */
+/** What must hold for the order: windows, the leader's cluster last, and no restarts with OnDelete. */
 export class OrderProperties {
   readonly #options: OrderPropertiesOptions;
   readonly #everGiven = new Map<string, Set<string>>();
@@ -32,7 +32,7 @@ export class OrderProperties {
     this.#options = options;
   }
 
-  /** After every event: who leads, and since when. */
+  /** After every event: which instance leads, and since when. */
   look(): void {
     const { leader, world } = this.#options;
     const cluster = leader()?.cluster;
@@ -43,14 +43,15 @@ export class OrderProperties {
   granted(cluster: string, given: Given, before: Given | undefined): void {
     const { rules, reach } = this.#options;
     const known = this.#everGiven.get(cluster) ?? new Set();
-    const isUpdate =
-      before !== undefined && before.replicas > 0 && given.processor && given.revision !== before.revision;
-    // Going back, and taking up again what was given before, knows no windows.
+    const mayAct = rules.readsTurns ? given.processor : !rules.onDelete;
+    const isUpdate = before !== undefined && before.replicas > 0 && mayAct && given.revision !== before.revision;
+    // Windows do not apply to rollbacks, or to repeating an earlier grant.
     if (isUpdate && !known.has(given.revision)) {
       this.#checkWindow(cluster, given);
       this.#checkLeaderLast(cluster, given);
     }
-    if (rules.onDelete && before !== undefined && given.revision !== before.revision) reach.count("OnDelete hands out");
+    if (rules.onDelete && before !== undefined && given.revision !== before.revision)
+      reach.count("OnDelete grants a revision");
     const isExtra = given.replicas > (before?.replicas ?? 0) && given.replicas > (rules.desired.get(cluster) ?? 0);
     if (rules.replaces && isExtra) reach.count("lost instances are replaced");
     known.add(given.revision);
@@ -61,21 +62,21 @@ export class OrderProperties {
     const { rules, world } = this.#options;
     this.#troubledMs.set(member.name, world.nowMs);
     if (!rules.onDelete || instance.downBy !== "update") return;
-    world.violated("OnDelete restarts nobody", `${member.name} takes ${instance.ordinal} down for an update`);
+    world.violated("OnDelete restarts nothing", `${member.name} takes ${instance.ordinal} down for an update`);
   }
 
   #checkWindow(cluster: string, { revision }: Given): void {
     const { rules, world, reach } = this.#options;
     if (!rules.windows || rules.clocksWrong) return;
-    reach.count("updates keep to their windows");
+    reach.count("updates respect their windows");
     const { everyMs, openMs } = rules.windows;
     const sinceOpeningMs = world.nowMs % everyMs;
     if (sinceOpeningMs <= openMs + DECIDED_BEFORE_MS) return;
     const what = `${cluster} was given ${revision} ${sinceOpeningMs} ms after a window opened for ${openMs} ms`;
-    world.violated("updates keep to their windows", what);
+    world.violated("updates respect their windows", what);
   }
 
-  /** [L2] Only where it is beyond doubt: the leader has long been known, and all clusters have long been well. */
+  /** [L2] Only if it is beyond doubt: the leader has long been known, and all clusters have long been healthy. */
   #checkLeaderLast(cluster: string, { revision }: Given): void {
     const { rules, world, reach, members, grants } = this.#options;
     const longAgoMs = world.nowMs - KNOWN_BY_ALL_MS;

@@ -1,8 +1,8 @@
 import type { Commit } from "../../apiserver/index.ts";
-import type { SimProcess } from "../process.ts";
-import type { Reach } from "../reach.ts";
-import type { TrueMember, Witness } from "../truth.ts";
-import type { World } from "../world.ts";
+import type { SimProcess } from "../actors/process.ts";
+import type { Reach } from "../seed/reach.ts";
+import type { TrueMember, Witness } from "../world/truth.ts";
+import type { World } from "../world/world.ts";
 import { FleetRecord } from "./fleet.ts";
 import { Grants } from "./grants.ts";
 import { HubProperties } from "./hub.ts";
@@ -11,8 +11,8 @@ import { OrderProperties, type OrderPropertiesOptions } from "./order.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * The independent observer: it sees every commit of the hub and every instance as they are, never what the controller
- * believes, and holds them against what Lockstep promises.
+ * The independent observer: it sees every commit of the hub and every instance in its real state, never the
+ * controller's view, and checks them against Lockstep's promises.
  */
 export class Properties {
   readonly #hub: HubProperties;
@@ -26,11 +26,11 @@ export class Properties {
     members: ReadonlyMap<string, TrueMember>,
     leader: OrderPropertiesOptions["leader"],
   ) {
-    const grants = new Grants(rules);
+    const grants = new Grants(rules, members);
     const fleet = new FleetRecord(world, rules, reach, grants, members);
     this.#fleet = fleet;
     const order = new OrderProperties({ world, rules, reach, grants, fleet, members, leader });
-    this.#hub = new HubProperties({ world, rules, reach, grants, fleet, order });
+    this.#hub = new HubProperties({ world, rules, reach, grants, fleet, order, members });
     this.#instances = new InstanceProperties({ world, rules, reach, grants, fleet, order, members });
     if (rules.leaderLast) world.afterEvent(() => order.look());
   }
@@ -43,12 +43,12 @@ export class Properties {
     this.#hub.committed(commit, sender);
   }
 
-  /** Until this says so, whatever runs is not Lockstep's: the engine rendered it by itself. */
+  /** Until then, running instances are not Lockstep's: the engine rendered them by itself. */
   managedFrom(isManaged: () => boolean): void {
     this.#instances.managedFrom(isManaged);
   }
 
-  /** A person has changed how many instances each cluster should have. */
+  /** A user has changed how many instances each cluster should have. */
   resized(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): void {
     this.#fleet.resized(before, after);
   }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../runtime/index.ts";
 
-/** A time in which nothing may move. */
+/** A period in which nothing may move. */
 export interface Stillness {
   readonly name: string;
-  /** Annotations may be written: no spec changes, nothing restarts. Otherwise nothing at all is written. */
+  /** Annotations may be written: no spec changes, nothing restarts. Otherwise nothing is written. */
   readonly allowsAnnotations: boolean;
 }
 
@@ -16,17 +16,19 @@ export interface Rules {
   readonly failoverAfterMs: number;
   /** Ordinals are unique over all clusters, not only inside each. */
   readonly globalOrdinals: boolean;
-  /** Nobody restarts an instance but the person who deletes it. */
+  /** Members act only in their turn. Otherwise they act on their spec as soon as they have it. */
+  readonly readsTurns: boolean;
+  /** Only a user who deletes an instance restarts it. */
   readonly onDelete: boolean;
   /** The leader's cluster is updated last, and nothing else orders clusters. */
   readonly leaderLast: boolean;
-  /** Update steps start only while a window is open: from each opening, so long. */
+  /** Update steps start only while a window is open: from each opening, for this long. */
   readonly windows: { readonly everyMs: number; readonly openMs: number } | undefined;
   /** Lost instances are replaced elsewhere. */
   readonly replaces: boolean;
-  /** What instances of this spec run, in a word. */
+  /** What instances of this spec run, in one word. */
   readonly revisionOf: (spec: JsonObject) => string;
-  /** Being torn down: without quorum or budget. */
+  /** Being torn down: quorum and budget do not apply. */
   tearsDown: boolean;
   /** How many instances each cluster should have. */
   desired: ReadonlyMap<string, number>;
@@ -34,8 +36,8 @@ export interface Rules {
   confirmedLost: ReadonlyMap<string, string>;
   /** Clusters whose instances the application itself has voted out, until they are gone. */
   readonly evicted: Set<string>;
-  /** Nothing may move just now, by the name of that promise; undefined: things may. */
+  /** Nothing may move now, with the name of that promise; undefined: things may move. */
   still: Stillness | undefined;
-  /** Somebody has moved the controllers' clocks: what they make of times is their own. */
+  /** The controllers' clocks were moved: they may misjudge times. */
   clocksWrong: boolean;
 }

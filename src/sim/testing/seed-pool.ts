@@ -6,12 +6,12 @@ import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import type { SeedResult, Tier } from "../index.ts";
 
-/** Room for what is young, in megabytes: a seed leaves next to nothing behind, so that collecting seldom saves time. */
+/** Room for young objects, in megabytes: a seed leaves almost nothing behind, so collecting seldom saves time. */
 const YOUNG_GENERATION_MB = 192;
 
 /**
- * Plays seeds on every core, in threads that run the simulator as one bundle: what a test runner does to modules, so that
- * they can be replaced, costs more than a tenth of the time.
+ * Runs seeds on every core, in threads that run the simulator as one bundle: a test runner's module replacement costs
+ * more than a tenth of the time.
  */
 export class SeedPool {
   readonly #folder: string;
@@ -39,7 +39,7 @@ export class SeedPool {
     return new SeedPool(folder, workers);
   }
 
-  /** Whoever is free takes the next seed, until `collect` wants no more. */
+  /** A free thread takes the next seed, until `collect` wants no more. */
   async play(tier: Tier, from: number, to: number, collect: (result: SeedResult) => "more" | "enough"): Promise<void> {
     let next = from;
     let last = to;

@@ -1,4 +1,4 @@
-/** A thread that plays seeds: it is told one after the other, and answers with what each came to. */
+/** A thread that runs seeds: it receives one after the other, and returns the result of each. */
 import { parentPort } from "node:worker_threads";
 import { HubImage, runSeed, type Tier } from "../index.ts";
 

@@ -11,19 +11,30 @@ import {
 } from "../index.ts";
 import type { SeedPool } from "./seed-pool.ts";
 
-/** What fits a developer's `npm test`: about two minutes of two cores. CI plays larger worlds and more after these. */
+/** What fits a developer's `npm test`: about two minutes of two cores. CI runs larger worlds and further seeds. */
 const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
-/** How many seeds of the lean tier are left to others. */
+/** How many seeds of the lean tier are skipped, because another run covers them. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
-/** A campaign that has played at least as many as were left to others ends after so many minutes, and says how far it got. */
+/**
+ * Minutes for both tiers together. A campaign whose share is over ends and reports how far it got, but not before every
+ * danger must have occurred.
+ */
 const MAX_MINUTES = Number(process.env.LOCKSTEP_SIM_MINUTES ?? Number.POSITIVE_INFINITY);
-/** Of the full tier one for so many of the lean tier. */
+const SHARE_OF_MINUTES: Readonly<Record<Tier, number>> = { lean: 2 / 3, full: 1 / 3 };
+/** One seed of the full tier for this many of the lean tier. */
 const LEAN_PER_FULL = 10;
-/** Seeds below are those of the mutants and of what was found before. */
+/** Lower seeds are those of the mutants and of earlier findings. */
 const FIRST_LARGE_SEED = 401;
 const FIRST_SEED = LARGE_SEEDS + 1;
 
-/** Failures told in full; the first transcripts are worth more than the twentieth. */
+/**
+ * A world that stalls breaks no safety rule. Of the many that only CI runs, this many in a thousand may stall; they are
+ * printed, to be replayed and fixed. `npm test` allows none, and a broken safety rule always fails.
+ */
+const STALLS = new Set(["settles once faults stop", "a deletion ends"]);
+const STALLS_PER_THOUSAND = 1;
+
+/** How many failures are printed in full; the first transcripts are more useful than the twentieth. */
 const TOLD = 3;
 
 export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
@@ -33,20 +44,26 @@ export async function campaign(pool: SeedPool, tier: Tier): Promise<Campaign> {
   const wanted = Math.ceil(LEAN_SEEDS / share);
   const larger = passedOver > 0 ? Math.min(wanted, LARGE_SEEDS - FIRST_LARGE_SEED + 1) : 0;
   const first = FIRST_SEED + passedOver;
-  const endsMs = performance.now() + MAX_MINUTES * 60_000;
+  const minutes = MAX_MINUTES * SHARE_OF_MINUTES[tier];
+  const endsMs = performance.now() + minutes * 60_000;
   const collect = (result: SeedResult) => {
     found.add(result);
-    return found.seeds >= passedOver && performance.now() > endsMs ? "enough" : "more";
+    return found.seeds >= SEEDS_FOR_REACH[tier] && performance.now() > endsMs ? "enough" : "more";
   };
   await pool.play(tier, FIRST_LARGE_SEED, FIRST_LARGE_SEED + larger - 1, collect);
   await pool.play(tier, first, first + wanted - larger - 1, collect);
   if (found.seeds < wanted) {
     process.stdout.write(
-      `${found.seeds} of ${wanted} seeds of the ${tier} tier (${larger} larger, then from ${first} on) were played in ${MAX_MINUTES} minutes\n`,
+      `${found.seeds} of ${wanted} seeds of the ${tier} tier (${larger} larger, then from ${first} on) ran in ${minutes} minutes\n`,
     );
   }
   const told: string[] = [];
-  const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
+  const all = found.failures.toSorted((a, b) => a.seed - b.seed);
+  const stalls = passedOver > 0 ? all.filter(({ failure }) => STALLS.has(failure?.property ?? "")) : [];
+  const isRare = stalls.length <= Math.ceil((found.seeds * STALLS_PER_THOUSAND) / 1000);
+  for (const stalled of stalls)
+    process.stdout.write(`STALLED, and allowed once in a thousand: ${describeFailure(stalled)}\n`);
+  const failures = isRare ? all.filter((failed) => !stalls.includes(failed)) : all;
   for (const failed of failures.slice(0, TOLD)) {
     const { transcript } = await runSeed(failed.seed, { image: new HubImage(), tier, transcript: true });
     told.push(`${describeFailure(failed)}\n${transcript.slice(-40).join("\n")}`);

@@ -7,44 +7,47 @@ import { compileExpression } from "./expressions.ts";
 type Arithmetic = Extract<Expression, { kind: "arithmetic" }>;
 type Comparison = Extract<Expression, { kind: "comparison" }>;
 
-/** Numbers are handled on the spot; everything else, strings and errors, by `arithmetic`. */
+/** Numbers are handled inline; everything else, strings and errors, by `arithmetic`. */
 export function compileArithmetic(context: Context, expression: Arithmetic): Evaluate {
   const left = compileExpression(context, expression.left);
   const right = compileExpression(context, expression.right);
   const { line, operator } = expression;
+  const { meter } = context.vm;
   switch (operator) {
     case "+":
       return (frame) => {
         const a = left(frame);
         const b = right(frame);
-        return typeof a === "number" && typeof b === "number" ? a + b : arithmetic("+", a, b, line);
+        return typeof a === "number" && typeof b === "number" ? a + b : arithmetic(meter, "+", a, b, line);
       };
     case "-":
       return (frame) => {
         const a = left(frame);
         const b = right(frame);
-        return typeof a === "number" && typeof b === "number" ? a - b : arithmetic("-", a, b, line);
+        return typeof a === "number" && typeof b === "number" ? a - b : arithmetic(meter, "-", a, b, line);
       };
     case "*":
       return (frame) => {
         const a = left(frame);
         const b = right(frame);
-        return typeof a === "number" && typeof b === "number" ? a * b : arithmetic("*", a, b, line);
+        return typeof a === "number" && typeof b === "number" ? a * b : arithmetic(meter, "*", a, b, line);
       };
     case "/":
       return (frame) => {
         const a = left(frame);
         const b = right(frame);
-        return typeof a === "number" && typeof b === "number" ? a / b : arithmetic("/", a, b, line);
+        return typeof a === "number" && typeof b === "number" ? a / b : arithmetic(meter, "/", a, b, line);
       };
     case "%":
       return (frame) => {
         const a = left(frame);
         const b = right(frame);
-        return typeof a === "number" && typeof b === "number" ? modulo(a, b) : arithmetic("%", a, b, line);
+        return typeof a === "number" && typeof b === "number"
+          ? modulo(meter, a, b)
+          : arithmetic(meter, "%", a, b, line);
       };
     case "^":
-      return (frame) => arithmetic("^", left(frame), right(frame), line);
+      return (frame) => arithmetic(meter, "^", left(frame), right(frame), line);
   }
 }
 
@@ -62,7 +65,7 @@ export function compileComparison(context: Context, expression: Comparison): Eva
       return (frame) => lessThan(meter, left(frame), right(frame), line);
     case "<=":
       return (frame) => lessOrEqual(meter, left(frame), right(frame), line);
-    // gopher-lua evaluates the operands in their order and then compares them the other way around.
+    // gopher-lua evaluates the operands in their order and then compares them in reverse.
     case ">":
       return (frame) => {
         const a = left(frame);

@@ -5,12 +5,12 @@ import { allOf, firstOf, type LuaFunction, type LuaResult, type LuaValue } from 
 import { type Context, describe } from "./context.ts";
 import { compileExpression, compileList } from "./expressions.ts";
 
-/** A call up to the point where the function runs: what is called, with what. */
+/** A call up to the point where the function runs: the function and its arguments. */
 interface Prepared {
-  callee: (frame: Frame) => LuaValue;
-  args: EvaluateList;
-  hint: string;
-  line: number;
+  readonly callee: (frame: Frame) => LuaValue;
+  readonly args: EvaluateList;
+  readonly hint: string;
+  readonly line: number;
 }
 
 export function compileCall(context: Context, call: Call): Evaluate {
@@ -23,7 +23,7 @@ export function compileCallList(context: Context, call: Call): EvaluateList {
   return (frame) => allOf(invoke(frame));
 }
 
-/** Runs the call and returns whatever it returns. */
+/** Runs the call and returns its results. */
 export function compileInvocation(context: Context, call: Call): (frame: Frame) => LuaResult {
   const { meter } = context.vm;
   if (call.kind === "functionCall") {

@@ -2,9 +2,11 @@ import type { Block, Expression, FunctionNode } from "../ast.ts";
 import type { Exec, Prototype } from "../frame.ts";
 import type { Vm } from "../vm.ts";
 
-/** What the parts of the compiler share; the two functions break the circle between them. */
+/** What the parts of the compiler share; the two functions break their import cycle. */
 export interface Context {
   readonly vm: Vm;
+  /** The nesting depth of the expressions and blocks being compiled; compiled code nests as deep. */
+  depth: number;
   block(block: Block): Exec;
   prototype(node: FunctionNode): Prototype;
 }
@@ -29,35 +31,61 @@ export function describe(expression: Expression): string {
   }
 }
 
-/** How much fuel evaluating an expression takes: one for each of its operations. */
+/** Called for each expression and block on the way down; the caller decrements the depth itself. */
+export function descend(context: Context): void {
+  context.depth++;
+  if (context.depth > context.vm.deepest) context.vm.deepest = context.depth;
+}
+
+/** The cost of a function value, plus one for each variable that it shares. */
+const CLOSURE_FUEL = 12;
+const TABLE_FUEL = 6;
+const COMPUTED_KEY_FUEL = 6;
+const CALL_FUEL = 4;
+/** The remainder of a division and powers take longer than other arithmetic. */
+const SLOW_ARITHMETIC_FUEL = 6;
+
+export function weighFunction(node: FunctionNode): number {
+  return CLOSURE_FUEL + node.upvalues.length;
+}
+
+/** The fuel for evaluating an expression: about one for each of its operations. */
 export function weigh(expression: Expression): number {
   switch (expression.kind) {
-    case "index":
-      return 1 + weigh(expression.base) + weigh(expression.key);
+    case "index": {
+      // A literal name is found faster than a computed one.
+      const look = expression.key.kind === "constant" ? 1 : COMPUTED_KEY_FUEL;
+      return look + weigh(expression.base) + weigh(expression.key);
+    }
     case "functionCall":
-      return 2 + weigh(expression.callee) + weighAll(expression.args);
+      return CALL_FUEL + weigh(expression.callee) + weighAll(expression.args);
     case "methodCall":
-      return 3 + weigh(expression.object) + weighAll(expression.args);
+      return CALL_FUEL + 2 + weigh(expression.object) + weighAll(expression.args);
     case "table":
       return expression.fields.reduce(
         (sum, field) => sum + weigh(field.value) + (field.kind === "entry" ? 1 + weigh(field.key) : 1),
-        2,
+        TABLE_FUEL,
       );
     case "parentheses":
       return weigh(expression.value);
     case "arithmetic":
+      return (
+        (expression.operator === "%" || expression.operator === "^" ? SLOW_ARITHMETIC_FUEL : 1) +
+        weigh(expression.left) +
+        weigh(expression.right)
+      );
     case "comparison":
     case "and":
     case "or":
       return 1 + weigh(expression.left) + weigh(expression.right);
     case "concat":
-      return 1 + weighAll(expression.parts);
+      return 2 * expression.parts.length + weighAll(expression.parts);
     case "not":
     case "negate":
     case "length":
       return 1 + weigh(expression.operand);
     case "function":
-      return 4;
+      return weighFunction(expression.value);
     default:
       return 1;
   }

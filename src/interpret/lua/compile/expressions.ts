@@ -1,17 +1,24 @@
 import type { Expression, FunctionNode, Index, Name, TableField, UpvalueSource } from "../ast.ts";
 import type { Box, Closure, Evaluate, EvaluateList, Frame } from "../frame.ts";
-import { CLOSURE_BYTES, STRING_BYTES } from "../meter.ts";
+import { CLOSURE_BYTES, SLOT_BYTES } from "../meter.ts";
 import { concat, index, lengthOf, negate, setIndex } from "../operators.ts";
 import { LuaTable } from "../table.ts";
 import { LuaFunction, type LuaValue } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import { compileArithmetic, compileComparison } from "./binary.ts";
 import { compileCall, compileCallList } from "./calls.ts";
-import { type Context, describe } from "./context.ts";
+import { type Context, descend, describe } from "./context.ts";
 import { runClosure } from "./functions.ts";
 
 /** Compiles an expression to a function of the frame that returns its one value. */
 export function compileExpression(context: Context, expression: Expression): Evaluate {
+  descend(context);
+  const evaluate = compileOne(context, expression);
+  context.depth--;
+  return evaluate;
+}
+
+function compileOne(context: Context, expression: Expression): Evaluate {
   switch (expression.kind) {
     case "constant": {
       const { value } = expression;
@@ -66,7 +73,8 @@ export function compileExpression(context: Context, expression: Expression): Eva
     case "negate": {
       const operand = compileExpression(context, expression.operand);
       const { line } = expression;
-      return (frame) => negate(operand(frame), line);
+      const { meter } = context.vm;
+      return (frame) => negate(meter, operand(frame), line);
     }
     case "length": {
       const operand = compileExpression(context, expression.operand);
@@ -77,16 +85,19 @@ export function compileExpression(context: Context, expression: Expression): Eva
   }
 }
 
-/** Compiles a list in which the last expression may stand for any number of values. The array is always a new one. */
+/** Compiles a list in which the last expression may have any number of values. The array is always new. */
 export function compileList(context: Context, expressions: readonly Expression[]): EvaluateList {
   const last = expressions.at(-1);
   const spread = last === undefined ? undefined : compileSpread(context, last);
   if (spread !== undefined) {
     const fixed = expressions.slice(0, -1).map((each) => compileExpression(context, each));
+    const { meter } = context.vm;
     return (frame) => {
       const values: LuaValue[] = [];
       for (const each of fixed) values.push(each(frame));
-      for (const each of spread(frame)) values.push(each);
+      const rest = spread(frame);
+      meter.list(rest.length);
+      for (const each of rest) values.push(each);
       return values;
     };
   }
@@ -187,7 +198,6 @@ function compileConcat(context: Context, expressions: readonly Expression[], lin
   return (frame) => {
     const values: LuaValue[] = [];
     for (const part of parts) values.push(part(frame));
-    vm.meter.allocate(STRING_BYTES);
     return concat(vm, values, line);
   };
 }
@@ -198,8 +208,8 @@ function compileTable(context: Context, fields: readonly TableField[], line: num
   const steps: ((frame: Frame, table: LuaTable) => void)[] = [];
   let position = 0;
   fields.forEach((field, at) => {
-    const value = compileExpression(context, field.value);
     if (field.kind === "entry") {
+      const value = compileExpression(context, field.value);
       const key = compileExpression(context, field.key);
       steps.push((frame, table) => setIndex(vm, table, key(frame), value(frame), line, ""));
       return;
@@ -207,8 +217,11 @@ function compileTable(context: Context, fields: readonly TableField[], line: num
     const spread = at === fields.length - 1 ? compileSpread(context, field.value) : undefined;
     const start = position;
     position++;
-    if (spread === undefined) steps.push((frame, table) => table.set(start + 1, value(frame)));
-    else {
+    // Compiled one way or the other, never both: tables nest, and each level would compile everything inside it twice.
+    if (spread === undefined) {
+      const value = compileExpression(context, field.value);
+      steps.push((frame, table) => table.set(start + 1, value(frame)));
+    } else {
       steps.push((frame, table) => {
         const values = spread(frame);
         meter.burn(values.length);
@@ -228,10 +241,15 @@ export function compileFunction(context: Context, node: FunctionNode): (frame: F
   const prototype = context.prototype(node);
   const sources = node.upvalues;
   const { name } = node;
+  const bytes = CLOSURE_BYTES + sources.length * SLOT_BYTES;
   return (frame) => {
-    vm.meter.allocate(CLOSURE_BYTES);
-    const upvalues: Box[] = [];
-    for (const source of sources) upvalues.push(boxOf(frame, source));
+    vm.meter.allocate(bytes);
+    // Of the right size at once: V8 would reserve room for 17.
+    const upvalues = new Array<Box>(sources.length);
+    for (let at = 0; at < sources.length; at++) {
+      const source = sources[at];
+      if (source !== undefined) upvalues[at] = boxOf(frame, source);
+    }
     const closure: Closure = { prototype, upvalues };
     return new LuaFunction(name, (args) => runClosure(vm, closure, args), closure);
   };

@@ -49,7 +49,7 @@ export function compileNumericFor(context: Context, statement: NumericFor): Exec
   const start = compileExpression(context, statement.start);
   const limit = compileExpression(context, statement.limit);
   const step = statement.step === undefined ? () => 1 : compileExpression(context, statement.step);
-  const store = declare(statement.variable);
+  const store = declare(context, statement.variable);
   const block = context.block(statement.body);
   return (frame) => {
     const first = start(frame);
@@ -58,10 +58,10 @@ export function compileNumericFor(context: Context, statement: NumericFor): Exec
     if (typeof first !== "number") return raise(line, "for statement init must be a number");
     if (typeof by !== "number") return raise(line, "for statement step must be a number");
     if (typeof last !== "number") return raise(line, "for statement limit must be a number");
-    // gopher-lua steps back once before the loop, which can show in the last digit of fractions.
+    // gopher-lua steps back once before the loop, which can change the last digit of fractions.
     for (let i = first - by + by; by > 0 ? i <= last : i >= last; i += by) {
       meter.line = line;
-      meter.burn(1);
+      meter.burn(2);
       store(frame, i);
       const signal = block(frame);
       if (signal === BROKE) return ENDED;
@@ -78,7 +78,9 @@ export function compileGenericFor(context: Context, statement: GenericFor): Exec
   const list = compileList(context, statement.iterators);
   const [only] = statement.iterators;
   const hint = only === undefined ? "" : describe(only);
-  const stores = statement.variables.map(declare);
+  const stores = statement.variables.map((each) => declare(context, each));
+  // Each iteration sets all of them.
+  const cost = 4 + 2 * stores.length;
   const storeKey = stores[0] ?? (() => {});
   const storeValue = stores[1] ?? (() => {});
   const block = context.block(statement.body);
@@ -87,7 +89,7 @@ export function compileGenericFor(context: Context, statement: GenericFor): Exec
     let position = table.entryFrom(table.positionAfter(control));
     while (position >= 0) {
       meter.line = line;
-      meter.burn(2);
+      meter.burn(cost);
       const key = table.keyAt(position);
       storeKey(frame, key);
       storeValue(frame, table.valueAt(position));
@@ -95,7 +97,7 @@ export function compileGenericFor(context: Context, statement: GenericFor): Exec
       const signal = block(frame);
       if (signal === BROKE) return ENDED;
       if (signal !== ENDED) return signal;
-      // Asked anew, because the body may have grown or shrunk the array.
+      // Read again, because the body may have grown or shrunk the array.
       position = table.entryFrom(table.keyAt(position) === key ? position + 1 : table.positionAfter(key));
     }
     return ENDED;
@@ -106,7 +108,7 @@ export function compileGenericFor(context: Context, statement: GenericFor): Exec
       const value = table.getInt(i);
       if (value === undefined) return ENDED;
       meter.line = line;
-      meter.burn(2);
+      meter.burn(cost);
       storeKey(frame, i);
       storeValue(frame, value);
       for (let at = 2; at < stores.length; at++) stores[at]?.(frame, undefined);
@@ -125,7 +127,7 @@ export function compileGenericFor(context: Context, statement: GenericFor): Exec
     }
     for (let control: LuaValue = first; ; ) {
       meter.line = line;
-      meter.burn(2);
+      meter.burn(cost);
       const result = next.invoke([state, control]);
       const several = Array.isArray(result);
       control = several ? result[0] : result;

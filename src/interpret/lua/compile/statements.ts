@@ -1,14 +1,22 @@
 import type { Block, Expression, Statement, Target, Variable } from "../ast.ts";
 import { BROKE, ENDED, type Exec, type Frame, JUMPED, RETURNED, TAIL_CALL } from "../frame.ts";
+import { BOX_BYTES } from "../meter.ts";
 import { setIndex } from "../operators.ts";
 import type { LuaValue } from "../values.ts";
 import { compileInvocation, compileTail } from "./calls.ts";
-import { type Context, describe, weigh, weighAll } from "./context.ts";
+import { type Context, descend, describe, weigh, weighAll, weighFunction } from "./context.ts";
 import { compileExpression, compileFunction, compileList, compileNameStore, compileSpread } from "./expressions.ts";
 import { compileGenericFor, compileNumericFor, compileRepeat, compileWhile } from "./loops.ts";
 
-/** Compiles a block. It pays for all its statements when it is entered, so that single operations need not count. */
+/** Compiles a block. It charges for all its statements on entry, so that single operations need not count. */
 export function compileBlock(context: Context, block: Block): Exec {
+  descend(context);
+  const exec = compileStatements(context, block);
+  context.depth--;
+  return exec;
+}
+
+function compileStatements(context: Context, block: Block): Exec {
   const { meter } = context.vm;
   const cost = 1 + block.reduce((sum, statement) => sum + weighStatement(statement), 0);
   const line = block[0]?.line ?? 0;
@@ -64,7 +72,9 @@ function withLabels(context: Context, statements: Exec[], labels: Map<string, nu
 function weighStatement(statement: Statement): number {
   switch (statement.kind) {
     case "local":
-      return 1 + weighAll(statement.values);
+      return 2 * statement.variables.length + weighAll(statement.values);
+    case "localFunction":
+      return weighFunction(statement.value);
     case "assign":
       return 1 + weighAll(statement.targets) + weighAll(statement.values);
     case "call":
@@ -74,9 +84,11 @@ function weighStatement(statement: Statement): number {
     case "if":
       return statement.clauses.reduce((sum, clause) => sum + weigh(clause.condition), 1);
     case "numericFor":
-      return 1 + weigh(statement.start) + weigh(statement.limit);
+      return (
+        2 + weigh(statement.start) + weigh(statement.limit) + (statement.step === undefined ? 0 : weigh(statement.step))
+      );
     case "genericFor":
-      return 1 + weighAll(statement.iterators);
+      return 2 + weighAll(statement.iterators);
     default:
       return 1;
   }
@@ -87,7 +99,7 @@ function compileStatement(context: Context, statement: Statement): Exec {
     case "local":
       return compileLocal(context, statement.variables, statement.values);
     case "localFunction": {
-      const store = declare(statement.variable);
+      const store = declare(context, statement.variable);
       const make = compileFunction(context, statement.value);
       const assign = compileNameStore(context.vm, { kind: "variable", variable: statement.variable, line: 0 });
       return (frame) => {
@@ -135,11 +147,13 @@ function compileStatement(context: Context, statement: Statement): Exec {
   }
 }
 
-/** How a declaration puts a value into its variable: each time it runs, a captured one gets a box of its own. */
-export function declare(variable: Variable): (frame: Frame, value: LuaValue) => void {
+/** How a declaration stores a value in its variable: each time it runs, a captured variable gets a new box. */
+export function declare(context: Context, variable: Variable): (frame: Frame, value: LuaValue) => void {
   const { slot, captured } = variable;
   if (captured) {
+    const { meter } = context.vm;
     return (frame, value) => {
+      meter.allocate(BOX_BYTES);
       frame.boxes[slot] = { value };
     };
   }
@@ -149,7 +163,7 @@ export function declare(variable: Variable): (frame: Frame, value: LuaValue) => 
 }
 
 function compileLocal(context: Context, variables: Variable[], values: Expression[]): Exec {
-  const stores = variables.map(declare);
+  const stores = variables.map((each) => declare(context, each));
   const [store] = stores;
   if (store !== undefined && stores.length === 1 && values.length <= 1) {
     const value = values[0] === undefined ? () => undefined : compileExpression(context, values[0]);
@@ -233,14 +247,25 @@ function compileIf(
 ): Exec {
   const nothing: Exec = () => ENDED;
   const otherwiseBody = otherwise === undefined ? nothing : context.block(otherwise);
-  return clauses.reduceRight<Exec>((rest, clause) => {
-    const condition = compileExpression(context, clause.condition);
-    const body = context.block(clause.body);
+  const compiled = clauses.map((clause) => ({
+    condition: compileExpression(context, clause.condition),
+    body: context.block(clause.body),
+  }));
+  const [first] = compiled;
+  if (first !== undefined && compiled.length === 1) {
+    const { condition, body } = first;
     return (frame) => {
       const value = condition(frame);
-      return value === undefined || value === false ? rest(frame) : body(frame);
+      return value === undefined || value === false ? otherwiseBody(frame) : body(frame);
     };
-  }, otherwiseBody);
+  }
+  return (frame) => {
+    for (const { condition, body } of compiled) {
+      const value = condition(frame);
+      if (value !== undefined && value !== false) return body(frame);
+    }
+    return otherwiseBody(frame);
+  };
 }
 
 function compileReturn(context: Context, values: Expression[]): Exec {

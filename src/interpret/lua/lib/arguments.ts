@@ -1,4 +1,4 @@
-import { numberToString, parseNumber, toInt } from "../numbers.ts";
+import { parseNumber, textOfNumber, toInt } from "../numbers.ts";
 import { LuaTable } from "../table.ts";
 import { LuaFunction, type LuaResult, type LuaValue, raise, typeName } from "../values.ts";
 import type { Vm } from "../vm.ts";
@@ -6,14 +6,14 @@ import type { Vm } from "../vm.ts";
 /** A library function: its arguments, and the checker that knows its name. */
 export type Builtin = (args: LuaValue[], check: Arguments) => LuaResult;
 
-/** Reads arguments by gopher-lua's rules and raises its errors. Positions count from 1. */
+/** Reads arguments by gopher-lua's rules and raises its errors. Positions start at 1. */
 export class Arguments {
-  private readonly vm: Vm;
-  private readonly name: string;
+  readonly #vm: Vm;
+  readonly #name: string;
 
   constructor(vm: Vm, name: string) {
-    this.vm = vm;
-    this.name = name;
+    this.#vm = vm;
+    this.#name = name;
   }
 
   any(args: LuaValue[], n: number): LuaValue {
@@ -33,11 +33,11 @@ export class Arguments {
 
   number(args: LuaValue[], n: number): number {
     const value = args[n - 1];
-    const number = typeof value === "string" ? parseNumber(value) : value;
+    const number = typeof value === "string" ? parseNumber(this.#vm.meter, value) : value;
     return typeof number === "number" ? number : this.wrongType(value, n, "number");
   }
 
-  /** Positions and counts must be numbers; a string that holds one is refused, as in gopher-lua. */
+  /** Positions and counts must be numbers; a numeric string is refused, as in gopher-lua. */
   integer(args: LuaValue[], n: number): number {
     const value = args[n - 1];
     return typeof value === "number" ? toInt(value) : this.wrongType(value, n, "number");
@@ -50,7 +50,7 @@ export class Arguments {
   string(args: LuaValue[], n: number): string {
     const value = args[n - 1];
     if (typeof value === "string") return value;
-    return typeof value === "number" ? numberToString(value) : this.wrongType(value, n, "string");
+    return typeof value === "number" ? textOfNumber(this.#vm.meter, value) : this.wrongType(value, n, "string");
   }
 
   stringOr(args: LuaValue[], n: number, otherwise: string): string {
@@ -64,20 +64,28 @@ export class Arguments {
   }
 
   fail(n: number, message: string): never {
-    return this.raise(`bad argument #${n} to ${this.name} (${message})`);
+    return this.raise(`bad argument #${n} to ${this.#name} (${message})`);
   }
 
   raise(message: string): never {
-    return raise(this.vm.meter.line, message);
+    return raise(this.#vm.meter.line, message);
   }
 }
 
-/** Makes function values of a library's functions. */
+/** The cost of calling a library function, before it does anything. */
+const BUILTIN_FUEL = 8;
+
+/** Creates function values of a library's functions. */
 export function functionsOf(vm: Vm, builtins: Record<string, Builtin>): Record<string, LuaFunction> {
+  const { meter } = vm;
   return Object.fromEntries(
     Object.entries(builtins).map(([name, builtin]) => {
       const check = new Arguments(vm, name);
-      return [name, new LuaFunction(name, (args) => builtin(args, check))];
+      const invoke = (args: LuaValue[]): LuaResult => {
+        meter.burn(BUILTIN_FUEL);
+        return builtin(args, check);
+      };
+      return [name, new LuaFunction(name, invoke)];
     }),
   );
 }

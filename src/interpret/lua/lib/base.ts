@@ -1,12 +1,11 @@
-import { SLOT_BYTES } from "../meter.ts";
-import { parseFloatText, parseInteger, toInt } from "../numbers.ts";
+import { parseFloatText, parseInteger, payForReading, toInt, withoutBlanks } from "../numbers.ts";
 import { toText } from "../operators.ts";
 import type { LuaTable } from "../table.ts";
 import { allOf, firstOf, LuaFunction, LuaThrow, type LuaValue, NOTHING, raise, typeName } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
 
-/** Karmada replaces these by functions that refuse; a script that calls one learns why. */
+/** Karmada replaces these by functions that refuse, with the reason. */
 const REFUSED = (
   "collectgarbage dofile getfenv getmetatable load loadfile loadstring rawequal rawget rawset setfenv setmetatable " +
   "module newproxy"
@@ -37,11 +36,14 @@ export function baseLibrary(vm: Vm): Record<string, Builtin> {
     ipairs: (args, check) => [vm.iterators.ipairsNext, check.table(args, 1), 0],
     next: (args, check) => nextEntry(check.table(args, 1), args[1]),
     pairs: (args, check) => [vm.iterators.next, check.table(args, 1), undefined],
-    pcall: (args, check) => protectedCall(vm, check.any(args, 1), args.slice(1)),
-    /** There is no terminal here: what is printed is dropped. */
+    pcall: (args, check) => {
+      vm.meter.list(args.length);
+      return protectedCall(vm, check.any(args, 1), args.slice(1));
+    },
+    /** There is no terminal here: printed text is dropped. */
     print: () => NOTHING,
-    select,
-    tonumber: toNumber,
+    select: (args, check) => select(vm, args, check),
+    tonumber: (args, check) => toNumber(vm, args, check),
     tostring: (args, check) => toText(vm, check.any(args, 1)),
     type: (args, check) => typeName(check.any(args, 1)),
     unpack: (args, check) => unpack(vm, args, check),
@@ -49,7 +51,7 @@ export function baseLibrary(vm: Vm): Record<string, Builtin> {
   };
 }
 
-/** What ipairs returns to go through a table. */
+/** The iterator that ipairs returns. */
 export const ipairsNext: Builtin = (args, check) => {
   const position = check.integer(args, 2) + 1;
   const value = check.table(args, 1).getInt(position);
@@ -61,25 +63,35 @@ function nextEntry(table: LuaTable, key: LuaValue): LuaValue | LuaValue[] {
   return position < 0 ? undefined : [table.keyAt(position), table.valueAt(position)];
 }
 
-/** Limits are no LuaThrow: they pass through every pcall. */
+/** The cost of throwing and catching, and of each step of compiled code that the error passes. */
+const THROW_FUEL = 100;
+const UNWIND_FUEL = 30;
+
+/** Limits are not LuaThrow: they pass through every pcall. */
 function protectedCall(vm: Vm, callee: LuaValue, args: LuaValue[]): LuaValue[] {
+  const { meter } = vm;
   if (!(callee instanceof LuaFunction)) return [false, `attempt to call a ${typeName(callee)} value`];
-  const { depth } = vm.meter;
+  const { depth } = meter;
   try {
-    return [true, ...allOf(vm.call(callee, args))];
+    const results = allOf(vm.call(callee, args));
+    meter.list(results.length);
+    return [true, ...results];
   } catch (thrown) {
     if (!(thrown instanceof LuaThrow)) throw thrown;
-    vm.meter.depth = depth;
+    meter.burn(THROW_FUEL + (meter.depth - depth + 1) * vm.deepest * UNWIND_FUEL);
+    if (typeof thrown.value === "string") meter.text(thrown.value.length);
+    meter.depth = depth;
     return [false, thrown.value];
   }
 }
 
 function handledCall(vm: Vm, callee: LuaFunction, handler: LuaFunction): LuaValue[] {
-  const [ok, ...values] = protectedCall(vm, callee, []);
-  return ok === true ? [true, ...values] : [false, firstOf(vm.call(handler, values))];
+  const results = protectedCall(vm, callee, []);
+  if (results[0] === true) return results;
+  return [false, firstOf(vm.call(handler, results.slice(1)))];
 }
 
-function select(args: LuaValue[], check: Arguments): LuaValue | LuaValue[] {
+function select(vm: Vm, args: LuaValue[], check: Arguments): LuaValue | LuaValue[] {
   const index = args[0];
   if (index === "#") return args.length - 1;
   if (typeof index === "string") return check.fail(1, `invalid string '${index}'`);
@@ -87,20 +99,20 @@ function select(args: LuaValue[], check: Arguments): LuaValue | LuaValue[] {
   const whole = toInt(index);
   const from = whole < 0 ? args.length + whole : Math.min(whole, args.length);
   if (from < 1) check.fail(1, "index out of range");
+  vm.meter.list(args.length - from);
   return args.slice(from);
 }
 
-const BLANKS = /^[ \n\t]+|[ \n\t]+$/g;
-
-/** Only text with a point is read as a fraction; 1e3 is no number here, because it is none in gopher-lua. */
-function toNumber(args: LuaValue[], check: Arguments): LuaValue {
+/** Only text with a point is read as a fraction; 1e3 is not a number here, as in gopher-lua. */
+function toNumber(vm: Vm, args: LuaValue[], check: Arguments): LuaValue {
   const base = check.integerOr(args, 2, 10);
   const value = check.any(args, 1);
   if (typeof value === "number") return value;
   if (typeof value !== "string") return undefined;
-  const text = value.replace(BLANKS, "");
+  payForReading(vm.meter, value);
+  const text = withoutBlanks(value);
   if (text.includes(".")) return parseFloatText(text);
-  if (args[1] === undefined && /^0x/i.test(text)) return parseInteger(text.slice(2), 16);
+  if (args[1] === undefined && text.slice(0, 2).toLowerCase() === "0x") return parseInteger(text.slice(2), 16);
   return parseInteger(text, base);
 }
 
@@ -109,8 +121,7 @@ function unpack(vm: Vm, args: LuaValue[], check: Arguments): LuaValue[] {
   const start = check.integerOr(args, 2, 1);
   const end = check.integerOr(args, 3, table.length());
   const count = Math.max(end - start + 1, 0);
-  vm.meter.allocate(count * SLOT_BYTES);
-  vm.meter.burn(count);
+  vm.meter.list(count);
   const values: LuaValue[] = [];
   for (let i = start; i <= end; i++) values.push(i < 1 ? undefined : table.getInt(i));
   return values;

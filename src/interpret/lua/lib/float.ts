@@ -1,13 +1,26 @@
+import type { Meter } from "../meter.ts";
 import { exponentPart } from "../numbers.ts";
 
-/** A positive finite number written out exactly: 0.digits times ten to the power of point. */
+/** The exact decimal form of a positive finite number: 0.digits times ten to the power of point. */
 interface Decimal {
   readonly digits: string;
   readonly point: number;
 }
 
+/** The exact decimal form takes longer the further the number is from 1. */
+const FLOAT_FUEL = 60;
+const FUEL_PER_BIT = 3;
+const FLOAT_BYTES = 2_000;
+
+/** The cost of formatting the number, without the extra digits that a precision requests. */
+export function payForFloat(meter: Meter, value: number): void {
+  const bits = Math.abs(Math.log2(Math.abs(value)));
+  meter.burn(FLOAT_FUEL + (Number.isFinite(bits) ? Math.ceil(bits) * FUEL_PER_BIT : 0));
+  meter.reserve(FLOAT_BYTES);
+}
+
 /**
- * Go's formatting of floats with the verbs e, f and g. Every float has an exact decimal expansion (of at most some 770
+ * Go's formatting of floats with the verbs e, f and g. Every float has an exact decimal expansion (of at most about 770
  * digits); it is rounded half to even, where JavaScript's toFixed rounds half up.
  */
 export function formatFloat(value: number, verb: string, precision: number | undefined): string {
@@ -36,7 +49,7 @@ function general(size: number, precision: number): string {
   const kept = Math.max(precision, 1);
   const decimal = withoutZeros(rounded(expand(size), kept));
   const exponent = decimal.point - 1;
-  // Go compares with the number of digits there are, if these are fewer and the number is whole.
+  // Go compares with the number of existing digits, if these are fewer and the number is whole.
   const limit = kept > decimal.digits.length && decimal.digits.length >= decimal.point ? decimal.digits.length : kept;
   if (exponent < -4 || exponent >= limit) return scientific(decimal, decimal.digits.length - 1);
   return plain(decimal, Math.max(decimal.digits.length - decimal.point, 0));
@@ -52,7 +65,7 @@ function shortestGeneral(size: number): string {
   return plain(decimal, Math.max(digits.length - decimal.point, 0));
 }
 
-/** %g without a precision turns to exponents from here on. */
+/** %g without a precision switches to exponents from here on. */
 const SHORTEST_EXPONENT = 6;
 
 function scientific({ digits, point }: Decimal, fractionDigits: number): string {

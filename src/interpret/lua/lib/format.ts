@@ -1,9 +1,10 @@
-import { bytesToText, runes, textToBytes } from "../bytes.ts";
-import { isInt64, numberToString, parseNumber, toInt64 } from "../numbers.ts";
+import { decode, encode, isAscii, textToBytes } from "../bytes.ts";
+import type { Meter } from "../meter.ts";
+import { isInt64, numberToString, parseNumber, textOfNumber, toInt64 } from "../numbers.ts";
 import { toText } from "../operators.ts";
 import { type LuaValue, typeName } from "../values.ts";
 import type { Vm } from "../vm.ts";
-import { formatFloat } from "./float.ts";
+import { formatFloat, payForFloat } from "./float.ts";
 
 /** Go refuses wider fields than this. */
 const MAX_WIDTH = 1_000_000;
@@ -20,29 +21,52 @@ interface Directive {
 }
 
 const DIRECTIVE = /%([-+# 0]*)(\d*)(?:\.(\d*))?(.?)/gs;
+/** The cost of reading one directive of a format and converting an ordinary value for it. */
+const DIRECTIVE_FUEL = 40;
+const DIRECTIVE_BYTES = 256;
 
-/** string.format is Go's fmt.Sprintf in gopher-lua, down to what it prints for a verb that does not fit its value. */
-export function formatString(vm: Vm, format: string, given: LuaValue[]): string {
-  const wanted = count(format, "%") - count(format, "%%");
-  const args = given.slice(0, Math.max(wanted, 0));
-  let used = 0;
+/** string.format is Go's fmt.Sprintf in gopher-lua, including its output for a verb that does not match its value. */
+export function formatString(vm: Vm, format: string, args: readonly LuaValue[]): string {
+  const { meter } = vm;
+  meter.text(format.length);
+  meter.burn(format.length);
+  const signs = count(format, "%");
+  // All at once: V8 finds every directive before it replaces the first one.
+  meter.burn(signs * DIRECTIVE_FUEL);
+  meter.allocate(signs * DIRECTIVE_BYTES);
+  // The format itself is the first argument. A single percent sign needs a value, two do not.
+  const end = 1 + Math.min(args.length - 1, Math.max(signs - count(format, "%%"), 0));
+  let used = 1;
   const text = format.replace(DIRECTIVE, (_match, flags: string, width: string, precision?: string, verb = "") => {
     if (verb === "%") return "%";
     if (verb === "") return "%!(NOVERB)";
-    if (used >= args.length) return `%!${verb}(MISSING)`;
+    if (used >= end) return `%!${verb}(MISSING)`;
     const directive = directiveOf(flags, width, precision, verb);
     if (directive === undefined) return "%!(BADWIDTH)";
-    const size = directive.width + (directive.precision ?? 0);
-    vm.meter.burn(1 + size);
-    vm.meter.allocate(size);
+    payForFilling(meter, directive);
     return formatValue(vm, directive, args[used++]);
   });
-  const extra = args.slice(used).map((value) => `${goType(value)}=${toText(vm, value)}`);
-  return extra.length === 0 ? text : `${text}%!(EXTRA ${extra.join(", ")})`;
+  if (used >= end) return text;
+  const extra: string[] = [];
+  for (const value of args.slice(used, end)) {
+    const piece = `${goType(value)}=${toText(vm, value)}`;
+    meter.text(piece.length);
+    meter.burn(DIRECTIVE_FUEL);
+    extra.push(piece);
+  }
+  return `${text}%!(EXTRA ${extra.join(", ")})`;
+}
+
+/** Width and precision give the minimum length of the text. */
+function payForFilling(meter: Meter, { width, precision = 0 }: Directive): void {
+  meter.burn((width + precision) >>> 2);
+  meter.reserve(4 * (width + precision));
 }
 
 function count(text: string, part: string): number {
-  return text.split(part).length - 1;
+  let found = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found++;
+  return found;
 }
 
 function directiveOf(flags: string, width: string, precision: string | undefined, verb: string): Directive | undefined {
@@ -61,40 +85,56 @@ function directiveOf(flags: string, width: string, precision: string | undefined
 }
 
 function formatValue(vm: Vm, directive: Directive, value: LuaValue): string {
-  if (typeof value === "number") return formatNumber(directive, value);
-  if (typeof value === "string") return formatText(directive, value);
-  if (directive.verb === "t" && typeof value === "boolean") return padded(directive, toText(vm, value), false);
-  if ("svq".includes(directive.verb)) return formatText(directive, toText(vm, value));
+  const { meter } = vm;
+  if (typeof value === "number") return formatNumber(meter, directive, value);
+  if (typeof value === "string") return formatText(meter, directive, value);
+  if (directive.verb === "t" && typeof value === "boolean") return padded(meter, directive, toText(vm, value), false);
+  if ("svq".includes(directive.verb)) return formatText(meter, directive, toText(vm, value));
   return `%!${directive.verb}(${goType(value)}=${toText(vm, value)})`;
 }
 
-/** gopher-lua has %d and %i of a string the wrong way round: a number is printed as it stands, anything else as 0. */
-function formatText(directive: Directive, text: string): string {
+/** gopher-lua treats %d and %i of a string in an unexpected way: a number is printed as it is, anything else as 0. */
+function formatText(meter: Meter, directive: Directive, text: string): string {
   const { verb, precision } = directive;
+  // The result contains the text once, and on the way it is copied.
+  meter.text(2 * text.length);
   switch (verb) {
     case "d":
     case "i":
-      return parseNumber(text) === undefined
-        ? formatInteger({ ...directive, verb: "d" }, 0n)
-        : padded(directive, text, false);
+      return parseNumber(meter, text) === undefined
+        ? formatInteger(meter, { ...directive, verb: "d" }, 0n)
+        : padded(meter, directive, text, false);
     case "s":
     case "v":
-      return padded(directive, cut(text, precision), false);
+      return padded(meter, directive, cut(meter, text, precision), false);
     case "q":
-      return padded(directive, quote(cut(text, precision), directive.sharp), false);
+      return padded(meter, directive, quote(meter, cut(meter, text, precision), directive.sharp), false);
     case "x":
     case "X": {
-      const hex = [...text.slice(0, precision)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, "0"));
-      return padded(directive, verb === "X" ? hex.join("").toUpperCase() : hex.join(""), false);
+      meter.text(4 * text.length);
+      const hex = Buffer.from(text.slice(0, precision), "latin1").toString("hex");
+      return padded(meter, directive, verb === "X" ? hex.toUpperCase() : hex, false);
     }
     default:
       return `%!${verb}(string=${text})`;
   }
 }
 
-function cut(text: string, precision: number | undefined): string {
-  if (precision === undefined) return text;
-  return textToBytes([...runes(text)].slice(0, precision).join(""));
+/** Precision counts characters. */
+function cut(meter: Meter, text: string, precision: number | undefined): string {
+  if (precision === undefined || text.length <= precision) return text;
+  // No character has more than four bytes.
+  const enough = text.slice(0, precision * 4);
+  if (isAscii(enough)) return text.slice(0, precision);
+  const decoded = decode(meter, enough);
+  return encode(meter, decoded.slice(0, unitsOf(decoded, precision)));
+}
+
+/** How many code units the first characters have. */
+function unitsOf(text: string, characters: number): number {
+  let at = 0;
+  for (let seen = 0; seen < characters && at < text.length; seen++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return at;
 }
 
 const ESCAPES: Record<string, string> = {
@@ -110,27 +150,35 @@ const ESCAPES: Record<string, string> = {
 };
 
 /** A backquoted string holds anything printable but the backquote. */
-function needsEscape(byte: string): boolean {
-  return byte === "`" || byte === "\x7f" || (byte < " " && byte !== "\t");
-}
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the ranges are exactly what Go does not print.
+const NEEDS_ESCAPE = /[`\x7f\x00-\x08\x0a-\x1f]/;
+/** An escaped byte becomes up to four, and is replaced by itself. */
+const ESCAPE_FUEL = 8;
+const ESCAPE_BYTES = 96;
 
-function quote(bytes: string, raw: boolean): string {
-  if (raw && ![...bytes].some(needsEscape)) return `\`${bytes}\``;
-  let text = '"';
-  for (const rune of runes(bytes)) {
-    const code = rune.codePointAt(0) ?? 0;
-    if (ESCAPES[rune] !== undefined) text += ESCAPES[rune];
-    else if (code < 0x20 || code === 0x7f) text += `\\x${code.toString(16).padStart(2, "0")}`;
-    else text += rune;
+function quote(meter: Meter, bytes: string, raw: boolean): string {
+  meter.burn(bytes.length);
+  if (raw && !NEEDS_ESCAPE.test(bytes)) return `\`${bytes}\``;
+  const text = decode(meter, bytes);
+  const pieces: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x20 && code !== 0x22 && code !== 0x5c && code !== 0x7f) continue;
+    meter.burn(ESCAPE_FUEL);
+    meter.allocate(ESCAPE_BYTES);
+    pieces.push(text.slice(start, at), ESCAPES[text.charAt(at)] ?? `\\x${code.toString(16).padStart(2, "0")}`);
+    start = at + 1;
   }
-  return textToBytes(`${text}"`);
+  pieces.push(text.slice(start));
+  return encode(meter, `"${pieces.join("")}"`);
 }
 
-function formatNumber(directive: Directive, value: number): string {
+function formatNumber(meter: Meter, directive: Directive, value: number): string {
   switch (directive.verb) {
     case "s":
     case "q":
-      return formatText(directive, numberToString(value));
+      return formatText(meter, directive, textOfNumber(meter, value));
     case "d":
     case "i":
     case "b":
@@ -139,36 +187,42 @@ function formatNumber(directive: Directive, value: number): string {
     case "X":
     case "c":
     case "U":
-      return formatInteger(directive, toInt64(value));
+      return formatInteger(meter, directive, toInt64(value));
     case "e":
     case "E":
     case "f":
     case "F":
     case "g":
     case "G":
-      return signed(directive, formatFloat(value, directive.verb, directive.precision), Number.isFinite(value));
+      return floatText(meter, directive, value, directive.verb);
     case "v":
       return isInt64(value)
-        ? formatInteger({ ...directive, verb: "d" }, toInt64(value))
-        : signed(directive, formatFloat(value, "g", directive.precision), Number.isFinite(value));
+        ? formatInteger(meter, { ...directive, verb: "d" }, toInt64(value))
+        : floatText(meter, directive, value, "g");
     default:
       return `%!${directive.verb}(${isInt64(value) ? "int64" : "float64"}=${numberToString(value)})`;
   }
 }
 
+function floatText(meter: Meter, directive: Directive, value: number, verb: string): string {
+  payForFloat(meter, value);
+  return signed(meter, directive, formatFloat(value, verb, directive.precision), Number.isFinite(value));
+}
+
 const RADIX: Record<string, number> = { b: 2, o: 8, x: 16, X: 16 };
 const SHARP_PREFIX: Record<string, string> = { b: "0b", o: "0", x: "0x", X: "0X" };
 
-function formatInteger(directive: Directive, value: bigint): string {
+function formatInteger(meter: Meter, directive: Directive, value: bigint): string {
   const { verb, precision } = directive;
-  if (verb === "c") return padded(directive, textToBytes(runeOf(value)), false);
-  if (verb === "U") return padded(directive, `U+${value.toString(16).toUpperCase().padStart(4, "0")}`, false);
+  if (verb === "c") return padded(meter, directive, textToBytes(runeOf(value)), false);
+  if (verb === "U") return padded(meter, directive, `U+${value.toString(16).toUpperCase().padStart(4, "0")}`, false);
   const negative = value < 0n;
   let digits = (negative ? -value : value).toString(RADIX[verb] ?? 10);
   if (verb === "X") digits = digits.toUpperCase();
   if (precision !== undefined) digits = precision === 0 && value === 0n ? "" : digits.padStart(precision, "0");
   if (directive.sharp) digits = (SHARP_PREFIX[verb] ?? "") + digits;
   return signed(
+    meter,
     { ...directive, zero: directive.zero && precision === undefined },
     (negative ? "-" : "") + digits,
     true,
@@ -180,18 +234,19 @@ function runeOf(value: bigint): string {
   return isRune ? String.fromCodePoint(Number(value)) : "\ufffd";
 }
 
-/** Adds the sign the flags ask for, and zeros between sign and digits. */
-function signed(directive: Directive, text: string, mayZero: boolean): string {
+/** Adds the sign that the flags request, and zeros between sign and digits. */
+function signed(meter: Meter, directive: Directive, text: string, mayZero: boolean): string {
   const own = /^[+-]/.exec(text)?.[0] ?? "";
   const digits = text.slice(own.length);
   const sign = own === "-" ? "-" : directive.plus ? "+" : directive.space ? " " : "";
   if (directive.zero && mayZero) return sign + digits.padStart(directive.width - sign.length, "0");
-  // Go prints infinity with its sign in any case.
-  return padded(directive, (sign === "" && digits === "Inf" ? "+" : sign) + digits, true);
+  // Go always prints infinity with its sign.
+  return padded(meter, directive, (sign === "" && digits === "Inf" ? "+" : sign) + digits, true);
 }
 
-function padded(directive: Directive, text: string, isNumber: boolean): string {
-  const length = isNumber ? text.length : bytesToText(text).length;
+function padded(meter: Meter, directive: Directive, text: string, isNumber: boolean): string {
+  if (directive.width === 0) return text;
+  const length = isNumber ? text.length : decode(meter, text).length;
   const fill = (directive.zero && !isNumber ? "0" : " ").repeat(Math.max(directive.width - length, 0));
   return directive.minus ? text + fill : fill + text;
 }

@@ -1,29 +1,30 @@
 import type { Json } from "../../../runtime/index.ts";
-import { bytesToText, textToBytes } from "../bytes.ts";
+import { decode, encode } from "../bytes.ts";
 import { luaToJson, NotJson } from "../convert.ts";
-import { numberToString } from "../numbers.ts";
+import { textOfNumber } from "../numbers.ts";
 import { podDependencies, podRequirements, WrongShape } from "../pods.ts";
-import { Quantity, QuantityError } from "../quantity.ts";
+import { Quantity, QuantityError, quantityFuel } from "../quantity.ts";
 import { jsonToLua } from "../table.ts";
 import { LuaThrow, type LuaValue } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
 
-/** No quantity that means anything is longer; the arithmetic on a longer one would take time out of proportion. */
-const MAX_QUANTITY_BYTES = 400;
+/** The text of the largest quantity: hundreds of digits on either side of the point. */
+const SUM_BYTES = 1_024;
 
-/** Arithmetic on numbers of hundreds of digits takes about as long as this many operations. */
-const QUANTITY_FUEL = 100;
+/** Reading a pod template takes as long as converting it, and this much memory for each unit. */
+const TEMPLATE_BYTES = 16;
 
 /** What `require("kube")` returns: Karmada's four helpers. */
 export function kubeLibrary(vm: Vm): Record<string, Builtin> {
   return {
     resourceAdd: (args, check) => {
+      vm.meter.text(SUM_BYTES);
       let sum = Quantity.ZERO;
       for (let n = 1; n <= args.length; n++) {
         sum = sum.add(quantity(vm, args, n, check));
       }
-      return vm.meter.string(sum.toString());
+      return sum.toString();
     },
     getResourceQuantity: (args, check) => {
       if (args.length !== 1) check.raise("getResourceQuantity only accepts one argument");
@@ -36,11 +37,13 @@ export function kubeLibrary(vm: Vm): Record<string, Builtin> {
     },
     accuratePodRequirements: (args, check) => {
       if (args.length !== 1) check.raise("getPodRequirements only accepts one argument");
-      return fromPodTemplate(vm, args, check, podRequirements);
+      return fromPodTemplate(vm, args, check, (template) =>
+        podRequirements(template, (text) => vm.meter.burn(quantityFuel(text))),
+      );
     },
     getPodDependencies: (args, check) => {
       if (args.length !== 2) check.raise("getPodDependencies only accepts two argument");
-      const namespace = namespaceOf(args, check);
+      const namespace = namespaceOf(vm, args, check);
       return fromPodTemplate(vm, args, check, (template) => podDependencies(template, namespace));
     },
   };
@@ -48,23 +51,25 @@ export function kubeLibrary(vm: Vm): Record<string, Builtin> {
 
 function quantity(vm: Vm, args: LuaValue[], n: number, check: Arguments): Quantity {
   const value = args[n - 1];
-  vm.meter.burn(QUANTITY_FUEL);
-  if (value === undefined) return Quantity.ZERO;
+  if (value === undefined) {
+    vm.meter.burn(1);
+    return Quantity.ZERO;
+  }
   if (typeof value !== "string") return check.wrongType(value, n, "string");
-  if (value.length > MAX_QUANTITY_BYTES) check.fail(n, "the quantity is too long");
+  vm.meter.burn(quantityFuel(value));
   try {
-    return Quantity.parse(bytesToText(value));
+    return Quantity.parse(decode(vm.meter, value));
   } catch (error) {
-    if (error instanceof QuantityError) throw new LuaThrow(textToBytes(error.message), vm.meter.line);
+    if (error instanceof QuantityError) throw new LuaThrow(encode(vm.meter, error.message), vm.meter.line);
     throw error;
   }
 }
 
-function namespaceOf(args: LuaValue[], check: Arguments): string {
+function namespaceOf(vm: Vm, args: LuaValue[], check: Arguments): string {
   const value = args[1];
   if (value === undefined) return "default";
-  if (typeof value === "string") return bytesToText(value);
-  return typeof value === "number" ? numberToString(value) : check.wrongType(value, 2, "string");
+  if (typeof value === "string") return decode(vm.meter, value);
+  return typeof value === "number" ? textOfNumber(vm.meter, value) : check.wrongType(value, 2, "string");
 }
 
 function fromPodTemplate(
@@ -73,13 +78,19 @@ function fromPodTemplate(
   check: Arguments,
   compute: (template: Json) => Json | undefined,
 ): LuaValue {
+  const { meter } = vm;
   const table = check.table(args, 1);
+  const before = meter.fuel;
   try {
-    return jsonToLua(vm.meter, compute(luaToJson(vm, table, { references: [], emptyResult: "object" })));
+    const template = luaToJson(vm, table, { references: [], emptyResult: "object" });
+    const converted = before - meter.fuel;
+    meter.burn(converted);
+    meter.reserve(converted * TEMPLATE_BYTES);
+    return jsonToLua(meter, compute(template));
   } catch (error) {
     if (error instanceof NotJson || error instanceof WrongShape || error instanceof QuantityError) {
       const reason = error instanceof NotJson ? error.reason : error.message;
-      return check.raise(textToBytes(`fail to convert lua value to PodTemplateSpec: ${reason}`));
+      return check.raise(encode(meter, `fail to convert lua value to PodTemplateSpec: ${reason}`));
     }
     throw error;
   }

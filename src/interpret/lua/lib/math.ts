@@ -1,4 +1,5 @@
-import { modulo, power } from "../operators.ts";
+import type { Meter } from "../meter.ts";
+import { modulo, power, remainder } from "../operators.ts";
 import type { LuaValue } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
@@ -26,22 +27,30 @@ const ONE_ARGUMENT: Record<string, (x: number) => number> = {
   tanh: Math.tanh,
 };
 
-const TWO_ARGUMENTS: Record<string, (x: number, y: number) => number> = {
+const TWO_ARGUMENTS: Record<string, (x: number, y: number, meter: Meter) => number> = {
   atan2: Math.atan2,
-  fmod: (x, y) => x % y,
-  mod: modulo,
+  fmod: (x, y, meter) => remainder(meter, x, y),
+  mod: (x, y, meter) => modulo(meter, x, y),
   pow: power,
 };
 
+/** The cost of functions such as the sine of a large number, beyond the call itself. */
+const FUNCTION_FUEL = 12;
+/** A number close to zero is doubled up to 52 times. */
+const FREXP_FUEL = 30;
+
 export function mathLibrary(vm: Vm): Record<string, Builtin> {
   const library: Record<string, Builtin> = {
-    frexp: (args, check) => frexp(check.number(args, 1)),
+    frexp: (args, check) => {
+      vm.meter.burn(FREXP_FUEL);
+      return frexp(check.number(args, 1));
+    },
     ldexp: (args, check) => check.number(args, 1) * 2 ** check.integer(args, 2),
-    max: (args, check) => extreme(args, check, (value, best) => value > best),
-    min: (args, check) => extreme(args, check, (value, best) => value < best),
+    max: (args, check) => extreme(vm, args, check, (value, best) => value > best),
+    min: (args, check) => extreme(vm, args, check, (value, best) => value < best),
     modf: (args, check) => {
       const value = check.number(args, 1);
-      return [Math.trunc(value), Number.isFinite(value) ? value % 1 : 0];
+      return [Math.trunc(value), Number.isFinite(value) ? remainder(vm.meter, value, 1) : 0];
     },
     random: (args, check) => random(vm, args, check),
     randomseed: (args, check) => {
@@ -50,15 +59,27 @@ export function mathLibrary(vm: Vm): Record<string, Builtin> {
     },
   };
   for (const [name, compute] of Object.entries(ONE_ARGUMENT)) {
-    library[name] = (args, check) => compute(check.number(args, 1));
+    library[name] = (args, check) => {
+      vm.meter.burn(FUNCTION_FUEL);
+      return compute(check.number(args, 1));
+    };
   }
   for (const [name, compute] of Object.entries(TWO_ARGUMENTS)) {
-    library[name] = (args, check) => compute(check.number(args, 1), check.number(args, 2));
+    library[name] = (args, check) => {
+      vm.meter.burn(FUNCTION_FUEL);
+      return compute(check.number(args, 1), check.number(args, 2), vm.meter);
+    };
   }
   return library;
 }
 
-function extreme(args: LuaValue[], check: Arguments, isBetter: (value: number, best: number) => boolean): number {
+function extreme(
+  vm: Vm,
+  args: LuaValue[],
+  check: Arguments,
+  isBetter: (value: number, best: number) => boolean,
+): number {
+  vm.meter.burn(args.length);
   if (args.length === 0) check.raise("wrong number of arguments");
   let best = check.number(args, 1);
   for (let n = 2; n <= args.length; n++) {
@@ -84,7 +105,7 @@ function frexp(value: number): [number, number] {
   return [fraction, exponent];
 }
 
-/** The same numbers in every call: interpreting an object twice must give one answer. */
+/** The same numbers in every call: interpreting an object twice must give the same answer. */
 function random(vm: Vm, args: LuaValue[], check: Arguments): number {
   const next = nextRandom(vm);
   if (args.length === 0) return next;

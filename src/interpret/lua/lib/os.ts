@@ -1,13 +1,21 @@
+import type { Meter } from "../meter.ts";
 import { toInt } from "../numbers.ts";
 import { LuaTable } from "../table.ts";
 import type { LuaValue } from "../values.ts";
 import type { Vm } from "../vm.ts";
 import type { Arguments, Builtin } from "./arguments.ts";
 
-/** Karmada leaves these two. The time zone is always UTC, as in its images. */
+/** The cost of computing a date, and of printing one part of it. */
+const TIME_FUEL = 100;
+const DIRECTIVE_FUEL = 60;
+/** The longest output of a directive, including temporary memory. */
+const DIRECTIVE_BYTES = 320;
+
+/** Karmada allows these two. The time zone is always UTC, as in its images. */
 export function osLibrary(vm: Vm): Record<string, Builtin> {
   return {
     time: (args, check) => {
+      vm.meter.burn(TIME_FUEL);
       if (args.length === 0) return Math.floor(now(vm, check) / 1000);
       return timeOf(check.table(args, 1));
     },
@@ -31,11 +39,14 @@ function timeOf(table: LuaTable): number {
 }
 
 function date(vm: Vm, args: LuaValue[], check: Arguments): LuaValue {
-  const format = args.length === 0 ? "%c" : check.string(args, 1).replace(/^!+/, "");
-  vm.meter.burn(format.length);
+  const { meter } = vm;
+  const given = args.length === 0 ? "%c" : check.string(args, 1);
+  meter.burn(TIME_FUEL + given.length);
+  meter.text(given.length);
+  const format = given.startsWith("!") ? given.replace(/^!+/, "") : given;
   const moment = new Date(args.length >= 2 ? check.integer(args, 2) * 1000 : now(vm, check));
   if (Number.isNaN(moment.getTime())) check.raise("time out of range");
-  if (!format.startsWith("*t")) return vm.meter.string(formatTime(moment, format));
+  if (!format.startsWith("*t")) return printed(meter, moment, format);
   const table = new LuaTable(vm.meter);
   table.set("year", moment.getUTCFullYear());
   table.set("month", moment.getUTCMonth() + 1);
@@ -44,7 +55,7 @@ function date(vm: Vm, args: LuaValue[], check: Arguments): LuaValue {
   table.set("min", moment.getUTCMinutes());
   table.set("sec", moment.getUTCSeconds());
   table.set("wday", moment.getUTCDay() + 1);
-  // gopher-lua knows neither of these.
+  // gopher-lua supports neither of these.
   table.set("yday", 0);
   table.set("isdst", false);
   return table;
@@ -52,6 +63,18 @@ function date(vm: Vm, args: LuaValue[], check: Arguments): LuaValue {
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+
+/** Every directive is charged before the first one is printed: V8 finds all of them first. */
+function printed(meter: Meter, moment: Date, format: string): string {
+  for (let at = format.indexOf("%"); at >= 0; at = format.indexOf("%", at + 1)) {
+    meter.burn(format.charAt(at + 1) === "c" ? PARTS_OF_C * DIRECTIVE_FUEL : DIRECTIVE_FUEL);
+    meter.allocate(DIRECTIVE_BYTES);
+  }
+  return formatTime(moment, format);
+}
+
+/** %c prints this many others. */
+const PARTS_OF_C = 6;
 
 function formatTime(moment: Date, format: string): string {
   return format.replace(/%(.)/gs, (directive, letter: string) => {

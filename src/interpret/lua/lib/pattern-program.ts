@@ -1,4 +1,4 @@
-/** Thrown for a pattern that means nothing. Never leaves the engine. */
+/** Thrown for an invalid pattern. Never leaves the engine. */
 export class BadPattern {
   readonly reason: string;
 
@@ -7,10 +7,12 @@ export class BadPattern {
   }
 }
 
-export type CharacterClass = (byte: number) => boolean;
+/** Which of the 256 bytes match: 1 at their position. */
+export type CharacterClass = Uint8Array;
 
 /** What the matcher runs. Positions of the program are pc, positions of the text are sp. */
 export type Instruction =
+  | { op: "char"; code: number }
   | { op: "byte"; matches: CharacterClass }
   | { op: "split"; first: number; second: number }
   | { op: "jump"; to: number }
@@ -23,6 +25,8 @@ export type Instruction =
 
 export interface Pattern {
   readonly program: Instruction[];
-  /** Begins with ^: matches at the start position only. */
+  /** Starts with ^: matches only at the start position. */
   readonly anchored: boolean;
+  /** Two for the whole match and two for each capture. */
+  readonly slots: number;
 }

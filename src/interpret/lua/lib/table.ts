@@ -1,5 +1,5 @@
 import { LONG_STRING_SHIFT, STRING_BYTES } from "../meter.ts";
-import { numberToString } from "../numbers.ts";
+import { textOfNumber } from "../numbers.ts";
 import { lessThan } from "../operators.ts";
 import type { LuaTable } from "../table.ts";
 import { type LuaFunction, type LuaValue, NOTHING, typeName } from "../values.ts";
@@ -27,6 +27,9 @@ export function tableLibrary(vm: Vm): Record<string, Builtin> {
   };
 }
 
+/** Each piece is kept in a list, with its separator, until all are joined. */
+const PIECE_BYTES = 32;
+
 function concat(vm: Vm, args: LuaValue[], check: Arguments): string | number {
   const table = check.table(args, 1);
   const separator = check.stringOr(args, 2, "");
@@ -35,42 +38,46 @@ function concat(vm: Vm, args: LuaValue[], check: Arguments): string | number {
   const to = Math.min(check.integerOr(args, 4, length), length);
   if (args.length === 3 && (from > length || from < 1)) return "";
   const { meter } = vm;
-  meter.allocate(STRING_BYTES);
+  meter.reserve(STRING_BYTES);
   const first = Math.max(Math.min(from, length), 1);
   const only = table.getInt(first);
-  // A single number stays one, as in gopher-lua.
+  // A single number stays a number, as in gopher-lua.
   if (first === to && typeof only === "number") return only;
-  let text = "";
+  const pieces: string[] = [];
   for (let i = first; i <= to; i++) {
     const value = table.getInt(i);
-    const piece = typeof value === "number" ? numberToString(value) : value;
+    const piece = typeof value === "number" ? textOfNumber(meter, value) : value;
     if (typeof piece !== "string") {
       return check.raise(`invalid value (${typeName(value)}) at index ${i} in table for concat`);
     }
     const size = piece.length + separator.length;
-    meter.allocate(size);
-    meter.burn(1 + (size >>> LONG_STRING_SHIFT));
-    text += i === to ? piece : piece + separator;
+    meter.reserve(PIECE_BYTES + size);
+    meter.burn(4 + (size >>> LONG_STRING_SHIFT));
+    pieces.push(piece);
   }
-  return text;
+  return pieces.join(separator);
 }
 
-/** A merge sort: equal elements keep their order, and an order that contradicts itself does no harm. */
+/** Two lists that are filled from each other in turn. */
+const SORT_BYTES = 32;
+
+/** A merge sort: equal elements keep their order, and an inconsistent order does no harm. */
 function sort(vm: Vm, table: LuaTable, order: LuaFunction | undefined): void {
   table.length();
   const { meter } = vm;
   const isLess = (a: LuaValue, b: LuaValue): boolean => {
-    meter.burn(2);
+    meter.burn(4);
     if (order === undefined) return lessThan(meter, a, b, meter.line);
     const answer = vm.callOne(order, [a, b]);
     return answer !== undefined && answer !== false;
   };
-  meter.allocate(table.array.length * 16);
+  meter.allocate(table.array.length * SORT_BYTES);
   let from = table.array.slice();
+  let to = table.array.slice();
   for (let width = 1; width < from.length; width *= 2) {
-    const to: LuaValue[] = [];
+    meter.burn(from.length);
     for (let start = 0; start < from.length; start += 2 * width) merge(from, start, width, isLess, to);
-    from = to;
+    [from, to] = [to, from];
   }
   // The order function may have changed the table meanwhile.
   for (let i = 0; i < from.length && i < table.array.length; i++) table.array[i] = from[i];
@@ -87,7 +94,8 @@ function merge(
   const end = Math.min(start + 2 * width, from.length);
   let left = start;
   let right = middle;
-  while (left < middle && right < end) to.push(isLess(from[right], from[left]) ? from[right++] : from[left++]);
-  while (left < middle) to.push(from[left++]);
-  while (right < end) to.push(from[right++]);
+  let at = start;
+  while (left < middle && right < end) to[at++] = isLess(from[right], from[left]) ? from[right++] : from[left++];
+  while (left < middle) to[at++] = from[left++];
+  while (right < end) to[at++] = from[right++];
 }

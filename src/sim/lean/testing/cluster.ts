@@ -1,5 +1,5 @@
-import type { Witness } from "../../truth.ts";
-import type { World } from "../../world.ts";
+import type { Witness } from "../../world/truth.ts";
+import type { World } from "../../world/world.ts";
 import { Application } from "../application.ts";
 import { MEMBER_TIMES } from "../ground.ts";
 import type { KarmadaMember } from "../karmada.ts";
@@ -7,7 +7,7 @@ import { LeanMember } from "../member.ts";
 import { statefulSetController } from "../operators.ts";
 import { LeanStore, type StoredObject } from "../store.ts";
 
-const NOBODY: Witness = {
+const NO_WITNESS: Witness = {
   applied: () => {},
   starts: () => {},
   up: () => {},
@@ -17,7 +17,7 @@ const NOBODY: Witness = {
   leaderMoved: () => {},
 };
 
-/** A member cluster with as many StatefulSets as are put there; each is a lean member, and all share one API server. */
+/** A member cluster with any number of StatefulSets; each is a lean member, and all share one API server. */
 export class LeanCluster implements KarmadaMember {
   readonly name: string;
   readonly store = new LeanStore();
@@ -38,8 +38,8 @@ export class LeanCluster implements KarmadaMember {
     this.#set(name).remove(kind, name);
   }
 
-  release(kind: string, name: string): void {
-    this.#set(name).release(kind, name);
+  release(kind: string, name: string): boolean {
+    return this.#set(name).release(kind, name);
   }
 
   #set(name: string): LeanMember {
@@ -51,7 +51,7 @@ export class LeanCluster implements KarmadaMember {
       workload: { kind: "StatefulSet", plural: "statefulsets", name },
       operator: statefulSetController,
       times: MEMBER_TIMES,
-      witness: NOBODY,
+      witness: NO_WITNESS,
       store: this.store,
       application: new Application(new Map()),
       news: () => {},

@@ -1,0 +1,41 @@
+import {
+  examples,
+  perform,
+  REQUIRE_ALLOWED_CLUSTERS_OPTION,
+  type Registry,
+  repeated,
+  SYSTEM_NAMESPACE_OPTION,
+  WORKLOAD_OPTION,
+} from "../registry.ts";
+
+export interface ControllerOptions {
+  readonly engine: string;
+  readonly systemNamespace: string;
+  readonly workload?: string[];
+  readonly requireAllowedClusters?: boolean;
+  readonly concurrency?: string;
+  readonly maxStreams?: string;
+  readonly logLevel: string;
+  readonly identity?: string;
+}
+
+/** `lockstep controller`. */
+export function registerController(registry: Registry): void {
+  const { program, io } = registry;
+  const command = program
+    .command("controller")
+    .description("run the controller: leader-elected, JSON log lines on standard output, until SIGTERM")
+    .option("--engine <name>", "the hub's engine: karmada", "karmada")
+    .option(...SYSTEM_NAMESPACE_OPTION)
+    .option(...WORKLOAD_OPTION, repeated)
+    .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
+    .option("--concurrency <n>", "CrossClusterStatefulsets reconciled at a time")
+    .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
+    .option("--log-level <level>", "debug, info, warn or error", "info")
+    .option("--identity <name>", "name of the lease holder, for users (default: the host name)")
+    .addHelpText("after", examples([`${io.program} controller --kubeconfig /etc/lockstep/hub.kubeconfig`]));
+  perform<ControllerOptions>(registry, command, async (_, options) => {
+    const { runController } = await import("./run.ts");
+    return runController(io, options);
+  });
+}

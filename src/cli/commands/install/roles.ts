@@ -1,0 +1,128 @@
+/** Rights: the controller's on the hub and in the members, and roles for people. Pure. */
+import { APPS_GROUP, type Workload } from "../../../api/index.ts";
+import type { JsonObject } from "../../../runtime/index.ts";
+
+export interface Rule {
+  readonly apiGroups: string[];
+  readonly resources: string[];
+  readonly verbs: string[];
+}
+
+export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
+const READ = ["get", "list", "watch"];
+const STATEFULSETS = "crossclusterstatefulsets";
+const APPROVALS = "rolloutapprovals";
+
+/** Everything that the controller does on the hub outside its own namespace, and nothing else. */
+export function hubRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
+  return [
+    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/finalizers`], ["update"]),
+    rule(APPS_GROUP, [APPROVALS], READ),
+    rule(APPS_GROUP, [`${APPROVALS}/status`], ["patch"]),
+    // The readable copies of revisions, without Secrets.
+    rule("apps", ["controllerrevisions"], [...READ, "create", "patch", "delete"]),
+    // What templates name, and the managed objects.
+    rule("", ["configmaps", "secrets", "serviceaccounts"], READ),
+    // Which clusters each may use.
+    rule("", ["namespaces"], READ),
+    rule("apps", ["statefulsets"], READ),
+    ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
+    rule("", ["events"], ["create", "patch"]),
+    rule("cluster.karmada.io", ["clusters"], READ),
+    rule("cluster.karmada.io", ["clusters/proxy"], ["get", "delete"]),
+    rule("work.karmada.io", ["works"], [...READ, "create", "update", "patch", "delete"]),
+    rule("work.karmada.io", ["resourcebindings"], READ),
+    rule("policy.karmada.io", ["overridepolicies"], [...READ, "create", "update", "patch", "delete"]),
+    rule("policy.karmada.io", ["clusteroverridepolicies"], READ),
+    rule(
+      "config.karmada.io",
+      [
+        "resourceinterpretercustomizations",
+        "resourceinterpreterwebhookconfigurations",
+        "resourceexploringwebhookconfigurations",
+      ],
+      READ,
+    ),
+  ];
+}
+
+/** Only in Lockstep's own namespace: the lease, the ledgers, and the revisions, which are Secrets. */
+export function systemRules(): Rule[] {
+  return [
+    rule("coordination.k8s.io", ["leases"], ["get", "create", "update"]),
+    rule(APPS_GROUP, ["crossclusterledgers"], [...READ, "create", "update", "delete"]),
+    rule("", ["secrets"], ["get", "list", "create", "delete"]),
+  ];
+}
+
+/**
+ * In members: reading what runs; deleting only broken pods during a rollback, and volumes that the user wants deleted.
+ */
+export function memberRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
+  return [
+    rule("apps", ["statefulsets"], READ),
+    ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
+    rule("", ["pods"], [...READ, "delete"]),
+    // Read before a grant refers to them, and never watched: a topology that is too large for annotations.
+    rule("", ["configmaps"], ["get"]),
+    // Read before an ordinal is reused, and never watched.
+    rule("", ["persistentvolumeclaims"], ["get", "list", "delete"]),
+  ];
+}
+
+export const ON_CALL_ROLE = "lockstep-on-call";
+/** ClusterRoleBindings with this label are propagated to every member. */
+export const ON_CALL_LABEL = "lockstep.karmada.io/on-call";
+
+/**
+ * Roles for people. Two of them are aggregated into Kubernetes' own roles (view, edit, admin) by labels, as for
+ * Karmada's kinds. Approving is not: a user who may edit an application must not be able to approve its rollout.
+ */
+export function peopleRoles(): JsonObject[] {
+  const change = ["create", "update", "patch", "delete", "deletecollection"];
+  const scale = rule(APPS_GROUP, [`${STATEFULSETS}/scale`], ["get", "update", "patch"]);
+  const read = rule(APPS_GROUP, [STATEFULSETS, `${STATEFULSETS}/status`, APPROVALS, `${APPROVALS}/status`], READ);
+  // What 'why' and 'history' show; Kubernetes' own view includes them already.
+  const look = [read, rule("", ["events"], READ), rule("apps", ["controllerrevisions"], READ)];
+  return [
+    clusterRole("lockstep-viewer", [read], { "rbac.authorization.k8s.io/aggregate-to-view": "true" }),
+    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS], change), scale], {
+      "rbac.authorization.k8s.io/aggregate-to-edit": "true",
+    }),
+    // Pause, resume, undo, restart and scale are all changes of the spec; Kubernetes cannot grant them separately.
+    clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, [STATEFULSETS], ["update", "patch"]), scale]),
+    clusterRole("lockstep-approver", [...look, rule(APPS_GROUP, [APPROVALS], ["create", "delete"])]),
+    clusterRole(ON_CALL_ROLE, onCallRules()),
+  ];
+}
+
+/** On the hub it allows the proxy, in each member it grants the rights there. */
+function onCallRules(): Rule[] {
+  return [
+    rule("cluster.karmada.io", ["clusters"], READ),
+    rule("cluster.karmada.io", ["clusters/proxy"], ["get", "delete"]),
+    rule("", ["pods"], [...READ, "delete"]),
+    rule("", ["pods/log"], ["get"]),
+    rule("", ["events", "persistentvolumeclaims", "services"], READ),
+    rule("apps", ["statefulsets", "controllerrevisions"], READ),
+  ];
+}
+
+export function rule(group: string, resources: readonly string[], verbs: readonly string[]): Rule {
+  return { apiGroups: [group], resources: [...resources], verbs: [...verbs] };
+}
+
+export function clusterRole(
+  name: string,
+  rules: readonly Rule[],
+  labels: Readonly<Record<string, string>> = {},
+): JsonObject {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name, labels: { ...LABELS, ...labels } },
+    rules: rules.map((each) => ({ ...each })),
+  };
+}

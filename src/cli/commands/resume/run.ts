@@ -1,0 +1,15 @@
+import { change, describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
+import type { GlobalOptions } from "../../options.ts";
+import type { Io } from "../../terminal/io.ts";
+
+export function runResume(io: Io, given: string, options: GlobalOptions): Promise<undefined> {
+  return change(io, given, options, async (hub, object) => {
+    const { spec } = readStatefulset(object);
+    const { paused } = spec.updateStrategy.rollingUpdate;
+    await patchSpec(hub, object, {
+      resumedAt: timeNow(hub),
+      ...(paused && { updateStrategy: { rollingUpdate: { paused: false } } }),
+    });
+    return `${describe(object)} continues`;
+  });
+}

@@ -1,0 +1,109 @@
+import {
+  CROSS_CLUSTER_STATEFULSET,
+  type CrossClusterStatefulsetStatus,
+  parseCrossClusterStatefulset,
+} from "../../../api/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import { CommandError } from "../../errors.ts";
+import { getStatefulset, type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
+import { podReports } from "../../hub/pod-reports.ts";
+import { statusOf } from "../../hub/status.ts";
+import type { GlobalOptions } from "../../options.ts";
+import type { Io } from "../../terminal/io.ts";
+import { formatOf, print, printData, styleOf, table } from "../../terminal/output.ts";
+import type { StatusOptions } from "./command.ts";
+import { LIST_HEADS, listRow, statusTree, WIDE_HEADS } from "./view.ts";
+
+export async function runStatus(
+  io: Io,
+  given: string | undefined,
+  options: StatusOptions & GlobalOptions,
+): Promise<undefined> {
+  const format = formatOf(options.output, ["json", "yaml", "wide", "name"]);
+  if (given !== undefined && options.allNamespaces) {
+    throw new CommandError("a name cannot be combined with --all-namespaces; use -n for the object's namespace");
+  }
+  if (options.watch && (given === undefined || (format !== "text" && format !== "json"))) {
+    throw new CommandError("--watch needs a name, and works only with the tree or -o json");
+  }
+  if (options.watch && given !== undefined) return watch(io, given, options, format === "json");
+  return withHub(io, options, async (hub) => {
+    if (given === undefined) return list(io, hub, options, format);
+    const object = await getStatefulset(hub, given);
+    if (format === "json" || format === "yaml") printData(io, format, object);
+    else if (format === "name") print(io, kubectlName(object));
+    else {
+      const view = { object, status: await withPodReasons(hub, object) };
+      const options = { wide: format === "wide" };
+      print(io, statusTree(view, styleOf(io), hub.clock.now(), options).join("\n"));
+    }
+    return undefined;
+  });
+}
+
+async function watch(io: Io, given: string, options: GlobalOptions, json: boolean): Promise<undefined> {
+  const watched = await withHub(io, options, async (hub) => {
+    const { metadata } = await getStatefulset(hub, given);
+    return { namespace: hub.namespace, name: metadata.name, server: hub.server };
+  });
+  const { watchStatus } = await import("./watch.ts");
+  return watchStatus(io, options, watched, json);
+}
+
+async function list(
+  io: Io,
+  hub: Hub,
+  { allNamespaces }: StatusOptions,
+  format: "text" | "json" | "yaml" | "wide" | "name",
+): Promise<undefined> {
+  const items = await listStatefulsets(hub, allNamespaces ? undefined : hub.namespace);
+  if (format === "json" || format === "yaml") {
+    printData(io, format, { apiVersion: "v1", kind: "List", items });
+  } else if (format === "name") {
+    for (const object of items) print(io, kubectlName(object));
+  } else if (items.length === 0) {
+    io.stderr.write(`No CrossClusterStatefulsets found${allNamespaces ? "" : ` in namespace ${hub.namespace}`}.\n`);
+  } else {
+    const wide = format === "wide";
+    const heads = wide ? WIDE_HEADS : LIST_HEADS;
+    const rows = items.map((object) => [
+      ...(allNamespaces ? [object.metadata.namespace ?? ""] : []),
+      ...listRow({ object, status: statusOf(object) }, wide, hub.clock.now()),
+    ]);
+    print(io, table(allNamespaces ? ["NAMESPACE", ...heads] : heads, rows).join("\n"));
+  }
+  return undefined;
+}
+
+/** The tree shows this itself. */
+const SHOWN_ALREADY = new Set(["NotReady", "Terminating"]);
+
+/** The pods of a StatefulSet are in its status; those of other kinds are read, if the user may. */
+async function withPodReasons(hub: Hub, object: KubeObject): Promise<CrossClusterStatefulsetStatus> {
+  const status = statusOf(object);
+  const parsed = parseCrossClusterStatefulset(object);
+  const lacks = (status.clusters ?? []).some(
+    ({ granted, observed, instances = [] }) =>
+      (observed?.ready ?? 0) < (granted?.replicas ?? 0) && !instances.some(({ reason }) => reason !== undefined),
+  );
+  if (!lacks || !parsed.ok) return status;
+  const { namespace } = parsed.value.spec.resourceSelector;
+  const { pods } = await podReports(hub, { namespace, status, withLogs: false });
+  const reasonOf = (cluster: string, name: string) =>
+    pods.find((pod) => pod.cluster === cluster && pod.name === name && !SHOWN_ALREADY.has(pod.reason))?.reason;
+  const clusters = (status.clusters ?? []).map((row) => ({
+    ...row,
+    ...(row.instances && {
+      instances: row.instances.map((instance) => {
+        const reason = instance.reason ?? reasonOf(row.name, instance.name);
+        return reason === undefined ? instance : { ...instance, reason };
+      }),
+    }),
+  }));
+  return { ...status, clusters };
+}
+
+function kubectlName({ metadata }: KubeObject): string {
+  const { singular, group } = CROSS_CLUSTER_STATEFULSET;
+  return `${singular}.${group}/${metadata.name}`;
+}

@@ -1,0 +1,168 @@
+/**
+ * The pods that are not ready, with their own messages and the end of their logs. Read through the hub's cluster proxy,
+ * with the user's rights, and stored nowhere.
+ */
+import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import { type PodTrouble, podTrouble } from "../../controllers/index.ts";
+import { ForbiddenError, type KubeObject, resource } from "../../kube/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
+import { explain } from "../errors.ts";
+import type { Hub } from "./hub.ts";
+
+type Row = NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number];
+
+export interface PodReport {
+  readonly cluster: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message?: string;
+  readonly last?: PodTrouble["last"];
+  /** The last lines that it has written. */
+  readonly log: readonly string[];
+}
+
+export interface PodReports {
+  readonly pods: readonly PodReport[];
+  /** What could not be read, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface PodQuestion {
+  readonly namespace: string;
+  readonly status: CrossClusterStatefulsetStatus;
+  /** Read before the others. */
+  readonly first?: string | undefined;
+  readonly withLogs: boolean;
+}
+
+const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
+/** A user reads no more at once; the remedy names the command for the rest. */
+const MAX_CLUSTERS = 3;
+const MAX_PODS = 3;
+const LOG_LINES = 10;
+const LOG_BYTES = 8_192;
+const LINE_CHARS = 300;
+/** A member that does not answer must not delay the output. */
+const TIMEOUT_MS = 5_000;
+
+export async function podReports(hub: Hub, question: PodQuestion): Promise<PodReports> {
+  const pods: PodReport[] = [];
+  const notes: string[] = [];
+  for (const row of troubledRows(question)) {
+    try {
+      for (const pod of await podsOf(hub, question, row)) {
+        if (pods.length < MAX_PODS) pods.push(await reportOf(hub, row.name, pod, question.withLogs, notes));
+      }
+    } catch (error) {
+      const right = error instanceof ForbiddenError ? " (you may not read them)" : "";
+      notes.push(`the pods in ${row.name} cannot be read${right}: ${oneLine(explain(error))}`);
+    }
+  }
+  return { pods, notes };
+}
+
+/** Clusters that can be read and have fewer ready instances than they should, the awaited one first. */
+function troubledRows({ status, first }: PodQuestion): Row[] {
+  const rows = (status.clusters ?? []).filter(
+    ({ granted, observed, health }) =>
+      health !== "Lost" && observed !== undefined && (observed.ready ?? 0) < (granted?.replicas ?? 0),
+  );
+  return rows.sort((a, b) => Number(b.name === first) - Number(a.name === first)).slice(0, MAX_CLUSTERS);
+}
+
+async function podsOf(hub: Hub, { namespace, status }: PodQuestion, row: Row): Promise<KubeObject[]> {
+  const member = hub.client.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", row.name, "proxy");
+  const request = { ...hub.request, timeoutMs: TIMEOUT_MS, maxAttempts: 1 };
+  const { selector } = status;
+  const all =
+    selector === undefined || selector === ""
+      ? await Promise.all(
+          (row.instances ?? []).slice(0, MAX_PODS).map(({ name }) => member.find(PODS, { namespace, name }, request)),
+        )
+      : (await member.listAll(PODS, { namespace, labelSelector: selector, ...request })).items;
+  return all.filter((pod) => pod !== undefined).filter((pod) => !isReady(pod));
+}
+
+async function reportOf(
+  hub: Hub,
+  cluster: string,
+  pod: KubeObject,
+  withLogs: boolean,
+  notes: string[],
+): Promise<PodReport> {
+  const { name, deletionTimestamp } = pod.metadata;
+  const trouble = podTrouble(pod);
+  const reason = deletionTimestamp === undefined ? (trouble?.reason ?? "NotReady") : "Terminating";
+  const message = trouble?.message ?? notReadyMessage(pod);
+  const log = withLogs ? await logOf(hub, cluster, pod, trouble, notes) : [];
+  return {
+    cluster,
+    name,
+    reason,
+    ...(message !== undefined && { message: oneLine(message) }),
+    ...(trouble?.last && { last: trouble.last }),
+    log,
+  };
+}
+
+/** For a container that does not run: the output of the previous one. */
+async function logOf(
+  hub: Hub,
+  cluster: string,
+  { metadata }: KubeObject,
+  trouble: PodTrouble | undefined,
+  notes: string[],
+): Promise<string[]> {
+  const query = new URLSearchParams({ tailLines: String(LOG_LINES), limitBytes: String(LOG_BYTES) });
+  if (trouble?.container !== undefined) query.set("container", trouble.container);
+  const proxy = `/apis/cluster.karmada.io/v1alpha1/clusters/${encodeURIComponent(cluster)}/proxy`;
+  const pod = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace ?? "")}/pods/${encodeURIComponent(metadata.name)}`;
+  const done = new AbortController();
+  const cancel = hub.clock.after(TIMEOUT_MS, () => done.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+  try {
+    for (const previous of trouble?.last === undefined ? [false] : [true, false]) {
+      if (previous) query.set("previous", "true");
+      else query.delete("previous");
+      const path = `${proxy}${pod}/log?${query}`;
+      const { status, body } = await hub.transport.request({ method: "GET", path, headers: {}, signal: done.signal });
+      if (status === 200) return linesOf(body);
+      if (status === 403) {
+        notes.push(`the log of ${metadata.name} in ${cluster} is not shown: you may not read pods/log there`);
+        return [];
+      }
+    }
+  } catch (error) {
+    notes.push(`the log of ${metadata.name} in ${cluster} cannot be read: ${oneLine(explain(error))}`);
+  } finally {
+    cancel();
+  }
+  return [];
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(-LOG_LINES)
+    .map(oneLine);
+}
+
+/** Applications may write anything: it must not control the terminal, or flood it. */
+function oneLine(text: string): string {
+  const plain = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ").trim();
+  return plain.length <= LINE_CHARS ? plain : `${plain.slice(0, LINE_CHARS - 3)}...`;
+}
+
+function isReady(pod: KubeObject): boolean {
+  return pod.metadata.deletionTimestamp === undefined && readyCondition(pod)?.status === "True";
+}
+
+function notReadyMessage(pod: KubeObject): string | undefined {
+  const message = readyCondition(pod)?.message;
+  return typeof message === "string" && message !== "" ? message : undefined;
+}
+
+function readyCondition({ status }: KubeObject) {
+  const conditions = isJsonObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
+  return conditions.filter(isJsonObject).find(({ type }) => type === "Ready");
+}

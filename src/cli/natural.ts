@@ -1,2 +1,0 @@
-/** Names as people count: member2 before member10. */
-export const natural = new Intl.Collator("en", { numeric: true }).compare;

@@ -1,0 +1,133 @@
+/** The moment that a preview speaks of: read with the controller's own adapter, so that both read the same. */
+import type { ParsedCrossClusterStatefulset } from "../../api/index.ts";
+import { isFresh, type Moment } from "../../controllers/index.ts";
+import {
+  type Dispatched,
+  type EngineApp,
+  type EngineCluster,
+  type EngineSchedule,
+  type HoldState,
+  KarmadaEngine,
+  type Snapshot,
+} from "../../engine/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type { Ledger } from "../../plan/index.ts";
+import { CommandError, explain } from "../errors.ts";
+import { CLUSTERS, type Hub } from "../hub/hub.ts";
+
+/** What the engine says. */
+export interface EngineFacts {
+  readonly clusters: readonly EngineCluster[];
+  readonly schedule: EngineSchedule;
+  readonly policies: readonly KubeObject[];
+  readonly dispatched: readonly Dispatched[];
+  readonly hold: HoldState;
+}
+
+/** A hub whose few kinds cannot be listed within this does not let us. */
+const SYNC_MS = 15_000;
+const LOOK_AGAIN_MS = 20;
+
+/** Nothing is written. */
+export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts> {
+  const { client, clock, random, request } = hub;
+  // Says at once when this is no Karmada; the adapter would wait for the kinds to be installed.
+  await client.discovery.resource(CLUSTERS.apiVersion, CLUSTERS.kind, request);
+  const stop = new AbortController();
+  const engine = new KarmadaEngine({ hub: client, clock, random });
+  const running = engine.run(stop.signal);
+  try {
+    const endMs = clock.monotonicMs() + SYNC_MS;
+    while (!engine.synced()) {
+      if (clock.monotonicMs() > endMs) {
+        throw new CommandError(
+          `the hub's clusters, bindings, works and override policies could not be listed within ${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
+        );
+      }
+      await clock.sleep(LOOK_AGAIN_MS);
+    }
+    return {
+      clusters: engine.clusters(),
+      schedule: engine.schedule(app),
+      policies: engine.overridePolicies(),
+      dispatched: engine.dispatched(app),
+      hold: await engine.foreseeHold(app),
+    };
+  } finally {
+    stop.abort();
+    await running;
+  }
+}
+
+/** Without a hub: every cluster of spec.topology is there and Ready, and nothing is deployed. */
+export function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset): EngineFacts {
+  const names = spec.topology?.clusters.map(({ name }) => name);
+  if (!names) {
+    throw new CommandError(
+      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no spec.topology, and --offline asks no engine for a schedule; add spec.topology, or leave --offline out`,
+    );
+  }
+  const clusters: EngineCluster[] = names.map((name) => ({ name, state: "Ready", labels: {}, zones: [] }));
+  const schedule: EngineSchedule = { kind: "unknown", message: "offline" };
+  return { clusters, schedule, policies: [], dispatched: [], hold: { kind: "held" } };
+}
+
+/**
+ * Members are read only where something may run that the ledger does not know; what clusters with grants show is in the
+ * status, and a preview needs no rights in the members for it.
+ */
+export async function previewMoment(
+  hub: Hub | undefined,
+  app: EngineApp,
+  facts: EngineFacts,
+  ledger: Ledger,
+  nowMs: number,
+  notes: string[],
+): Promise<Moment> {
+  const { clusters, schedule, policies, dispatched } = facts;
+  const rendered = renderedIn(facts);
+  const members = new Map<string, Snapshot>();
+  const absent = { kind: "absent", atMs: nowMs } as const;
+  for (const name of new Set([...clusters.map((cluster) => cluster.name), ...Object.keys(ledger.clusters)])) {
+    const mayRun = isFresh(ledger) || (rendered.has(name) && !ledger.clusters[name]?.grant);
+    const isInFleet = clusters.some((cluster) => cluster.name === name);
+    const isRead = hub && mayRun && isInFleet;
+    members.set(name, isRead ? await memberObject(hub, app, name, rendered.has(name), notes) : absent);
+  }
+  return {
+    nowMs,
+    clusters: new Map(clusters.map((cluster) => [cluster.name, cluster])),
+    schedule,
+    policies,
+    dispatched,
+    members,
+  };
+}
+
+/** Clusters to which the engine itself dispatches the template today: they would be adopted as they are. */
+export function renderedIn({ hold }: Pick<EngineFacts, "hold">): ReadonlySet<string> {
+  return new Set(hold.kind === "adopting" ? hold.clusters : []);
+}
+
+/** Through the hub's cluster proxy. */
+async function memberObject(
+  { client, clock, request }: Hub,
+  { template }: EngineApp,
+  cluster: string,
+  isRendered: boolean,
+  notes: string[],
+): Promise<Snapshot> {
+  const { apiVersion, kind, namespace, name } = template;
+  const atMs = clock.now();
+  try {
+    const member = client.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy");
+    const resource = await member.discovery.resource(apiVersion, kind, request);
+    const object = await member.find(resource, { namespace, name }, request);
+    return object ? { kind: "present", object, source: "live", atMs } : { kind: "absent", atMs };
+  } catch (error) {
+    const message = `what it runs cannot be read through the hub's cluster proxy: ${explain(error)}`;
+    notes.push(`${cluster}: ${message}`);
+    // Something may run there: no instance may be planned into it.
+    return isRendered ? { kind: "unreachable", message } : { kind: "absent", atMs };
+  }
+}

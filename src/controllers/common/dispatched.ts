@@ -1,0 +1,20 @@
+import type { Dispatched, EngineApp } from "../../engine/index.ts";
+import type { DispatchSeen } from "../../plan/index.ts";
+
+/** The workload itself, and none of what it needs. */
+export function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {
+  return ref.kind === template.kind && ref.name === template.name && ref.namespace === template.namespace;
+}
+
+/** What stands on the hub for each cluster, in the planner's words. */
+export function dispatchSeen(dispatched: readonly Dispatched[], app: EngineApp): Record<string, DispatchSeen> {
+  const seen = new Map<string, DispatchSeen>();
+  for (const one of dispatched) {
+    const before = seen.get(one.cluster) ?? { workload: "none", isLetGo: false };
+    const workload =
+      isWorkload(one, app) && before.workload !== "there" ? (one.deleting ? "going" : "there") : undefined;
+    const isLetGo = before.isLetGo || (one.deleting && one.keeps);
+    seen.set(one.cluster, { workload: workload ?? before.workload, isLetGo });
+  }
+  return Object.fromEntries(seen);
+}

@@ -1,0 +1,136 @@
+import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import {
+  type Cache,
+  ConflictError,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  NotFoundError,
+  WorkQueue,
+} from "../../kube/index.ts";
+import { type Clock, isJsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
+import { STATEFULSETS } from "./resources.ts";
+
+type Status = CrossClusterStatefulsetStatus;
+
+/** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
+export type Statement = (before: Status | undefined) => Status;
+
+export interface StatusWriterOptions {
+  readonly hub: KubeClient;
+  readonly cache: Cache<KubeObject>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly mayAct: () => boolean;
+  /** Somebody else changed the object while its status was being written. */
+  readonly changed: (key: string) => void;
+}
+
+const FIELD_MANAGER = "lockstep-status";
+/** What one step changes comes in a few plans, milliseconds apart: it is said in one go. */
+const COLLECT_MS = 100;
+/** One object's status is written no more often than this: people read no faster, and a hub has thousands of objects. */
+const INTERVAL_MS = 1_000;
+/** People edit seldom, and a lagging cache is made up for by one read; who keeps losing tries again later. */
+const SWAP_ATTEMPTS = 3;
+/** Few, so that statuses never take the connections that grants need. */
+const CONCURRENCY = 2;
+
+/**
+ * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a grant
+ * never waits for one.
+ */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #queue: WorkQueue;
+  readonly #pending = new Map<string, Statement>();
+  /** The version that our last write of each object made, and when, on the monotonic clock. */
+  readonly #written = new Map<string, { readonly version: string | undefined; readonly atMs: number }>();
+  /** The objects whose status is being written, each with the versions that came in meanwhile. */
+  readonly #underWay = new Map<string, Set<string | undefined>>();
+
+  constructor(options: StatusWriterOptions) {
+    const { clock, random, log } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock, random, log, concurrency: CONCURRENCY, work: (key) => this.#write(key) });
+    this.#queue.start();
+  }
+
+  say(key: string, statement: Statement): void {
+    this.#pending.set(key, statement);
+    const lastMs = this.#written.get(key)?.atMs ?? Number.NEGATIVE_INFINITY;
+    const freeMs = lastMs + INTERVAL_MS - this.#options.clock.monotonicMs();
+    this.#queue.addAfter(key, Math.max(COLLECT_MS, freeMs));
+  }
+
+  /**
+   * Whether a change is only what we wrote ourselves: no news. While a write is under way its own event may come before
+   * its answer; what else came is told when the write has ended.
+   */
+  isEcho(object: KubeObject, previous: KubeObject): boolean {
+    const { generation, deletionTimestamp, finalizers, resourceVersion } = object.metadata;
+    const key = keyOf(object.metadata);
+    // The answer to our write also shows what somebody else wrote just before.
+    const onlyStatus =
+      generation === previous.metadata.generation &&
+      deletionTimestamp === previous.metadata.deletionTimestamp &&
+      sameJson(finalizers, previous.metadata.finalizers);
+    if (!onlyStatus) return false;
+    const seen = this.#underWay.get(key);
+    seen?.add(resourceVersion);
+    return seen !== undefined || this.#written.get(key)?.version === resourceVersion;
+  }
+
+  forget(key: string): void {
+    this.#pending.delete(key);
+    this.#written.delete(key);
+    this.#queue.forget(key);
+  }
+
+  /** Resolves when the writes under way are done. What was not written yet is the next leader's to say. */
+  async shutdown(): Promise<void> {
+    this.#pending.clear();
+    await this.#queue.shutdown();
+  }
+
+  async #write(key: string): Promise<undefined> {
+    const statement = this.#pending.get(key);
+    if (!statement) return undefined;
+    for (let attempt = 1; !(await this.#wrote(key, statement, attempt)); attempt++);
+    // A failed write keeps its statement for the next try; a newer statement, made meanwhile, has its own turn.
+    if (this.#pending.get(key) === statement) this.#pending.delete(key);
+    return undefined;
+  }
+
+  /** False: somebody has just changed the object, and it was read anew. */
+  async #wrote(key: string, statement: Statement, attempt: number): Promise<boolean> {
+    const { hub, cache, clock, mayAct } = this.#options;
+    const object = cache.getByKey(key);
+    if (!object || !mayAct()) return true;
+    const before = isJsonObject(object.status) ? object.status : undefined;
+    const status = statement(before as Status | undefined);
+    if (sameJson(before, status)) return true;
+    const seen = new Set<string | undefined>();
+    this.#underWay.set(key, seen);
+    try {
+      // Not applied: working out who owns each of its many fields costs the server several times the write.
+      const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
+      const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
+      this.#written.set(key, { version: written.metadata.resourceVersion, atMs: clock.monotonicMs() });
+      cache.wrote(written);
+      seen.delete(written.metadata.resourceVersion);
+      return true;
+    } catch (error) {
+      // Deleted in the meantime: there is nobody to tell.
+      if (error instanceof NotFoundError) return true;
+      if (!(error instanceof ConflictError) || attempt >= SWAP_ATTEMPTS) throw error;
+      const now = await hub.find(STATEFULSETS, object.metadata);
+      if (now) cache.wrote(now);
+      return now === undefined;
+    } finally {
+      this.#underWay.delete(key);
+      if (seen.size > 0) this.#options.changed(key);
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import type { ParsedCrossClusterStatefulset, RolloutApproval } from "../../../api/index.ts";
+import { type EngineCluster, type EngineSchedule, isDrainTaint } from "../../../engine/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import type {
+  Baseline,
+  FleetFact,
+  InForce,
+  Intent,
+  Protocol,
+  Requests,
+  RevisionIntent,
+  Schedule,
+  SettingProblem,
+  UpdateStrategy,
+} from "../../../plan/index.ts";
+import type { WindowState } from "../../../rollout/index.ts";
+import { isJsonObject } from "../../../runtime/index.ts";
+import { promotionOf } from "../report/acts.ts";
+import type { TopologyRefusal } from "./allowed-topology.ts";
+import type { LeaderSource } from "./observe.ts";
+
+export interface IntentFacts {
+  readonly statefulset: ParsedCrossClusterStatefulset;
+  /** Undefined: it does not exist. Its last known traits are then not needed: nothing moves. */
+  readonly template: KubeObject | undefined;
+  /** The template's own count, as the interpreter reads it. */
+  readonly templateReplicas: number | undefined;
+  readonly revision: RevisionIntent;
+  readonly inForce?: InForce | undefined;
+  readonly schedule: EngineSchedule;
+  /** Set: spec.topology names clusters that the namespace may not use, or that is not known. */
+  readonly topologyRefusal?: TopologyRefusal | undefined;
+  readonly clusters: readonly EngineCluster[];
+  /** Clusters that hold grants but have left the fleet, and since when. */
+  readonly goneSinceMs: Readonly<Record<string, number>>;
+  readonly approvals: readonly RolloutApproval[];
+  readonly baselines: Readonly<Record<string, Baseline | null>>;
+  /** The token of an earlier life that is being taken up: running instances may have stored it. */
+  readonly formerToken?: string | undefined;
+  /** What is wrong with settings that only an interpreter can read. */
+  readonly settingProblems?: readonly SettingProblem[];
+  /** Of the maintenance windows. */
+  readonly window: WindowState;
+  readonly nowMs: number;
+}
+
+/** Everything the planner needs to know that does not come from the members' own objects. Pure. */
+export function intentOf(facts: IntentFacts): Intent {
+  const { statefulset, template } = facts;
+  const { metadata, spec } = statefulset;
+  const protocol = protocolOf(statefulset);
+  const templateSpec = isJsonObject(template?.spec) ? template.spec : {};
+  const name = template?.metadata.name ?? spec.resourceSelector.name ?? metadata.name;
+  const serviceName = typeof templateSpec.serviceName === "string" ? templateSpec.serviceName : name;
+  const { identity } = spec;
+  return {
+    app: {
+      name,
+      namespace: metadata.namespace,
+      service: spec.network.serviceName ?? serviceName,
+      clusterToken: facts.formerToken ?? metadata.uid ?? `${metadata.namespace}/${metadata.name}`,
+    },
+    revision: facts.revision,
+    ...(facts.inForce && { inForce: facts.inForce }),
+    schedule: scheduleOf(facts),
+    workload: {
+      protocol,
+      hasPartition: protocol !== "ignorant",
+      memberOrdered: templateSpec.podManagementPolicy !== "Parallel",
+      reportsLeader: spec.leader !== undefined || protocol === "contract",
+    },
+    identity: {
+      mode: identity.mode ?? MODE_OF[protocol],
+      blockSize: identity.blockSize,
+      clusterIds: identity.clusterIDs ?? {},
+      ...(identity.addressTemplate !== undefined && { addressTemplate: identity.addressTemplate }),
+      ...(identity.reuseVolumes !== undefined && { reuseVolumes: identity.reuseVolumes }),
+    },
+    podManagementPolicy: spec.podManagementPolicy,
+    quorum: spec.quorum,
+    memberConcurrency: spec.memberConcurrency,
+    minReadySeconds: spec.minReadySeconds,
+    ...(spec.completion.assumeAfterSeconds !== undefined && {
+      assumeCompleteAfterSeconds: spec.completion.assumeAfterSeconds,
+    }),
+    update: updateOf(facts),
+    ...(facts.settingProblems && { settingProblems: facts.settingProblems }),
+    failover: { policy: spec.failover.policy, afterSeconds: spec.failover.afterSeconds },
+    retention: spec.retentionPolicy,
+    requests: requestsOf(facts),
+    ...(metadata.deletionTimestamp !== undefined && { deletion: { policy: spec.deletionPolicy } }),
+    baselines: facts.baselines,
+    fleet: fleetOf(facts),
+  };
+}
+
+const MODE_OF: Record<Protocol, Intent["identity"]["mode"]> = {
+  statefulset: "Blocks",
+  contract: "Dense",
+  ignorant: "PerCluster",
+};
+
+export function protocolOf({ spec }: ParsedCrossClusterStatefulset): Protocol {
+  const { apiVersion, kind } = spec.resourceSelector;
+  switch (spec.completion.protocol) {
+    case "StatefulSet":
+      return "statefulset";
+    case "Contract":
+      return "contract";
+    case "HeldSpec":
+      return "ignorant";
+    case "Auto":
+      return apiVersion === "apps/v1" && kind === "StatefulSet" ? "statefulset" : "ignorant";
+  }
+}
+
+export function leaderSourceOf({ spec }: ParsedCrossClusterStatefulset): LeaderSource {
+  const { fieldPath, luaScript, podLabel } = spec.leader ?? {};
+  if (fieldPath !== undefined) return { fieldPath };
+  if (luaScript !== undefined) return { luaScript };
+  if (podLabel !== undefined) {
+    const equals = podLabel.indexOf("=");
+    return { podLabel: { key: podLabel.slice(0, equals), value: podLabel.slice(equals + 1) } };
+  }
+  return { report: true };
+}
+
+function scheduleOf({ statefulset, schedule, templateReplicas, topologyRefusal }: IntentFacts): Schedule {
+  const { topology, replicas } = statefulset.spec;
+  if (topologyRefusal) return { kind: "unknown", ...topologyRefusal };
+  if (topology !== undefined) {
+    const total = replicas ?? templateReplicas;
+    const explicit = topology.clusters.flatMap(({ name, replicas: own }) =>
+      own === undefined ? [] : [{ cluster: name, replicas: own }],
+    );
+    if (explicit.length > 0) return { kind: "known", source: "explicit", clusters: explicit };
+    if (total === undefined) {
+      return {
+        kind: "unknown",
+        message: "spec.topology divides by weight, but neither spec.replicas nor the template says how many instances",
+      };
+    }
+    const weighted = topology.clusters.map(({ name, weight }) => ({ cluster: name, weight: weight ?? 1 }));
+    return { kind: "known", source: "explicit", clusters: divide(total, weighted) };
+  }
+  if (schedule.kind === "unknown") return schedule;
+  const scheduled = schedule.clusters.reduce((sum, cluster) => sum + cluster.replicas, 0);
+  if (replicas === undefined || replicas === scheduled) {
+    return { kind: "known", source: "engine", clusters: schedule.clusters };
+  }
+  // `kubectl scale` on this object: the engine's answer is kept as the proportion between the clusters.
+  const weighted = schedule.clusters.map(({ cluster, replicas: weight }) => ({ cluster, weight }));
+  return { kind: "known", source: "engine", clusters: divide(replicas, weighted) };
+}
+
+/** By largest remainder; ties go to the cluster that is listed first, so that the same input gives the same answer. */
+export function divide(
+  total: number,
+  weighted: readonly { cluster: string; weight: number }[],
+): { cluster: string; replicas: number }[] {
+  const sum = weighted.reduce((all, { weight }) => all + weight, 0);
+  if (sum === 0) return weighted.map(({ cluster }, index) => ({ cluster, replicas: index === 0 ? total : 0 }));
+  const shares = weighted.map(({ cluster, weight }, index) => {
+    const exact = total * weight;
+    return { cluster, index, replicas: Math.floor(exact / sum), remainder: exact % sum };
+  });
+  const left = total - shares.reduce((all, { replicas }) => all + replicas, 0);
+  const extra = new Set(
+    [...shares]
+      .sort((a, b) => b.remainder - a.remainder || a.index - b.index)
+      .slice(0, left)
+      .map(({ index }) => index),
+  );
+  return shares.map(({ cluster, replicas, index }) => ({ cluster, replicas: replicas + (extra.has(index) ? 1 : 0) }));
+}
+
+function updateOf({ statefulset: { spec }, window }: IntentFacts): UpdateStrategy {
+  if (spec.updateStrategy.type === "OnDelete") return { type: "OnDelete" };
+  const rolling = spec.updateStrategy.rollingUpdate;
+  return {
+    type: "RollingUpdate",
+    partition: rolling.partition,
+    maxUnavailable: rolling.maxUnavailable as number | `${number}%`,
+    batches: rolling.batches ?? [],
+    order: rolling.order,
+    ...(rolling.leaderTransfer && { leaderTransfer: rolling.leaderTransfer }),
+    waves: rolling.waves ?? [],
+    paused: rolling.paused,
+    progressDeadlineSeconds: rolling.progressDeadlineSeconds,
+    onFailure: rolling.onFailure,
+    window,
+  };
+}
+
+function requestsOf({ statefulset, approvals, clusters }: IntentFacts): Requests {
+  const { undo, resumedAt, failover, transferLeader } = statefulset.spec;
+  const promotion = promotionOf(statefulset.spec);
+  const away = new Map(clusters.filter(({ state }) => state !== "Ready").map(({ name, sinceMs }) => [name, sinceMs]));
+  return {
+    ...(undo && { undo: { id: undo.at, to: undo.to } }),
+    // People count waves from 1, the planner from 0.
+    approvals: approvals.map(({ spec }) => ({ revision: spec.revision, wave: spec.wave - 1 })),
+    // A word about an earlier loss says nothing about one that began afterwards.
+    confirmedLost: (failover.confirmedLost ?? []).flatMap(({ name, at }) => {
+      const known = clusters.some((cluster) => cluster.name === name);
+      const sinceMs = away.get(name) ?? Number.POSITIVE_INFINITY;
+      return !known || sinceMs <= Date.parse(at) ? [name] : [];
+    }),
+    confirmedDrain: failover.confirmedDrain ?? [],
+    ...(promotion && { promotion }),
+    ...(transferLeader && { transferLeader: { id: transferLeader.at, to: transferLeader.to } }),
+    ...(resumedAt !== undefined && { resume: resumedAt }),
+  };
+}
+
+function fleetOf({ clusters, goneSinceMs, nowMs }: IntentFacts): Record<string, FleetFact> {
+  const fleet: Record<string, FleetFact> = {};
+  for (const [name, sinceMs] of Object.entries(goneSinceMs)) fleet[name] = { state: "Gone", sinceMs };
+  for (const { name, state, sinceMs, cordoned } of clusters) {
+    if (state === "Ready") {
+      const maintenance = isDrainTaint(cordoned) && ({ maintenance: true } as const);
+      fleet[name] = { state, ...(cordoned !== undefined && { cordoned }), ...maintenance };
+    } else if (state === "NotReady") fleet[name] = { state, sinceMs: sinceMs ?? nowMs };
+    else fleet[name] = { state, ...(sinceMs !== undefined && { sinceMs }) };
+  }
+  return fleet;
+}

@@ -1,0 +1,80 @@
+import type { ParsedCrossClusterStatefulset } from "../../../api/index.ts";
+import type { EngineApp } from "../../../engine/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import type { PlanResult } from "../../../plan/index.ts";
+import { REASONS } from "../../../rollout/index.ts";
+import type { Announcer } from "../../common/announcer.ts";
+import { ActEvents } from "./acts.ts";
+import { sentence } from "./words.ts";
+
+/** Turns plans into Events worth reading: each step once, each warning once until it has gone. */
+export class Announcements {
+  readonly #announcer: Announcer;
+  readonly #warned = new Map<string, Set<string>>();
+  readonly #acts = new ActEvents();
+
+  constructor(announcer: Announcer) {
+    this.#announcer = announcer;
+  }
+
+  announce(
+    key: string,
+    object: KubeObject,
+    { steps, completed, waiting }: Pick<PlanResult, "steps" | "completed" | "waiting">,
+  ): void {
+    for (const { cluster } of completed)
+      this.#announcer.event(object, "Normal", "StepFinished", `${cluster}: its step is finished`);
+    for (const { cluster, kind, why } of steps) {
+      // Every other cluster hears of a step through the topology: no news to a person, who reads of the step itself.
+      if (kind !== "topology") this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
+    }
+    const now = new Map(
+      waiting.filter(({ code }) => REASONS[code].needsPerson).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
+    );
+    const before = this.#warned.get(key) ?? new Set();
+    for (const [id, one] of now) {
+      if (before.has(id)) continue;
+      const where = one.cluster === undefined ? "" : `${one.cluster}: `;
+      this.#announcer.event(object, "Warning", one.code, where + sentence(one));
+    }
+    this.#warned.set(key, new Set(now.keys()));
+  }
+
+  /** What people did, and what came of it. */
+  acts(key: string, object: KubeObject, statefulset: ParsedCrossClusterStatefulset, plan: PlanResult): void {
+    for (const { type, reason, message } of this.#acts.news(key, statefulset, plan)) {
+      this.#announcer.event(object, type, reason, message);
+    }
+  }
+
+  refused(key: string, object: KubeObject, reason: string, message: string): void {
+    const before = this.#warned.get(key);
+    const id = `${reason}/${message}`;
+    if (!before?.has(id)) this.#announcer.event(object, "Warning", reason, message);
+    this.#warned.set(key, new Set([id]));
+  }
+
+  holdKept(object: KubeObject, { template }: EngineApp, hold: string): void {
+    const message =
+      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so that nothing moves: ` +
+      `delete ${hold} to hand the template over to the engine`;
+    this.#announcer.event(object, "Normal", "HoldKept", message);
+  }
+
+  forget(key: string): void {
+    this.#warned.delete(key);
+    this.#acts.forget(key);
+  }
+}
+
+const STEP_REASONS: Record<Exclude<PlanResult["steps"][number]["kind"], "topology">, string> = {
+  deploy: "Deploying",
+  grow: "ScalingOut",
+  shrink: "ScalingIn",
+  update: "Updating",
+  rollback: "RollingBack",
+  transfer: "TransferringLeader",
+  adopt: "Adopting",
+  "return-turn": "TurnReturned",
+  reassert: "Reasserted",
+};

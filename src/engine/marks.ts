@@ -1,0 +1,21 @@
+import { TERM_ANNOTATION } from "./errors.ts";
+
+/** Lockstep's own marks on hub objects. None of them reaches a member. */
+export const MARKS = {
+  /** Label on Works and holds: the application that they belong to, from `appMark`. */
+  app: "lockstep.karmada.io/app",
+  appNamespace: "lockstep.karmada.io/app-namespace",
+  appName: "lockstep.karmada.io/app-name",
+  /** Label on policies that hold a template. */
+  hold: "lockstep.karmada.io/hold",
+  /** Annotation on Works: the term of the leader that may write them. */
+  term: TERM_ANNOTATION,
+  /** Annotation on an empty Work: what it is reserved for. */
+  reserved: "lockstep.karmada.io/reserved-for",
+  /** Annotation on Works: the object that they deliver existed in the cluster before, and is taken over. */
+  takesOver: "lockstep.karmada.io/takes-over",
+  /** Annotation on a Work of Karmada's own that Lockstep has ended, to take over what it delivered. */
+  adopted: "lockstep.karmada.io/adopted",
+  /** Prefix of the annotations that carry a dispatch's notes. */
+  note: "note.lockstep.karmada.io/",
+} as const;

@@ -1,0 +1,129 @@
+import { KubeClient, type KubeObject } from "../../kube/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type Log,
+  openHttpTransport,
+  type Random,
+  type Transport,
+} from "../../runtime/index.ts";
+
+/** The address and credentials of a cluster's own API server, from a Secret labelled MEMBER_ACCESS_LABEL. */
+export interface AccessPoint {
+  readonly server: string;
+  /** PEM. Absent: the system's CAs. */
+  readonly ca?: string;
+  readonly token: string;
+}
+
+export interface MemberConnection {
+  readonly transport: Transport;
+  close(): Promise<void>;
+}
+
+/** The connection to a cluster's API server, with its bearer token on every request. */
+export async function openMemberOverHttp({ server, ca, token }: AccessPoint): Promise<MemberConnection> {
+  const http = await openHttpTransport({ server, tls: ca === undefined ? {} : { ca } });
+  const authorization = `Bearer ${token}`;
+  return {
+    transport: {
+      request: (each) => http.request({ ...each, headers: { ...each.headers, authorization } }),
+      stream: (each) => http.stream({ ...each, headers: { ...each.headers, authorization } }),
+    },
+    close: () => http.close(),
+  };
+}
+
+export interface AccessOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly open: (point: AccessPoint) => Promise<MemberConnection>;
+  /** A cluster can be read from now on, or no longer. */
+  readonly opened: (cluster: string) => void;
+  readonly closed: (cluster: string) => void;
+}
+
+interface Opened {
+  readonly point: AccessPoint;
+  /** The Secret that gives access: another one in the same namespace changes nothing. */
+  readonly secret: string;
+  connection?: MemberConnection;
+  client?: KubeClient;
+}
+
+/** The clusters whose API servers can be read directly, by the Secrets in their namespaces. */
+export class MemberAccesses {
+  readonly #options: AccessOptions;
+  readonly #opened = new Map<string, Opened>();
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: this cluster is only visible through the reports of its agent. */
+  client(cluster: string): KubeClient | undefined {
+    return this.#opened.get(cluster)?.client;
+  }
+
+  /** For callers that are notified when access begins and ends. */
+  mustClient(cluster: string): KubeClient {
+    const client = this.client(cluster);
+    if (!client) throw new Error(`no Secret gives access to cluster ${cluster}`);
+    return client;
+  }
+
+  async read(secret: KubeObject): Promise<void> {
+    const { namespace: cluster = "", name } = secret.metadata;
+    const { log, open, clock, random, opened } = this.#options;
+    const point = readPoint(secret);
+    const known = this.#opened.get(cluster);
+    if (!point) {
+      log.warn("this Secret gives no access: it needs server and token, and ca.crt as a rule", {
+        cluster,
+        secret: name,
+      });
+      return this.forget(secret);
+    }
+    // A token is renewed every few hours; the server may refuse the old one from now on.
+    if (known && (known.secret !== name || JSON.stringify(known.point) === JSON.stringify(point))) return;
+    if (known) await this.forget(secret);
+    const entry: Opened = { point, secret: name };
+    this.#opened.set(cluster, entry);
+    try {
+      const connection = await open(point);
+      if (this.#opened.get(cluster) !== entry) return await connection.close();
+      entry.connection = connection;
+      entry.client = new KubeClient({ transport: connection.transport, clock, random, log: log.with({ cluster }) });
+      opened(cluster);
+    } catch (error) {
+      if (this.#opened.get(cluster) === entry) this.#opened.delete(cluster);
+      log.warn("a cluster's API server cannot be connected to", { cluster, reason: String(error) });
+    }
+  }
+
+  async forget(secret: KubeObject): Promise<void> {
+    const { namespace: cluster = "", name } = secret.metadata;
+    const known = this.#opened.get(cluster);
+    if (known?.secret !== name) return;
+    this.#opened.delete(cluster);
+    this.#options.closed(cluster);
+    await known.connection?.close();
+  }
+
+  async close(): Promise<void> {
+    const connections = [...this.#opened.values()].map(({ connection }) => connection?.close());
+    this.#opened.clear();
+    await Promise.all(connections);
+  }
+}
+
+function readPoint({ data }: KubeObject): AccessPoint | undefined {
+  const text = (key: string) => {
+    const value = isJsonObject(data) ? data[key] : undefined;
+    return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8").trim() : "";
+  };
+  const [server, ca, token] = [text("server"), text("ca.crt"), text("token")];
+  if (!/^https:\/\//.test(server) || token === "") return undefined;
+  return { server, token, ...(ca !== "" && { ca }) };
+}

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { KubeClient, type KubeObject } from "../../kube/index.ts";
+import { FakeApi } from "../../kube/testing/fake-api.ts";
+import { seededRandom } from "../../runtime/index.ts";
+import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { SupersededError } from "../errors.ts";
+import { OcmEngine } from "./engine.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "./resources.ts";
+import { FRESH_MS } from "./signs-of-life.ts";
+import { APP, orderFor, reported, written } from "./testing/agent.ts";
+
+let stop: AbortController;
+let clock: VirtualClock;
+let hub: FakeApi;
+let told: number;
+
+beforeEach(() => {
+  stop = new AbortController();
+  clock = new VirtualClock();
+  // It knows no JSON patches; that one was sent is all that is asked.
+  const isQuestion = (body: unknown) => Array.isArray(body);
+  hub = new FakeApi({ clock, fault: ({ body }) => (isQuestion(body) ? { kind: "answer", status: 422 } : undefined) });
+  told = 0;
+});
+
+afterEach(async () => {
+  stop.abort();
+  await clock.settle();
+});
+
+function cluster(available: "True" | "Unknown"): KubeObject {
+  const condition = (type: string, status: string) => ({ type, status });
+  return {
+    apiVersion: MANAGED_CLUSTERS.apiVersion,
+    kind: MANAGED_CLUSTERS.kind,
+    metadata: { name: "east" },
+    spec: { hubAcceptsClient: true },
+    status: {
+      conditions: [condition("ManagedClusterJoined", "True"), condition("ManagedClusterConditionAvailable", available)],
+    },
+  };
+}
+
+const report = (term: number) => reported(written(orderFor(1, { term }), undefined, clock.now()));
+const questions = () => hub.requests.filter(({ body }) => Array.isArray(body)).length;
+
+async function started(): Promise<OcmEngine> {
+  hub.put(MANAGED_CLUSTERS, cluster("True"));
+  hub.put(MANIFEST_WORKS, report(1));
+  const engine = new OcmEngine({
+    hub: new KubeClient({ transport: hub, clock, random: seededRandom(1) }),
+    clock,
+    random: seededRandom(2),
+    openMember: () => Promise.reject(new Error("no Secret gives access here")),
+  });
+  engine.track(APP, () => told++);
+  void engine.run(stop.signal);
+  await clock.advance(1_000);
+  expect(engine.synced()).toBe(true);
+  return engine;
+}
+
+it("a process that only looks sees what a leader's questions proved, and writes nothing", async () => {
+  const engine = await started();
+  expect(engine.snapshot(APP, "east").kind).toBe("present");
+  await clock.advance(2 * FRESH_MS);
+  expect(questions()).toBe(0);
+  // The leader asks no more: what was seen then is not known now.
+  expect(engine.snapshot(APP, "east")).toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("sign of life"),
+  });
+  hub.put(MANIFEST_WORKS, report(1));
+  await clock.advance(1_000);
+  expect(engine.snapshot(APP, "east").kind).toBe("present");
+});
+
+it("a leader asks for signs of life until a later one has stamped its term", async () => {
+  const engine = await started();
+  await engine.stamp(APP, 1, ["east"]);
+  await clock.advance(FRESH_MS);
+  const asked = questions();
+  expect(asked).toBeGreaterThan(1);
+  hub.put(MANIFEST_WORKS, report(2));
+  await clock.advance(2 * FRESH_MS);
+  expect(questions()).toBe(asked);
+  await expect(engine.stamp(APP, 1, ["east"])).rejects.toThrow(SupersededError);
+});
+
+it("an application that is not tracked any more is not asked about", async () => {
+  const engine = await started();
+  await engine.stamp(APP, 1, ["east"]);
+  engine.untrack(APP);
+  await clock.advance(FRESH_MS);
+  expect(questions()).toBe(0);
+});
+
+it("a cluster that the hub has lost is unreachable, however fresh the last report is", async () => {
+  const engine = await started();
+  const before = told;
+  hub.put(MANAGED_CLUSTERS, cluster("Unknown"));
+  await clock.advance(1_000);
+  expect(engine.snapshot(APP, "east")).toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("not available"),
+  });
+  expect(told).toBeGreaterThan(before);
+});

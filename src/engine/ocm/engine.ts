@@ -1,0 +1,511 @@
+import { setMaxListeners } from "node:events";
+import { type KubeClient, type KubeObject, Reflector, type Resource } from "../../kube/index.ts";
+import { type Clock, type Log, type Random, silentLog } from "../../runtime/index.ts";
+import { isRefusedSwap, isStatusOnly, laterTermOf, refKey, refOf, termOf, workName } from "../dispatch-objects.ts";
+import { DispatchConflictError, laterTerm } from "../errors.ts";
+import { MARKS } from "../marks.ts";
+import { MemberStreams, ownerIndexValue, PODS } from "../members/streams.ts";
+import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
+import type {
+  Claim,
+  Dispatched,
+  DispatchOrder,
+  Engine,
+  EngineApp,
+  EngineCluster,
+  EngineSchedule,
+  HoldState,
+  MemberAccess,
+  News,
+  ObjectRef,
+  Snapshot,
+  Unheld,
+} from "../port.ts";
+import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
+import { readManagedCluster } from "./clusters.ts";
+import { Endings } from "./endings.ts";
+import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
+import { Holdings } from "./holdings.ts";
+import { ReachableMember, ReportedMember } from "./member.ts";
+import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
+import { readPlacement } from "./placements.ts";
+import { Plurals } from "./plurals.ts";
+import {
+  MANAGED_CLUSTERS,
+  MANIFEST_WORKS,
+  MEMBER_ACCESS_LABEL,
+  PLACEMENT_DECISIONS,
+  PLACEMENT_LABEL,
+  PLACEMENTS,
+  SECRETS,
+} from "./resources.ts";
+import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
+import { podsToObserve, snapshotByValues } from "./values.ts";
+import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
+import { lineageFrom } from "./write-marks.ts";
+
+export interface OcmEngineOptions {
+  readonly hub: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  /** Opens the connection to a cluster's own API server, if a Secret gives access. */
+  readonly openMember: (point: AccessPoint) => Promise<MemberConnection>;
+}
+
+interface Tracked {
+  readonly app: EngineApp;
+  readonly changed: (news: News) => void;
+}
+
+/**
+ * The Open Cluster Management adapter, with own ManifestWorks: nothing on the hub renders a template by itself, so
+ * there is nothing to hold. A cluster is read directly if a Secret gives access to it. Otherwise only its agent's
+ * reports are available, and they count only with our own mark among their values.
+ */
+export class OcmEngine implements Engine {
+  readonly #hub: KubeClient;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Log;
+  readonly #clusters: Reflector<KubeObject>;
+  readonly #works: Reflector<KubeObject>;
+  /** ManifestWorks of all other writers, only what they deliver. */
+  readonly #otherWorks: Reflector<KubeObject>;
+  readonly #placements: Reflector<KubeObject>;
+  readonly #decisions: Reflector<KubeObject>;
+  readonly #secrets: Reflector<KubeObject>;
+  readonly #accesses: MemberAccesses;
+  readonly #streams: MemberStreams;
+  readonly #plurals: Plurals;
+  readonly #own: OwnWorks;
+  readonly #foreign: ForeignWorks;
+  readonly #endings: Endings;
+  readonly #signs: SignsOfLife;
+  readonly #holdings: Holdings;
+  readonly #byApp = new Map<string, Tracked>();
+  /** Applications by the object that they manage. One owns it; another may be releasing it, and is notified too. */
+  readonly #byTemplate = new Map<string, Set<Tracked>>();
+  /** The applications that this process has written for, and its term: it asks for signs of life of no others. */
+  readonly #led = new Map<string, number>();
+  readonly #readWorks = new WeakMap<KubeObject, Dispatched>();
+  #hasWarned = false;
+
+  constructor({ hub, clock, random, log = silentLog, openMember }: OcmEngineOptions) {
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = log;
+    const reflect = (of: Resource, more: Partial<ConstructorParameters<typeof Reflector<KubeObject>>[0]> = {}) =>
+      new Reflector<KubeObject>({ client: hub, resource: of, clock, random, log, ...more });
+    this.#clusters = reflect(MANAGED_CLUSTERS);
+    const delivers = (work: KubeObject) => deliveredBy(work).map(refKey);
+    this.#works = reflect(MANIFEST_WORKS, {
+      selection: { labelSelector: MARKS.app },
+      selects: (work) => work.metadata.labels?.[MARKS.app] !== undefined,
+      indexes: { app: (work) => [appOfWork(work)], delivers },
+      transform: outlineOf,
+    });
+    this.#otherWorks = reflect(MANIFEST_WORKS, {
+      selection: { labelSelector: `!${MARKS.app}` },
+      selects: (work) => work.metadata.labels?.[MARKS.app] === undefined,
+      indexes: { delivers },
+      transform: foreignOutline,
+    });
+    this.#placements = reflect(PLACEMENTS);
+    this.#decisions = reflect(PLACEMENT_DECISIONS, { indexes: { placement: placementOf } });
+    this.#secrets = reflect(SECRETS, {
+      selection: { labelSelector: MEMBER_ACCESS_LABEL },
+      selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
+    });
+    this.#accesses = new MemberAccesses({
+      clock,
+      random,
+      log,
+      open: openMember,
+      opened: (cluster) => {
+        this.#streams.addCluster(cluster);
+        this.#allChanged();
+      },
+      closed: (cluster) => {
+        this.#streams.removeCluster(cluster);
+        this.#allChanged();
+      },
+    });
+    this.#plurals = new Plurals(hub, (cluster) => this.#accesses.client(cluster));
+    this.#streams = new MemberStreams({
+      client: (cluster) => this.#accesses.mustClient(cluster),
+      // As the cluster itself serves it: the hub need not know the kind.
+      findKind: async (cluster, apiVersion, kind, signal) =>
+        this.#accesses.mustClient(cluster).discovery.resource(apiVersion, kind, { signal }),
+      clock,
+      random,
+      log,
+      changed: (_cluster, ref) => (ref ? this.#templateChanged(ref) : this.#allChanged()),
+    });
+    const [works, unlabelled] = [this.#works.cache, this.#otherWorks.cache];
+    this.#own = new OwnWorks({
+      hub,
+      works: MANIFEST_WORKS,
+      namespaceOf: (cluster) => cluster,
+      reservationFor: async (app, ref, claim) =>
+        reservationFor(app, ref, claim, await this.#writing(claim.cluster, ref)),
+      cache: works,
+      changed: (mark) => this.#byApp.get(mark)?.changed("own"),
+    });
+    this.#foreign = new ForeignWorks({ unlabelled, labelled: works });
+    const pluralOf = this.#plurals.of.bind(this.#plurals);
+    this.#endings = new Endings({ hub, clock, own: this.#own, works, unlabelled, pluralOf });
+    this.#signs = new SignsOfLife({
+      hub,
+      clock,
+      log,
+      works,
+      readFrom: () => this.#readFrom(),
+      changed: (work) => this.#byApp.get(appOfWork(work))?.changed("own"),
+    });
+    this.#holdings = new Holdings({ hub, clock, works, signs: this.#signs });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Every stream listens to it, one for each cluster and kind, so the number of listeners is not a leak.
+    setMaxListeners(0, signal);
+    this.#streams.start(signal);
+    this.#clusters.cache.subscribe({
+      added: () => this.#allChanged(),
+      updated: (cluster, previous) => this.#clusterUpdated(cluster, previous),
+      deleted: () => this.#allChanged(),
+    });
+    const deliveredChanged = (work: KubeObject) => {
+      for (const ref of deliveredBy(work)) this.#templateChanged(ref);
+    };
+    this.#otherWorks.cache.subscribe({
+      added: deliveredChanged,
+      updated: (work, previous) => {
+        if (isStatusOnly(work, previous)) return;
+        deliveredChanged(previous);
+        deliveredChanged(work);
+      },
+      deleted: deliveredChanged,
+    });
+    this.#works.cache.subscribe({
+      added: (work) => this.#workChanged(work),
+      updated: (work, previous) => {
+        // An agent reports often; its reports are read only if the member itself cannot be read.
+        const isTold = isWrittenOtherwise(work, previous);
+        if (isTold || (this.#isReadFrom(work) && isReportedOtherwise(work, previous))) this.#workChanged(work);
+      },
+      deleted: (work) => {
+        this.#signs.forget(work);
+        this.#workChanged(work);
+      },
+    });
+    const selectionChanged = (namespace: string | undefined, placement: string | undefined) => {
+      for (const { app, changed } of this.#byApp.values()) {
+        if (app.namespace === namespace && app.placement === placement) changed("own");
+      }
+    };
+    const placed = ({ metadata }: KubeObject) => selectionChanged(metadata.namespace, metadata.name);
+    this.#placements.cache.subscribe({ added: placed, updated: placed, deleted: placed });
+    const decided = ({ metadata }: KubeObject) => {
+      selectionChanged(metadata.namespace, metadata.labels?.[PLACEMENT_LABEL]);
+    };
+    this.#decisions.cache.subscribe({ added: decided, updated: decided, deleted: decided });
+    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    this.#secrets.cache.subscribe({
+      added: read,
+      updated: read,
+      deleted: (secret) => void this.#accesses.forget(secret),
+    });
+    await Promise.all([
+      ...this.#hubReflectors().map((reflector) => reflector.run(signal)),
+      this.#secrets.run(signal),
+      this.#signs.run(signal),
+    ]);
+    await this.#streams.stopped();
+    await this.#accesses.close();
+  }
+
+  synced(): boolean {
+    // Without the right to read them, no cluster is read directly; that is no reason to wait.
+    const { hasSynced, isForbidden } = this.#secrets.health;
+    return this.#hubReflectors().every(({ cache }) => cache.hasSynced) && (hasSynced || isForbidden);
+  }
+
+  track(app: EngineApp, changed: Tracked["changed"]): void {
+    const mark = this.#own.mark(app);
+    const previous = this.#byApp.get(mark);
+    if (previous) this.untrack(previous.app);
+    const tracked = { app, changed };
+    this.#byApp.set(mark, tracked);
+    const key = refKey(app.template);
+    this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
+    this.#streams.wantKind(app.template.apiVersion, app.template.kind, app.namespace);
+    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind, app.namespace);
+  }
+
+  untrack(app: EngineApp): void {
+    const mark = this.#own.mark(app);
+    const tracked = this.#byApp.get(mark);
+    if (!tracked) return;
+    const { template, namespace } = tracked.app;
+    this.#byApp.delete(mark);
+    this.#led.delete(mark);
+    const others = this.#byTemplate.get(refKey(template));
+    others?.delete(tracked);
+    if (others?.size === 0) this.#byTemplate.delete(refKey(template));
+    this.#streams.unwantKind(template.apiVersion, template.kind, namespace);
+    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind, namespace);
+  }
+
+  clusters(): readonly EngineCluster[] {
+    return this.#clusters.cache.list().flatMap((cluster) => readManagedCluster(cluster) ?? []);
+  }
+
+  schedule(app: EngineApp): EngineSchedule {
+    const { namespace, placement = "" } = app;
+    const found = this.#placements.cache.get({ namespace, name: placement });
+    const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
+    if (schedule.kind === "unknown") return schedule;
+    const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
+    const lost = this.dispatched(app).find(({ cluster }) => !selected.has(cluster) && !this.#isReady(cluster));
+    if (!lost) return schedule;
+    return {
+      kind: "unknown",
+      message:
+        `Placement ${namespace}/${placement} no longer selects cluster ${lost.cluster}, which is not available: OCM taints such ` +
+        "clusters, which is not a decision to leave them. Tolerate cluster.open-cluster-management.io/unreachable and " +
+        ".../unavailable in the Placement",
+    };
+  }
+
+  overridePolicies(): readonly KubeObject[] {
+    return [];
+  }
+
+  async hold(app: EngineApp): Promise<HoldState> {
+    return this.#foreign.state(app);
+  }
+
+  async unhold(): Promise<Unheld> {
+    return { kind: "gone" };
+  }
+
+  dispatched(app: EngineApp): readonly Dispatched[] {
+    return this.#own.of(app).flatMap((work) => this.#read(work) ?? []);
+  }
+
+  async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
+    return readAll(await this.#own.read(app, this.#clusterNames()));
+  }
+
+  async stamp(app: EngineApp, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
+    const stamped = readAll(await this.#own.stamp(app, term, clusters));
+    this.#led.set(this.#own.mark(app), term);
+    return stamped;
+  }
+
+  async reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
+    this.#led.set(this.#own.mark(app), claim.term);
+    const reserved = await Promise.all(refs.map((ref) => this.#own.reserve(app, ref, claim)));
+    return readAll(reserved.flatMap((work) => work ?? []));
+  }
+
+  async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+    const { expected, cluster, term, manifest } = order;
+    const ref = refOf(manifest);
+    const what = `the ManifestWork of ${ref.kind} ${ref.name}`;
+    const name = { namespace: cluster, name: workName(app, ref) };
+    if (expected && expected.term > term) throw laterTerm({ kind: MANIFEST_WORKS.kind, ...name }, term, expected.term);
+    if (refKey(ref) === refKey(app.template)) this.#refuseRival(app, order);
+    const writing = await this.#writing(cluster, ref);
+    this.#led.set(this.#own.mark(app), term);
+    let previous = expected ? this.#works.cache.get(name) : undefined;
+    for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
+      if (previous && termOf(previous) > term) throw laterTermOf(previous, term, termOf(previous));
+      if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
+      const pods = this.#accesses.client(cluster) ? [] : podsToObserve(manifest, previous);
+      const work = workFor(app, order, previous, { ...writing, pods });
+      try {
+        const send = () => (previous ? this.#hub.update(MANIFEST_WORKS, work) : this.#hub.create(MANIFEST_WORKS, work));
+        const written = await this.#own.write(app, work, send);
+        this.#warnOfPolling(written);
+        const read = readWork(written);
+        if (!read) throw new DispatchConflictError(cluster, what);
+        return read;
+      } catch (error) {
+        if (!isRefusedSwap(error)) throw error;
+        // Most often the agent has just written its report; then the object is still the expected version.
+        previous = await this.#hub.find(MANIFEST_WORKS, name);
+        if (previous) this.#works.cache.wrote(previous);
+      }
+    }
+    throw new DispatchConflictError(cluster, what);
+  }
+
+  withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
+    return this.#endings.withdraw(app, dispatched, what);
+  }
+
+  adopt(app: EngineApp, cluster: string): Promise<void> {
+    return this.#endings.adopt(cluster, this.#foreign.in(app, cluster));
+  }
+
+  snapshot(app: EngineApp, cluster: string): Snapshot {
+    const { template } = app;
+    if (!this.#accesses.client(cluster)) return this.#byValues(app, cluster);
+    const state = this.#streams.state(cluster, template.apiVersion, template.kind);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
+    if (state.kind === "never") return this.#byValues(app, cluster, state.message);
+    const atMs = this.#clock.now();
+    const object = state.cache.get(template);
+    if (!object) return { kind: "absent", atMs };
+    if (template.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
+    const pods = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
+    if (pods.kind === "live") {
+      const own = pods.cache.byIndex("owner", ownerIndexValue(template));
+      return { kind: "present", object, source: "live", atMs, pods: own };
+    }
+    // A StatefulSet's status counts terminating pods as ready. It is used alone only if the controller has no right to
+    // read pods.
+    if (pods.isForbidden) return { kind: "present", object, source: "live", atMs };
+    return unreachable(`its pods cannot be read: ${pods.message}`, pods.kind === "broken" && pods.isStarved);
+  }
+
+  member(cluster: string): MemberAccess {
+    const client = this.#accesses.client(cluster);
+    if (client) return new ReachableMember(client, cluster);
+    return new ReportedMember(cluster, (configMap) => this.#holdings.look(cluster, configMap));
+  }
+
+  #byValues(app: EngineApp, cluster: string, failure?: string): Snapshot {
+    const found = this.#clusters.cache.get({ name: cluster });
+    const facts = found && readManagedCluster(found);
+    if (facts?.state !== "Ready") {
+      const message = `cluster ${cluster} is ${facts ? "not available to the hub" : "not in the fleet"}`;
+      return { kind: "unreachable", message, ...(facts?.sinceMs !== undefined && { sinceMs: facts.sinceMs }) };
+    }
+    const work = this.#works.cache.get({ namespace: cluster, name: workName(app, app.template) });
+    if (!work) {
+      const message = failure ?? `nothing has been dispatched to cluster ${cluster} yet`;
+      return { kind: "unreachable", message, isUnasked: true };
+    }
+    const provenMs = this.#signs.provenMs(work);
+    if (provenMs === undefined) {
+      return {
+        kind: "unreachable",
+        message: `the agent of cluster ${cluster} has not reported on ManifestWork ${work.metadata.name} yet`,
+      };
+    }
+    if (!this.#signs.isFresh(work)) {
+      const message = `the agent of cluster ${cluster} has given no sign of life for ${FRESH_MS / 1000} s, and its last reports no longer prove anything`;
+      return { kind: "unreachable", message, sinceMs: provenMs };
+    }
+    return snapshotByValues(app, work, provenMs);
+  }
+
+  /** What a first write needs in addition to the order. */
+  async #writing(cluster: string, { apiVersion, kind }: ObjectRef) {
+    const plural = await this.#plurals.of(cluster, apiVersion, kind);
+    return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [] };
+  }
+
+  /**
+   * Another writer's ManifestWork for the same object would conflict with ours: what it delivers must be adopted first.
+   */
+  #refuseRival(app: EngineApp, { cluster, takeOver }: DispatchOrder): void {
+    const [rival] = takeOver ? [] : this.#foreign.in(app, cluster);
+    if (!rival) return;
+    const { kind, name } = app.template;
+    throw new DispatchConflictError(cluster, `what ManifestWork ${rival.metadata.name} delivers of ${kind} ${name}`);
+  }
+
+  /** A hub before OCM 1.2 drops the field: its agents report changes 10 to 60 seconds late. */
+  #warnOfPolling(work: KubeObject): void {
+    if (this.#hasWarned || configsOf(work).every(({ feedbackScrapeType }) => feedbackScrapeType === "Watch")) return;
+    this.#hasWarned = true;
+    this.#log.warn(
+      "this hub's ManifestWorks have no field feedbackScrapeType: agents poll, and every step waits for them. Update OCM to 1.2 or newer",
+      { work: work.metadata.name, cluster: work.metadata.namespace },
+    );
+  }
+
+  #clusterUpdated(cluster: KubeObject, previous: KubeObject): void {
+    const [now, before] = [readManagedCluster(cluster), readManagedCluster(previous)];
+    // A watch may have stalled while the cluster was unreachable, and may stay stalled for minutes.
+    if (now?.state === "Ready" && before?.state !== "Ready") {
+      this.#streams.listAnew(now.name, `cluster ${now.name} is back; its objects are being listed again`);
+    }
+    if (JSON.stringify(now) !== JSON.stringify(before)) this.#allChanged();
+  }
+
+  #workChanged(work: KubeObject): void {
+    this.#own.tell(work);
+    // A Work of another application, or one that imitates ours.
+    for (const ref of deliveredBy(work)) {
+      for (const tracked of this.#byTemplate.get(refKey(ref)) ?? []) {
+        if (this.#own.mark(tracked.app) !== appOfWork(work)) tracked.changed("own");
+      }
+    }
+  }
+
+  /** Once per version of a ManifestWork: they are read far more often than they change. */
+  #read(work: KubeObject): Dispatched | undefined {
+    const known = this.#readWorks.get(work);
+    if (known) return known;
+    const read = readWork(work);
+    if (read) this.#readWorks.set(work, read);
+    return read;
+  }
+
+  /** The ManifestWorks whose reports are all that is known of a workload, as long as no later leader has stamped them. */
+  #readFrom(): KubeObject[] {
+    return [...this.#led].flatMap(([mark, term]) => {
+      const app = this.#byApp.get(mark)?.app;
+      const works = app ? this.#own.of(app) : [];
+      return works.filter((work) => termOf(work) === term && this.#isReadFrom(work) && !wasRemoving(work));
+    });
+  }
+
+  #isReadFrom(work: KubeObject): boolean {
+    const { namespace: cluster = "", name, deletionTimestamp } = work.metadata;
+    const app = this.#byApp.get(appOfWork(work))?.app;
+    if (!app || deletionTimestamp !== undefined || name !== workName(app, app.template)) return false;
+    const { apiVersion, kind } = app.template;
+    return !this.#accesses.client(cluster) || this.#streams.state(cluster, apiVersion, kind).kind === "never";
+  }
+
+  #isReady(cluster: string): boolean {
+    const found = this.#clusters.cache.get({ name: cluster });
+    return found !== undefined && readManagedCluster(found)?.state === "Ready";
+  }
+
+  #clusterNames(): string[] {
+    return this.#clusters.cache.list().map(({ metadata }) => metadata.name);
+  }
+
+  #templateChanged(ref: ObjectRef): void {
+    for (const { changed } of this.#byTemplate.get(refKey(ref)) ?? []) changed("own");
+  }
+
+  #allChanged(): void {
+    for (const { changed } of this.#byApp.values()) changed("shared");
+  }
+
+  #hubReflectors(): Reflector<KubeObject>[] {
+    return [this.#clusters, this.#works, this.#otherWorks, this.#placements, this.#decisions];
+  }
+}
+
+function unreachable(message: string, isBlind: boolean): Snapshot {
+  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+}
+
+function readAll(works: readonly KubeObject[]): Dispatched[] {
+  return works.flatMap((work) => readWork(work) ?? []);
+}
+
+function placementOf({ metadata }: KubeObject): string[] {
+  const placement = metadata.labels?.[PLACEMENT_LABEL];
+  return placement === undefined ? [] : [`${metadata.namespace}/${placement}`];
+}

@@ -1,0 +1,167 @@
+import { ANNOTATIONS, SEED_ANNOTATIONS } from "../../contract/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { escapePointer, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import type { ObjectRef } from "../port.ts";
+import { OCM_MARKS } from "./resources.ts";
+
+/**
+ * What an agent is asked to report of an object, and how to read its values. A value's name is the JSON pointer of its
+ * field, so that the values of one manifest together are a part of one version of the object.
+ */
+const METADATA = ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"].map(
+  (field) => `/metadata/${field}`,
+);
+
+/** Lists of members: only for the member to read, and too long to send back with every change. */
+const LONG_ANNOTATIONS: readonly string[] = [ANNOTATIONS.topology, ANNOTATIONS.initialCluster];
+
+const CONTRACT_ANNOTATIONS = [...Object.values(ANNOTATIONS), ...Object.values(SEED_ANNOTATIONS)]
+  .filter((key) => !LONG_ANNOTATIONS.includes(key))
+  .map(annotation);
+
+const WRITE = annotation(OCM_MARKS.write);
+
+const COUNTS = ["observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas"];
+
+const STATEFUL_SET = [
+  "/spec/replicas",
+  "/spec/ordinals/start",
+  "/spec/updateStrategy/rollingUpdate/partition",
+  ...[...COUNTS, "currentReplicas", "currentRevision", "updateRevision"].map((field) => `/status/${field}`),
+];
+
+/**
+ * For unknown kinds. Whole parts come only from agents with the gate RawFeedbackJsonString, and only up to 1024 bytes
+ * each; a missing part is unknown.
+ */
+const ANY_WORKLOAD = [
+  "/status",
+  "/status/crossCluster",
+  "/status/phase",
+  "/spec/replicas",
+  ...COUNTS.map((field) => `/status/${field}`),
+];
+
+const POD = [...METADATA, "/metadata/labels", "/metadata/ownerReferences", "/status/phase", "/status/reason"];
+
+/** A pod's conditions would seldom fit as a whole; each of these is one word. */
+const POD_CONDITIONS = ["Ready", "DisruptionTarget"];
+const WAITING = "waiting";
+const WAITING_PATH = ".status.containerStatuses[*].state.waiting.reason";
+
+function annotation(key: string): string {
+  return `/metadata/annotations/${escapePointer(key)}`;
+}
+
+interface FeedbackPath extends JsonObject {
+  readonly name: string;
+  readonly path: string;
+}
+
+export function feedbackPaths({ apiVersion, kind }: ObjectRef): FeedbackPath[] {
+  if (apiVersion === "v1" && kind === "Pod") {
+    const conditions = POD_CONDITIONS.map((type) => ({
+      name: type,
+      path: `.status.conditions[?(@.type=="${type}")].status`,
+    }));
+    return [...POD.map(pathAt), ...conditions, { name: WAITING, path: WAITING_PATH }];
+  }
+  // Kubernetes' own supporting kinds (ConfigMaps, Services): whether they exist, and from which write.
+  if (apiVersion === "v1") return [...METADATA, WRITE].map(pathAt);
+  const fields = apiVersion === "apps/v1" && kind === "StatefulSet" ? STATEFUL_SET : ANY_WORKLOAD;
+  return [...METADATA, WRITE, ...CONTRACT_ANNOTATIONS, ...fields].map(pathAt);
+}
+
+function pathAt(pointer: string): FeedbackPath {
+  const segments = segmentsOf(pointer).map((segment) => `.${segment.replaceAll(".", "\\.")}`);
+  return { name: pointer, path: segments.join("") };
+}
+
+/** The values that an agent reported for one manifest, by their names. */
+export function readValues(manifestStatus: JsonObject | undefined): Map<string, Json> {
+  const feedback = isJsonObject(manifestStatus?.statusFeedback) ? manifestStatus.statusFeedback : {};
+  const values = Array.isArray(feedback.values) ? feedback.values.filter(isJsonObject) : [];
+  return new Map(
+    values.flatMap(({ name, fieldValue }) => {
+      const value = isJsonObject(fieldValue) ? plainValue(fieldValue) : undefined;
+      return typeof name === "string" && value !== undefined ? [[name, value] as const] : [];
+    }),
+  );
+}
+
+function plainValue(value: JsonObject): Json | undefined {
+  switch (value.type) {
+    case "Integer":
+      return value.integer;
+    case "String":
+      return value.string;
+    case "Boolean":
+      return value.boolean;
+    case "JsonRaw":
+      return typeof value.jsonRaw === "string" ? parsed(value.jsonRaw) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function markIn(values: ReadonlyMap<string, Json>): Json | undefined {
+  return values.get(WRITE);
+}
+
+/** The part of the object that the values form; `base` has what is known from elsewhere. */
+export function objectOf(ref: ObjectRef, values: ReadonlyMap<string, Json>, base: JsonObject = {}): KubeObject {
+  const { apiVersion, kind, namespace, name } = ref;
+  const metadata = { name, ...(namespace !== "" && { namespace }) };
+  let object: JsonObject = { ...base, apiVersion, kind, metadata };
+  // The shorter pointer first: a part as a whole, then its fields.
+  for (const [pointer, value] of [...values].sort(([a], [b]) => a.length - b.length)) {
+    if (pointer.startsWith("/")) object = withValue(object, segmentsOf(pointer), value);
+  }
+  return {
+    ...object,
+    apiVersion,
+    kind,
+    metadata: { ...(isJsonObject(object.metadata) && object.metadata), ...metadata },
+  };
+}
+
+/**
+ * A pod from its values. Its labels show which revision it runs, and whether it leads. A pod without them would look
+ * like a pod that has none, so it is not returned.
+ */
+export function podOf(ref: ObjectRef, values: ReadonlyMap<string, Json>): KubeObject | undefined {
+  const pod = objectOf(ref, values);
+  if (!isJsonObject(pod.metadata.labels)) return undefined;
+  const conditions = POD_CONDITIONS.flatMap((type) => {
+    const status = values.get(type);
+    return status === undefined ? [] : [{ type, status }];
+  });
+  const waiting = [values.get(WAITING)].flat().filter((reason) => typeof reason === "string");
+  const containerStatuses = waiting.map((reason) => ({ state: { waiting: { reason } } }));
+  const status = isJsonObject(pod.status) ? pod.status : {};
+  return {
+    ...pod,
+    status: { ...status, conditions, ...(containerStatuses.length > 0 && { containerStatuses }) },
+  };
+}
+
+function withValue(object: JsonObject, [first, ...rest]: readonly string[], value: Json): JsonObject {
+  if (first === undefined) return object;
+  const inner = object[first];
+  return { ...object, [first]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
+}
+
+function segmentsOf(pointer: string): string[] {
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

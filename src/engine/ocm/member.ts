@@ -1,0 +1,83 @@
+import { ForbiddenError, type KubeClient, type KubeObject, StatusError, UnauthorizedError } from "../../kube/index.ts";
+import { LiveMember, MEMBER_TIMEOUT_MS } from "../members/live-member.ts";
+import type { DryRun, Holding, MemberAccess } from "../port.ts";
+import { MEMBER_ACCESS_LABEL } from "./resources.ts";
+
+/** A member whose own API server can be reached: it reports itself what it would refuse. */
+export class ReachableMember extends LiveMember {
+  readonly #client: KubeClient;
+  readonly #cluster: string;
+
+  constructor(client: KubeClient, cluster: string) {
+    super(client, cluster);
+    this.#client = client;
+    this.#cluster = cluster;
+  }
+
+  async dryRun(manifest: KubeObject): Promise<DryRun> {
+    const options = { dryRun: true, fieldManager: "work-agent-lockstep", force: true, timeoutMs: MEMBER_TIMEOUT_MS };
+    try {
+      const kind = await this.#client.discovery.resource(manifest.apiVersion, manifest.kind);
+      await this.#client.apply(kind, manifest, options);
+      return { kind: "accepted" };
+    } catch (error) {
+      const message = `${this.#cluster}: ${error instanceof Error ? error.message : String(error)}`;
+      return { kind: isRefusal(error) ? "refused" : "unknown", message };
+    }
+  }
+}
+
+/** The server has checked the object and refuses it; every other error has nothing to do with the object. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof StatusError) || error instanceof ForbiddenError || error instanceof UnauthorizedError) {
+    return false;
+  }
+  const { code } = error.status;
+  return code === 400 || code === 409 || code === 422;
+}
+
+/** A member that is only visible through the reports of its agent. */
+export class ReportedMember implements MemberAccess {
+  readonly #cluster: string;
+  readonly #holds: (configMap: KubeObject) => Promise<Holding>;
+
+  constructor(cluster: string, holds: (configMap: KubeObject) => Promise<Holding>) {
+    this.#cluster = cluster;
+    this.#holds = holds;
+  }
+
+  async dryRun(): Promise<DryRun> {
+    return { kind: "unsupported" };
+  }
+
+  holds(configMap: KubeObject): Promise<Holding> {
+    return this.#holds(configMap);
+  }
+
+  /** Claims that no manifest names are not visible. */
+  async volumes(): Promise<undefined> {
+    return undefined;
+  }
+
+  async deletePod(): Promise<void> {
+    throw new NoMemberAccessError(this.#cluster, "a pod in a named version can only be deleted by its API server");
+  }
+
+  async deleteVolumes(): Promise<void> {
+    throw new NoMemberAccessError(this.#cluster, "claims can only be listed and deleted by its API server");
+  }
+}
+
+/** Thrown when an action in a member needs direct access, and no Secret gives it. */
+export class NoMemberAccessError extends Error {
+  override readonly name = "NoMemberAccessError";
+  readonly cluster: string;
+
+  constructor(cluster: string, what: string) {
+    super(
+      `cluster ${cluster} cannot be reached directly: ${what}. Create a Secret labelled ${MEMBER_ACCESS_LABEL} in ` +
+        `namespace ${cluster} of the hub, with server, ca.crt and token of an account with that right`,
+    );
+    this.cluster = cluster;
+  }
+}

@@ -1,0 +1,120 @@
+import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
+import type { Clock, Log } from "../../runtime/index.ts";
+import { MARKS } from "../marks.ts";
+import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
+import { MANIFEST_WORKS } from "./resources.ts";
+import { askingPatch, returnedMark, sentMark } from "./works.ts";
+
+/**
+ * How often an agent is asked for a sign of life: one write on the hub, one apply in the member, which changes no
+ * generation.
+ */
+const ASK_EVERY_MS = 15_000;
+
+/** Two unanswered requests and some time for the third. What was seen longer ago is no longer known. */
+export const FRESH_MS = 45_000;
+
+/** The maximum number of requests in progress. */
+const PARALLEL_QUESTIONS = 16;
+
+export interface SignsOptions {
+  readonly hub: Pick<KubeClient, "patch">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly works: Pick<Cache<KubeObject>, "get" | "wrote">;
+  /**
+   * The ManifestWorks whose reports are the only information about a workload, among those of an application that we
+   * lead.
+   */
+  readonly readFrom: () => readonly KubeObject[];
+  /** The cluster of this ManifestWork has stopped giving signs of life, or gives them again. */
+  readonly changed: (work: KubeObject) => void;
+}
+
+/**
+ * An agent that is gone leaves all its reports unchanged, for minutes or forever; so does an agent whose watch stalls.
+ * So agents are asked: the mark on the object is written again, with another time, and must come back.
+ */
+export class SignsOfLife {
+  readonly #options: SignsOptions;
+  /** By the ManifestWork's uid: when the latest answered request was sent. */
+  readonly #answered = new Map<string, number>();
+  readonly #wasFresh = new Map<string, boolean>();
+
+  constructor(options: SignsOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(ASK_EVERY_MS, signal).catch(() => {});
+      if (!signal.aborted) await this.#round(signal);
+    }
+  }
+
+  /** The time from which on the report is valid; undefined: it proves nothing. */
+  provenMs(work: KubeObject): number | undefined {
+    const uid = work.metadata.uid ?? "";
+    const proven = provenNow(work);
+    // While the next request is in progress, the answer to the last one counts.
+    if (proven === undefined) return this.#answered.get(uid);
+    this.#answered.set(uid, proven);
+    return proven;
+  }
+
+  isFresh(work: KubeObject): boolean {
+    const provenMs = this.provenMs(work);
+    // Another process's clock may be a little ahead of ours, but not by more than would be too old.
+    return provenMs !== undefined && Math.abs(this.#options.clock.now() - provenMs) <= FRESH_MS;
+  }
+
+  forget(work: KubeObject): void {
+    this.#answered.delete(work.metadata.uid ?? "");
+    this.#wasFresh.delete(work.metadata.uid ?? "");
+  }
+
+  /** Undefined: it could not be sent, because another process wrote the ManifestWork or it is gone. */
+  async ask(work: KubeObject): Promise<KubeObject | undefined> {
+    const { hub, clock, log, works } = this.#options;
+    const patch = askingPatch(work, clock.now());
+    if (!patch) return undefined;
+    try {
+      const asked = await hub.patch(MANIFEST_WORKS, work.metadata, patch);
+      works.wrote(asked);
+      return asked;
+    } catch (error) {
+      const { namespace: cluster = "", name } = work.metadata;
+      log.debug("a sign of life could not be asked for", { cluster, work: name, reason: String(error) });
+      return undefined;
+    }
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { readFrom, changed, works: cache } = this.#options;
+    const works = readFrom();
+    for (let at = 0; at < works.length && !signal.aborted; at += PARALLEL_QUESTIONS) {
+      await Promise.all(works.slice(at, at + PARALLEL_QUESTIONS).map((work) => this.ask(work)));
+    }
+    for (const work of works) {
+      const uid = work.metadata.uid ?? "";
+      const [before, now] = [this.#wasFresh.get(uid), this.isFresh(cache.get(work.metadata) ?? work)];
+      this.#wasFresh.set(uid, now);
+      if (before !== undefined && before !== now) changed(work);
+    }
+  }
+}
+
+/** What the current report proves. */
+function provenNow(work: KubeObject): number | undefined {
+  const [sent, returned] = [sentMark(work), returnedMark(work)];
+  if (!sent) return undefined;
+  // An agent may read through its own watch, so only the mark inside the object shows that the watch is alive.
+  if (isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage) return returned.sentAtMs;
+  return isLookedAt(work) ? sent.sentAtMs : undefined;
+}
+
+/** The application of a ManifestWork. */
+export function appOfWork({ metadata }: KubeObject): string {
+  return metadata.labels?.[MARKS.app] ?? "";
+}

@@ -1,0 +1,83 @@
+/** A workload in a cluster that is only visible through the reports of its agent. */
+import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
+import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
+import type { EngineApp, ObjectRef, Snapshot } from "../port.ts";
+import { objectOf, podOf, readValues } from "./feedback.ts";
+import { appliedMessage, isApplied, isThere, manifestStatus } from "./reports.ts";
+import { MEMBER_ACCESS_LABEL } from "./resources.ts";
+import { isReserved, returnedMark, sentMark, writtenSpec } from "./works.ts";
+
+const ACCESS = `a Secret labelled ${MEMBER_ACCESS_LABEL} in its namespace on the hub lets Lockstep read it directly`;
+
+export function snapshotByValues(app: EngineApp, work: KubeObject, provenMs: number): Snapshot {
+  const { kind, namespace, name } = app.template;
+  const what = `${kind} ${namespace}/${name}`;
+  const report = manifestStatus(work);
+  const there = isThere(report);
+  if (there === undefined)
+    return { kind: "unreachable", message: `the cluster's agent has not reported whether it has ${what}` };
+  if (!there) return { kind: "absent", atMs: provenMs };
+  const [sent, returned] = [sentMark(work), returnedMark(work)];
+  if (isReserved(work) || returned?.lineage !== sent?.lineage) {
+    const why = isApplied(work) === false ? ` (${appliedMessage(work)})` : "";
+    return {
+      kind: "unreachable",
+      message: `the cluster has a ${what} that did not come from this dispatch${why}, and its agent does not report objects as a whole; ${ACCESS}`,
+    };
+  }
+  // The written spec is the object's only if the object has the mark of exactly that write.
+  const spec = returned?.version === sent?.version ? writtenSpec(work) : undefined;
+  const object = objectOf(app.template, readValues(report), spec === undefined ? {} : { spec });
+  const pods = podsByValues(app.template, work);
+  return { kind: "present", object, source: "values", atMs: provenMs, ...(pods && { pods }) };
+}
+
+/** Undefined if one of them is unknown: missing pods would look deleted. */
+function podsByValues(workload: ObjectRef, work: KubeObject): KubeObject[] | undefined {
+  const refs = observedPods(work);
+  if (refs.length === 0) return undefined;
+  const pods: KubeObject[] = [];
+  for (const ref of refs) {
+    const report = manifestStatus(work, ref);
+    const there = isThere(report);
+    if (there === false) continue;
+    const pod = there ? podOf(ref, readValues(report)) : undefined;
+    if (!pod) return undefined;
+    if (isOwnedBy(pod, workload)) pods.push(pod);
+  }
+  return pods;
+}
+
+function isOwnedBy({ metadata }: KubeObject, { kind, name }: ObjectRef): boolean {
+  const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences.filter(isJsonObject) : undefined;
+  return owners === undefined || owners.some((owner) => owner.kind === kind && owner.name === name);
+}
+
+/** The pods that a ManifestWork observes in addition to what it delivers. */
+function observedPods(work: KubeObject): ObjectRef[] {
+  const [, ...others] = manifestsOf(work).filter(isManifest);
+  return others.map(refOf).filter(({ apiVersion, kind }) => apiVersion === "v1" && kind === "Pod");
+}
+
+/** Above this, a ManifestWork would come near OCM's limit of 500 KiB; then none is observed. */
+const MAX_OBSERVED_PODS = 100;
+
+/**
+ * The pods to observe by name: those of the manifest, and those observed so far that may still exist, so that a
+ * terminating instance is visible until it is gone.
+ */
+export function podsToObserve(manifest: KubeObject, previous: KubeObject | undefined): ObjectRef[] {
+  if (manifest.apiVersion !== "apps/v1" || manifest.kind !== "StatefulSet") return [];
+  const spec = isJsonObject(manifest.spec) ? manifest.spec : {};
+  const replicas = typeof spec.replicas === "number" ? spec.replicas : 1;
+  const ordinals = isJsonObject(spec.ordinals) ? spec.ordinals : {};
+  const start = typeof ordinals.start === "number" ? ordinals.start : 0;
+  const { name, namespace = "" } = manifest.metadata;
+  if (replicas > MAX_OBSERVED_PODS) return [];
+  const wanted = Array.from({ length: replicas }, (_, at) => `${name}-${start + at}`);
+  const left = previous ? observedPods(previous).filter((pod) => isThere(manifestStatus(previous, pod)) !== false) : [];
+  const names = [...new Set([...wanted, ...left.map((pod) => pod.name)])];
+  if (names.length > MAX_OBSERVED_PODS) return [];
+  return names.map((pod) => ({ apiVersion: "v1", kind: "Pod", namespace, name: pod }));
+}

@@ -1,0 +1,126 @@
+import { body, forever, type HostileScript, repeated } from "./script.ts";
+
+/** Text read as numbers, and numbers written as text. */
+export const NUMBERS: readonly HostileScript[] = [
+  {
+    name: "digits and then no number",
+    source: forever(`${repeated("s", "1", 18)} s = s .. 'x'`, "tonumber(s)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "digits in arithmetic",
+    source: forever(`${repeated("s", "1", 18)} s = s .. 'x'`, "pcall(function() return s + 1 end)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "digits negated",
+    source: forever(`${repeated("s", "1", 18)} s = s .. 'x'`, "pcall(function() return -s end)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "digits where a number is wanted",
+    source: forever(`${repeated("s", "1", 18)} s = s .. 'x'`, "pcall(math.floor, s)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "digits and a fraction",
+    source: forever(`${repeated("s", "1", 18)} s = s .. '.' .. s`, "tonumber(s)"),
+    ends: "limit",
+    round: { fuel: 1_700_000 },
+  },
+  {
+    name: "underscores",
+    source: forever(`${repeated("s", "1_", 17)} s = s .. 'x'`, "pcall(function() return s + 1 end)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "blanks around no number",
+    source: forever(`${repeated("s", " ", 18)} s = 'x' .. s .. 'x'`, "tonumber(s)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "zeros before a number",
+    source: forever(`${repeated("s", "0", 18)} s = s .. '1'`, "tonumber(s)"),
+    ends: "limit",
+    round: { fuel: 890_000 },
+  },
+  {
+    name: "hexadecimal digits without an exponent",
+    source: forever(`${repeated("s", "f", 18)} s = '0x' .. s .. '.' .. s`, "pcall(function() return s + 1 end)"),
+    ends: "limit",
+    round: { fuel: 1_700_000 },
+  },
+  {
+    name: "digits in a format",
+    source: forever(`${repeated("s", "1", 18)} s = s .. 'x'`, "string.format('%d', s)"),
+    ends: "limit",
+    round: { fuel: 910_000, memoryBytes: 440_000 },
+  },
+  {
+    name: "a number of 64 digits",
+    source: forever(`local s = '${"1".repeat(64)}'`, "tonumber(s, 2)"),
+    ends: "limit",
+    round: { fuel: 240 },
+  },
+  { name: "small numbers as text", source: forever("", "tostring(1)"), ends: "limit" },
+  {
+    name: "fractions as text",
+    source: forever("local n = 0.1", "n = n * 1.0001 tostring(n)"),
+    ends: "limit",
+    round: { fuel: 93 },
+  },
+  {
+    name: "whole numbers beyond 2^53 as text",
+    source: forever("local n = 2^62", "tostring(n)"),
+    ends: "limit",
+    round: { fuel: 89 },
+  },
+  {
+    name: "the smallest number written out",
+    source: forever("local n = 2^-1074", "string.format('%.1074f', n)"),
+    ends: "limit",
+    round: { fuel: 3_100, memoryBytes: 5_600 },
+  },
+  {
+    name: "the smallest number rounded",
+    source: forever("local n = 2^-1074", "string.format('%.5f', n)"),
+    ends: "limit",
+    round: { fuel: 2_800, memoryBytes: 1_900 },
+  },
+  {
+    name: "the largest number written out",
+    source: forever("local n = 2^1023", "string.format('%.1f', n)"),
+    ends: "limit",
+    round: { fuel: 2_700, memoryBytes: 1_900 },
+  },
+  {
+    name: "remainders of numbers far apart",
+    source: forever("local n = 0", "n = 1e308 % 3e-308"),
+    ends: "limit",
+    round: { fuel: 260 },
+  },
+  {
+    name: "math.fmod of numbers far apart",
+    source: forever("", "math.fmod(1e308, 3e-308)"),
+    ends: "limit",
+    round: { fuel: 280 },
+  },
+  { name: "math.modf of a large number", source: forever("", "math.modf(1e308)"), ends: "limit", round: { fuel: 270 } },
+  { name: "sines of large numbers", source: forever("local n = 1e300", "math.tan(n)"), ends: "limit" },
+  { name: "powers", source: forever("local n = 1.0000001", "n = n ^ 1.00001"), ends: "limit" },
+  {
+    name: "the largest of thousands",
+    source: forever("local t = {} for i = 1, 10000 do t[i] = i end", "math.max(unpack(t))"),
+    ends: "limit",
+    round: { fuel: 110_000, memoryBytes: 680_000 },
+  },
+  { name: "frexp of small numbers", source: forever("", "math.frexp(2^-1074)"), ends: "limit" },
+  { name: "random numbers", source: forever("", "math.random(1, 100)"), ends: "limit" },
+  { name: "a number that is a script long", source: body(`return ${"9".repeat(50_000)}`), ends: "error" },
+];

@@ -1,0 +1,112 @@
+import type { Draft } from "../ledger/draft.ts";
+import type { ClusterName, DownSeen, InstanceObservation, StepInProgress } from "../types/index.ts";
+import { isCounted, isObserved, localOrdinal, viewIn } from "./view.ts";
+
+/**
+ * [Q20] Who took an instance down: the step, or an accident beside it. Where a snapshot names every instance this can be
+ * told apart, and an eviction must not read as an operator that restarts in parallel. Where only counts are known, whatever
+ * is down beyond what was down before is the step's.
+ */
+
+interface Place {
+  readonly ordinal: number;
+  /** Absent: deleted, and not there again yet. */
+  readonly pod: InstanceObservation | undefined;
+}
+
+const NOTHING_DOWN: DownSeen = { accidents: [], finishedFrom: null };
+
+/** What was down before the step began is none of its doing. */
+export function downBefore(draft: Draft, cluster: ClusterName): DownSeen | null {
+  const places = placesOf(draft, cluster);
+  if (!places) return null;
+  return { accidents: places.filter(isDown).map(({ ordinal }) => ordinal), finishedFrom: null };
+}
+
+/** Remembers, while the step lasts, which instances are down by accident and which it has finished with. */
+export function noteDown(draft: Draft, cluster: ClusterName, step: StepInProgress): StepInProgress {
+  const places = placesOf(draft, cluster);
+  const { present } = viewIn(draft, cluster);
+  // Listed only since: with nothing down before, there is nothing to know of that time.
+  const known = step.down ?? (step.unavailableBefore === 0 ? NOTHING_DOWN : null);
+  if (!known || !present || !areTold(places)) return step;
+  // Before its controller has seen the spec, "updated" speaks of the one before.
+  const observed = isObserved(present);
+  const finishedFrom = lower(known.finishedFrom, observed ? finishedNow(places) : null);
+  const accidents: number[] = [];
+  let above: Place | undefined;
+  // From the highest down, so that `above` is an instance that a StatefulSet would have to restart first.
+  for (const place of places.toReversed()) {
+    const { ordinal, pod } = place;
+    if (!isDown(place)) {
+      if (observed && draft.intent.workload.protocol === "statefulset" && pod?.updated === false) above ??= place;
+      continue;
+    }
+    const before = known.accidents.includes(ordinal);
+    const finished = finishedFrom !== null && ordinal >= finishedFrom;
+    if (before || finished || pod?.disrupted === true || above !== undefined) accidents.push(ordinal);
+  }
+  accidents.reverse();
+  const same = finishedFrom === step.down?.finishedFrom && `${accidents}` === `${step.down.accidents}`;
+  return same ? step : { ...step, down: { accidents, finishedFrom } };
+}
+
+/** Instances that the step under way has taken down and that are not back, by name where the names are known. */
+export function takenDown(draft: Draft, cluster: ClusterName): { readonly count: number; readonly names: string } {
+  const { step } = draft.entry(cluster);
+  const { down, present } = viewIn(draft, cluster);
+  // Where nothing counts instances, it cannot be told how many are down.
+  if (!step || !present || !isCounted(present)) return { count: 0, names: "" };
+  const places = placesOf(draft, cluster);
+  if (!step.down || !areTold(places)) {
+    const before = Math.max(step.unavailableBefore, step.down?.accidents.length ?? 0);
+    return { count: Math.max(0, down - before), names: `${down} are down, ${before} were before the step` };
+  }
+  // Until it is seen to know the spec, nothing can be down for it; what pods and status say may be of two times.
+  if (!isObserved(present)) return { count: 0, names: "" };
+  const { accidents } = step.down;
+  // One that still runs the old revision and is not going has not been restarted for the new one.
+  const taken = places.filter(
+    (place) =>
+      isDown(place) &&
+      !accidents.includes(place.ordinal) &&
+      !(place.pod !== undefined && !place.pod.terminating && place.pod.updated === false),
+  );
+  return { count: taken.length, names: taken.map(({ ordinal }) => `${draft.identity.app.name}-${ordinal}`).join(", ") };
+}
+
+/** The cluster's member instances with their pods, by ascending ordinal; null: the snapshot does not list pods. */
+function placesOf(draft: Draft, cluster: ClusterName): Place[] | null {
+  const { present } = viewIn(draft, cluster);
+  const pods = present?.instances;
+  if (!pods) return null;
+  const entry = draft.entry(cluster);
+  const byOrdinal = new Map(pods.map((pod) => [pod.ordinal, pod]));
+  return entry.instances.flatMap(({ state }, i) => {
+    const ordinal = localOrdinal(draft, entry, i);
+    return state === "joining" ? [] : [{ ordinal, pod: byOrdinal.get(ordinal) }];
+  });
+}
+
+/** Whether every pod says of which revision it is: otherwise there are only counts to go by. */
+function areTold(places: readonly Place[] | null): places is Place[] {
+  return places?.every(({ pod }) => pod === undefined || pod.updated !== undefined) ?? false;
+}
+
+function isDown({ pod }: Place): boolean {
+  return !pod?.ready || pod.terminating;
+}
+
+/** The lowest ordinal from which upwards all are updated and ready. */
+function finishedNow(places: readonly Place[]): number | null {
+  let lowest: number | null = null;
+  for (const place of places.toReversed()) {
+    if (isDown(place) || place.pod?.updated !== true) break;
+    lowest = place.ordinal;
+  }
+  return lowest;
+}
+
+function lower(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

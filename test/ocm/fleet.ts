@@ -1,0 +1,60 @@
+import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
+import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import type { Api } from "../stack/api.ts";
+import { type RealFleet, startFleet } from "../stack/fleet.ts";
+import { startStack } from "./stack/stack.ts";
+
+export interface OcmFleet extends RealFleet {
+  readonly engine: () => OcmEngine;
+}
+
+const ACCOUNT = { name: "lockstep", namespace: "default" };
+
+/** A real OCM of one's own, in a temporary folder, gone at the end. Its members are seen through their agents alone. */
+export async function startOcmFleet(): Promise<OcmFleet> {
+  const fleet = await startFleet("ocm", startStack);
+  const { hub, log } = fleet;
+  return {
+    ...fleet,
+    engine: () => new OcmEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
+  };
+}
+
+/** The same with access to every member, as a Secret in its namespace gives it. */
+export async function startOcmFleetWithAccess(): Promise<OcmFleet> {
+  const fleet = await startOcmFleet();
+  for (const [name, member] of fleet.stack.members) await giveAccess(fleet.stack.hub, name, member);
+  return fleet;
+}
+
+/** An account in the member that may do what Lockstep does there directly, and its token on the hub. */
+export async function giveAccess(hub: Api, cluster: string, member: Api): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const metadata = { name: ACCOUNT.name };
+  const rules = [
+    { apiGroups: ["apps"], resources: ["statefulsets"], verbs: ["get", "list", "watch", "create", "patch"] },
+    { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "delete"] },
+    { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "delete"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+  ];
+  await member.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: ACCOUNT });
+  await member.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
+  await member.apply({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: ACCOUNT.name },
+    subjects: [{ kind: "ServiceAccount", ...ACCOUNT }],
+  });
+  const path = `/api/v1/namespaces/${ACCOUNT.namespace}/serviceaccounts/${ACCOUNT.name}/token`;
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 7_200 } };
+  const { status, text } = await member.request("POST", path, request);
+  if (status !== 201) throw new Error(`${cluster}: no token: ${status} ${text}`);
+  const answer: { status: { token: string } } = JSON.parse(text);
+  await hub.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "lockstep", namespace: cluster, labels: { "lockstep.karmada.io/member-access": "true" } },
+    stringData: { server: member.server, "ca.crt": member.tls.ca, token: answer.status.token },
+  });
+}

@@ -1,0 +1,155 @@
+/**
+ * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it, become
+ * ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never becomes
+ * ready. A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ *
+ * Run as a program: node --import tsx kubelet.ts SETTINGS-FILE, where the file holds KubeletSettings as JSON.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { Api, type KubeObject } from "./api.ts";
+
+export interface KubeletSettings {
+  readonly members: { name: string; server: string; ca: string; cert: string; key: string }[];
+  readonly startMs: number;
+  readonly stopMs: number;
+}
+
+interface Pod extends KubeObject {
+  readonly metadata: {
+    name: string;
+    namespace: string;
+    uid: string;
+    annotations?: Record<string, string>;
+    deletionTimestamp?: string;
+  };
+  readonly spec: { nodeName?: string; containers: { name: string; image: string }[] };
+  readonly status?: { phase?: string; conditions?: { type: string; status: string }[] };
+}
+
+const RECONNECT_MS = 200;
+
+class Kubelet {
+  readonly #api: Api;
+  readonly #node: string;
+  readonly #settings: KubeletSettings;
+  /** Work already under way, by pod uid and what is being done to it. */
+  readonly #underWay = new Set<string>();
+
+  constructor(api: Api, member: string, settings: KubeletSettings) {
+    this.#api = api;
+    this.#node = `${member}-node`;
+    this.#settings = settings;
+  }
+
+  async run(): Promise<never> {
+    for (;;) {
+      try {
+        await this.#registerNode();
+        for await (const event of this.#api.watch("/api/v1/pods")) {
+          if (event.type === "ADDED" || event.type === "MODIFIED") this.#attend(event.object as unknown as Pod);
+        }
+      } catch (error) {
+        console.error(`${this.#node}: ${error instanceof Error ? error.message : error}`);
+      }
+      await sleep(RECONNECT_MS);
+    }
+  }
+
+  async #registerNode(): Promise<void> {
+    const resources = { cpu: "64", memory: "256Gi", pods: "1000" };
+    await this.#api.apply({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: this.#node, labels: { "kubernetes.io/hostname": this.#node } },
+    });
+    const status = {
+      capacity: resources,
+      allocatable: resources,
+      conditions: [condition("Ready")],
+      nodeInfo: { kubeletVersion: "simulated" },
+    };
+    await this.#api.request("PATCH", `/api/v1/nodes/${this.#node}/status`, { status }, "application/merge-patch+json");
+  }
+
+  #attend(pod: Pod): void {
+    const { annotations = {}, deletionTimestamp } = pod.metadata;
+    const startMs = Number(annotations["lockstep.test/start-ms"] ?? this.#settings.startMs);
+    const stopMs = Number(annotations["lockstep.test/stop-ms"] ?? this.#settings.stopMs);
+    if (deletionTimestamp !== undefined) this.#once(pod, "stop", stopMs, () => this.#finish(pod));
+    else if (pod.spec.nodeName === undefined) this.#once(pod, "bind", 0, () => this.#bind(pod));
+    else if (pod.status?.phase !== "Running") this.#once(pod, "start", startMs, () => this.#markRunning(pod));
+  }
+
+  #once(pod: Pod, what: string, afterMs: number, action: () => Promise<unknown>): void {
+    const key = `${pod.metadata.uid}/${what}`;
+    if (this.#underWay.has(key)) return;
+    this.#underWay.add(key);
+    sleep(afterMs)
+      .then(action)
+      .catch((error) => console.error(`${key}: ${error instanceof Error ? error.message : error}`))
+      .finally(() => this.#underWay.delete(key));
+  }
+
+  #bind(pod: Pod) {
+    return this.#api.request("POST", `${podPath(pod)}/binding`, {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name: pod.metadata.name },
+      target: { apiVersion: "v1", kind: "Node", name: this.#node },
+    });
+  }
+
+  #markRunning(pod: Pod) {
+    const ready = !pod.spec.containers.some(({ image }) => image.includes("broken"));
+    const status = {
+      phase: "Running",
+      conditions: [
+        condition("Initialized"),
+        condition("PodScheduled"),
+        condition("ContainersReady", ready),
+        condition("Ready", ready),
+      ],
+      containerStatuses: pod.spec.containers.map(({ name, image }) => ({
+        name,
+        image,
+        imageID: image,
+        ready,
+        started: ready,
+        restartCount: 0,
+        state: { running: { startedAt: new Date().toISOString() } },
+      })),
+    };
+    return this.#api.request(
+      "PATCH",
+      `${podPath(pod)}/status`,
+      { metadata: { uid: pod.metadata.uid }, status },
+      "application/merge-patch+json",
+    );
+  }
+
+  #finish(pod: Pod) {
+    return this.#api.request("DELETE", podPath(pod), {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      gracePeriodSeconds: 0,
+      preconditions: { uid: pod.metadata.uid },
+    });
+  }
+}
+
+function condition(type: string, holds = true) {
+  return { type, status: holds ? "True" : "False", lastTransitionTime: new Date().toISOString() };
+}
+
+function podPath({ metadata }: Pod): string {
+  return `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const settings = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as KubeletSettings;
+  await Promise.all(
+    settings.members.map(({ name, server, ...tls }) => new Kubelet(new Api(server, tls), name, settings).run()),
+  );
+}

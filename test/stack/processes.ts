@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What is on disk about a started process: enough to end it later, and to be sure that it is still the same one. */
+interface Recorded {
+  readonly name: string;
+  readonly pid: number;
+  /** Clock ticks since boot at which it started; a recycled process id has another. */
+  readonly startTicks: string;
+}
+
+const STOP_GRACE_MS = 5_000;
+const POLL_MS = 50;
+
+/**
+ * The processes of one stack. Each is recorded in the stack's folder the moment it starts, so that whatever happens to
+ * the program that started it, `stopRecorded` ends exactly these and nothing else.
+ */
+export class Processes {
+  readonly #folder: string;
+  readonly #running = new Map<string, ChildProcess>();
+  /** How each was started, to start it again. */
+  readonly #commands = new Map<string, { program: string; args: readonly string[]; env: NodeJS.ProcessEnv }>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(join(folder, "logs"), { recursive: true });
+    mkdirSync(this.#temporary, { recursive: true });
+  }
+
+  start(name: string, program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
+    this.#commands.set(name, { program, args, env });
+    const log = openSync(this.logFile(name), "a");
+    const child = spawn(program, args, {
+      stdio: ["ignore", log, log],
+      detached: true,
+      // Some programs leave certificates in the temporary folder; this one goes with the stack.
+      env: { ...process.env, TMPDIR: this.#temporary, ...env },
+      cwd: this.#folder,
+    });
+    child.on("error", (error) => appendFileSync(this.logFile(name), `could not be started: ${error.message}\n`));
+    if (child.pid === undefined) throw new Error(`${name} could not be started from ${program}`);
+    child.unref();
+    this.#running.set(name, child);
+    const recorded: Recorded = { name, pid: child.pid, startTicks: startTicks(child.pid) ?? "" };
+    appendFileSync(recordFile(this.#folder), `${JSON.stringify(recorded)}\n`);
+  }
+
+  /** Ends one process at once, as a power cut would. */
+  kill(name: string, signal: NodeJS.Signals = "SIGKILL"): void {
+    this.#running.get(name)?.kill(signal);
+    this.#running.delete(name);
+  }
+
+  /** Starts a killed process again, as it was started first. */
+  restart(name: string): void {
+    const command = this.#commands.get(name);
+    if (!command) throw new Error(`${name} was never started`);
+    this.start(name, command.program, command.args, command.env);
+  }
+
+  get #temporary(): string {
+    return join(this.#folder, "tmp");
+  }
+
+  logFile(name: string): string {
+    return join(this.#folder, "logs", `${name}.log`);
+  }
+
+  /** Waits until `probe` returns true; fails as soon as the process has failed, with the end of its log. */
+  async ready(name: string, probe: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      if (await probe().catch(() => false)) return;
+      const child = this.#running.get(name);
+      const failed = child !== undefined && child.exitCode !== null && child.exitCode !== 0;
+      if (failed || performance.now() > deadline) {
+        const why = failed ? `ended with exit code ${child.exitCode}` : `was not ready after ${timeoutMs / 1000} s`;
+        throw new Error(`${name} ${why}; the end of ${this.logFile(name)}:\n${tail(this.logFile(name), 15)}`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+/** Ends every process recorded in the folder that is still the one it was, the last started first. */
+export async function stopRecorded(folder: string): Promise<number> {
+  if (!existsSync(recordFile(folder))) return 0;
+  const recorded = readFileSync(recordFile(folder), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Recorded)
+    .reverse();
+  const alive = () => recorded.filter(({ pid, startTicks: ticks }) => ticks !== "" && startTicks(pid) === ticks);
+  const before = alive();
+  for (const { pid, name } of before) {
+    // An API server asked kindly drains its watches for up to a minute; nothing here needs that.
+    signal(pid, name.includes("apiserver") ? "SIGKILL" : "SIGTERM");
+  }
+  const deadline = performance.now() + STOP_GRACE_MS;
+  while (alive().length > 0 && performance.now() < deadline) await sleep(POLL_MS);
+  for (const { pid } of alive()) signal(pid, "SIGKILL");
+  while (alive().length > 0) await sleep(POLL_MS);
+  rmSync(recordFile(folder));
+  return before.length;
+}
+
+function recordFile(folder: string): string {
+  return join(folder, "processes.jsonl");
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended in the meantime.
+  }
+}
+
+/** Field 22 of /proc/PID/stat; undefined when there is no such process or it is a zombie. */
+export function startTicks(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function tail(file: string, lines: number): string {
+  return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n").slice(-lines).join("\n") : "(no log)";
+}
+
+/** Ports that were free a moment ago, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
+          const server = createServer();
+          server.on("error", reject);
+          server.listen(0, "127.0.0.1", () => resolve(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => {
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port was given");
+    return address.port;
+  });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
