@@ -122,8 +122,9 @@ export function desiredOf(draft: Draft): Desired | undefined {
       // [C2] A loss is no drain: what a lost cluster holds stays its own.
       desired.set(cluster, Math.max(held, wanted));
     } else if (entry.returned) {
-      if (wanted >= held) draft.patch(cluster, { returned: false });
-      else if (!mayDrain) {
+      // [C6] A replacement that was put here ends by itself: only the schedule's own wish makes it like any other.
+      if ((scheduled.get(cluster) ?? 0) >= held) draft.patch(cluster, { returned: false });
+      else if (!mayDrain && wanted < held) {
         desired.set(cluster, held);
         keptStill(draft, cluster, "ReturnedNotScheduled");
       }
