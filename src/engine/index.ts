@@ -4,9 +4,11 @@
  * api and kube. Each adapter has its own folder and passes the contract suite.
  */
 export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
+export { ENGINES, type EngineDefinition, findEngines, isEngineName } from "./engines.ts";
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
-export { type AccessPoint, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
+export { type AccessPoint, accessPointOf, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
+export { MEMBER_ACCESS_LABEL } from "./ocm/resources.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

@@ -37,20 +37,23 @@ export interface Engine {
 
   clusters(): readonly EngineCluster[];
   schedule(app: EngineApp): EngineSchedule;
-  /** The user's own override policies, raw, without the holds. */
-  overridePolicies(): readonly KubeObject[];
+  /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
+  overridePolicies?(): readonly KubeObject[];
 
   /**
-   * Prevents the engine from rendering the template by itself. Resolves to the current state of the hold.
-   * `beforeWriting` is awaited before the hold is written, and may throw to prevent it.
+   * Makes sure that nothing but Lockstep delivers the template, and resolves to whether that holds. If the engine would
+   * render the template by itself, a hold prevents it; `beforeWriting` is awaited before the hold is written, and may
+   * throw to prevent it. Other engines write nothing.
    */
   hold(app: EngineApp, beforeWriting?: () => Promise<void>): Promise<HoldState>;
   /**
    * Ends the hold, after the application was released or torn down. `kept`: the template still exists, and without the
    * hold the engine would render it at once. Then the hold is left behind, free to be deleted by a user or by the next
-   * application that holds the template.
+   * application that holds the template. Absent: this engine writes no holds.
    */
-  unhold(app: EngineApp): Promise<Unheld>;
+  unhold?(app: EngineApp): Promise<Unheld>;
+  /** What `hold` would resolve to right now. Writes nothing: for previews. Absent: `hold` writes nothing either. */
+  foreseeHold?(app: EngineApp): Promise<HoldState>;
 
   /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
   dispatched(app: EngineApp): readonly Dispatched[];

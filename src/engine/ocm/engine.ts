@@ -19,7 +19,6 @@ import type {
   News,
   ObjectRef,
   Snapshot,
-  Unheld,
 } from "../port.ts";
 import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
 import { readManagedCluster } from "./clusters.ts";
@@ -279,16 +278,8 @@ export class OcmEngine implements Engine {
     };
   }
 
-  overridePolicies(): readonly KubeObject[] {
-    return [];
-  }
-
   async hold(app: EngineApp): Promise<HoldState> {
     return this.#foreign.state(app);
-  }
-
-  async unhold(): Promise<Unheld> {
-    return { kind: "gone" };
   }
 
   dispatched(app: EngineApp): readonly Dispatched[] {
