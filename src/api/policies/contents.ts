@@ -26,7 +26,8 @@ export function workContents(settings: PolicySettings): Policy {
   const { controller, workloads, engine } = settings;
   const { group, plural, kind } = deliveries(settings);
   const kinds = [...[STATEFULSET_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
-  const isKind = `(${celKind("m")} in ${celList(kinds)}${engine === "ocm" ? ` || ${OBSERVED_POD}` : ""})`;
+  const isDelivered = `${celKind("m")} in ${celList(kinds)}`;
+  const isKind = engine === "ocm" ? `(${isDelivered} || ${OBSERVED_POD})` : isDelivered;
   const isOwn = `has(m.metadata.namespace) && has(object.metadata.annotations) && '${APP_NAMESPACE}' in object.metadata.annotations && m.metadata.namespace == object.metadata.annotations['${APP_NAMESPACE}']`;
   return {
     name: "work-contents",

@@ -68,10 +68,10 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
 
 /** Without a hub: every cluster of spec.topology is there and Ready, and nothing is deployed. */
 export function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset): EngineFacts {
-  const names = spec.topology?.clusters.map(({ name }) => name);
+  const names = spec.topology?.placementRef ? undefined : spec.topology?.clusters.map(({ name }) => name);
   if (!names) {
     throw new CommandError(
-      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no spec.topology, and --offline asks no engine for a schedule; add spec.topology, or leave --offline out`,
+      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no clusters in spec.topology, and --offline asks no engine for a schedule; add them, or leave --offline out`,
     );
   }
   const clusters: EngineCluster[] = names.map((name) => ({ name, state: "Ready", labels: {}, zones: [] }));

@@ -135,6 +135,44 @@ describe("the schedule", () => {
   });
 });
 
+describe("a Placement's selection", () => {
+  const schedule = {
+    kind: "known",
+    isSelection: true,
+    clusters: ["c", "a", "b"].map((name) => ({ cluster: name, replicas: 1 })),
+  } as const;
+  const placementRef = { name: "zones" };
+
+  it("is divided by weight: listed clusters first, those that are not listed with weight 1, by name", () => {
+    const topology = {
+      placementRef,
+      clusters: [
+        { name: "b", weight: 3 },
+        { name: "gone", weight: 9 },
+      ],
+    };
+    expect(intent({ topology }, { schedule }).schedule).toEqual({
+      kind: "known",
+      source: "engine",
+      clusters: [
+        { cluster: "b", replicas: 3 },
+        { cluster: "a", replicas: 1 },
+        { cluster: "c", replicas: 1 },
+      ],
+    });
+  });
+
+  it("that is unknown is never zero clusters", () => {
+    const unknown = { kind: "unknown", message: "it has decided nothing yet" } as const;
+    expect(intent({ topology: { placementRef } }, { schedule: unknown }).schedule).toEqual(unknown);
+  });
+
+  it("without a number to divide is unknown", () => {
+    const { schedule: divided } = intent({ topology: { placementRef } }, { schedule, templateReplicas: undefined });
+    expect(divided).toMatchObject({ kind: "unknown", message: expect.stringContaining("how many instances") });
+  });
+});
+
 describe("the fleet", () => {
   it("tells states, times and cordons", () => {
     const clusters = [
