@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ANNOTATIONS, parseTopologyRef, TOPOLOGY_ELSEWHERE } from "../../src/contract/index.ts";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
 import { MEMBERS } from "../stack/commands.ts";
-import { SharedDatabase, startContractOperator } from "./contract-operator.ts";
+import { SharedDatabase, startContractOperator } from "../stories/contract-operator.ts";
+import { installXline, SEED_MANIFEST, XLINES, xline } from "../stories/xline.ts";
 import { CCS, MANAGER, startWorld, type World } from "./world.ts";
-import { installXline, SEED_MANIFEST, XLINES, xline } from "./xline.ts";
 
 const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 /** As long as a DNS name may be: with 900 instances twice as much text as Kubernetes allows in annotations. */
