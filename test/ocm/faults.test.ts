@@ -71,7 +71,10 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
     await world.until("the update has begun", isBegun("web:4"));
     await world.cut("member3");
     await world.until("member3 is down", async () => {
-      return !(await world.stack.members.get("member3")?.ok("/readyz").catch(() => false));
+      return !(await world.stack.members
+        .get("member3")
+        ?.ok("/readyz")
+        .catch(() => false));
     });
     await world.mend("member3");
     await world.until("all run the new image", isEverywhere("web:4"));

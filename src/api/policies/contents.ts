@@ -13,6 +13,8 @@ const DEPENDENCIES = [
 const LABELLED = "(has(object.metadata.labels) && 'lockstep.karmada.io/app' in object.metadata.labels)";
 const APP_NAMESPACE = "lockstep.karmada.io/app-namespace";
 
+const configs = (object: string) => `(has(${object}.spec.manifestConfigs) ? ${object}.spec.manifestConfigs : [])`;
+
 /** Pods are only ever named in order to be observed. */
 const OBSERVED_POD =
   "(m.apiVersion == 'v1' && m.kind == 'Pod' && has(object.spec.manifestConfigs) && object.spec.manifestConfigs.exists(c, (!has(c.resourceIdentifier.group) || c.resourceIdentifier.group == '') && c.resourceIdentifier.resource == 'pods' && c.resourceIdentifier.name == m.metadata.name && has(c.updateStrategy) && c.updateStrategy.type == 'ReadOnly'))";
@@ -37,10 +39,11 @@ export function workContents(settings: PolicySettings): Policy {
       { name: "lockstep-s-own", expression: `request.userInfo.username == ${celText(controller)} || ${LABELLED}` },
       {
         name: "the-workload-is-new",
-        // On Open Cluster Management, the settings beside a manifest say whether it is written or only observed.
+        // On Open Cluster Management, the settings beside a manifest say whether it is written or only observed. What
+        // another writer's ManifestWork leaves behind may be changed: so its object is adopted.
         expression:
           engine === "ocm"
-            ? "oldObject == null || object.spec != oldObject.spec"
+            ? `oldObject == null || object.spec.workload != oldObject.spec.workload || ${configs("object")} != ${configs("oldObject")}`
             : "oldObject == null || object.spec.workload != oldObject.spec.workload",
       },
     ],
