@@ -35,8 +35,8 @@ import { startUpdates } from "./update/update.ts";
 const PASSES_MAX = 64;
 
 /**
- * Decides everything that may happen now. Pure: the same arguments give the same result, no argument is changed, and planning
- * again on the result with the same observations changes nothing more.
+ * Decides everything that may happen now. Pure: the same arguments give the same result, no argument is changed, and
+ * planning again on the result with the same observations changes nothing more.
  */
 export function plan(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs): PlanResult {
   const draft = new Draft(intent, ledger, observations, nowMs, identityOf(intent, ledger));

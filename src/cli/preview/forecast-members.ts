@@ -57,7 +57,7 @@ export class ModelMembers {
   }
 
   /** Delivers what was planned, and completes it. Returns whether any member shows something else than before. */
-  carryOut({ grants, actions, ledger }: PlanResult): boolean {
+  deliver({ grants, actions, ledger }: PlanResult): boolean {
     let moved = false;
     for (const action of actions) {
       if (action.kind !== "remove" || !this.#members.get(action.cluster)?.shown) continue;

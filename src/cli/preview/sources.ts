@@ -76,7 +76,10 @@ export function withNamespace(object: KubeObject, namespace: string): KubeObject
   return object.metadata.namespace === undefined ? { ...object, metadata: { ...object.metadata, namespace } } : object;
 }
 
-/** From the files, with what only the hub knows of it (uid, status); or by name; or the one that manages a given template. */
+/**
+ * From the files, with what only the hub knows of it (uid, status); or by name; or the one that manages a given
+ * template.
+ */
 export async function findStatefulset(
   hub: Hub | undefined,
   name: string | undefined,

@@ -23,7 +23,7 @@ export class Approvals {
     cache.defineIndex("statefulset", approvalTargets);
   }
 
-  /** Those that can be read; the others are told so on themselves by the API server that refused them. */
+  /** The approvals that are valid. The API server refuses invalid ones, and its error tells the author. */
   of(key: string): RolloutApproval[] {
     return this.#cache.byIndex("statefulset", key).flatMap((object) => {
       const parsed = parseRolloutApproval(object);

@@ -1,4 +1,7 @@
-/** The controller of CrossClusterStatefulset: what it is made of, what wakes it, and what becomes of a reconcile that fails. */
+/**
+ * The controller of CrossClusterStatefulset: what it is made of, what wakes it, and what becomes of a reconcile that
+ * fails.
+ */
 import { setMaxListeners } from "node:events";
 import type { AllowedClustersRule, Workload } from "../../api/index.ts";
 import { type Engine, SupersededError, TermOutOfRangeError } from "../../engine/index.ts";
@@ -58,7 +61,7 @@ export interface StatefulsetControllerOptions {
   readonly topologyInlineBytes?: number;
 }
 
-/** Far more than work at a time: whoever waits for a slow member must not keep the others waiting. */
+/** Most of these reconciles only wait for I/O: an application on a slow member must not delay the others. */
 const DEFAULT_CONCURRENCY = 32;
 /** A reconcile that has failed so often in a row is not a conflict that settles by itself. */
 const FAILURES_SHOWN_FROM = 3;
@@ -267,7 +270,9 @@ export class StatefulsetController {
       this.#reporter.failed(object, error, failures);
   }
 
-  /** A leader that was asleep may not know yet that the object is gone; whatever is made for it now would stay for ever. */
+  /**
+   * A leader that was suspended may not know yet that the object is gone; what it creates now would never be removed.
+   */
   async #mustStillExist(key: string): Promise<void> {
     const known = this.#statefulsets.cache.getByKey(key);
     const now = await this.#options.hub.find(STATEFULSETS, nameOfKey(key));
@@ -276,7 +281,7 @@ export class StatefulsetController {
     }
   }
 
-  /** An answer that was pending has come: whoever waits for an object of that name looks again. */
+  /** A pending answer of the interpreter has arrived: reconcile every application that uses an object of that name. */
   #interpreted(object: JsonObject): void {
     const metadata = isJsonObject(object.metadata) ? object.metadata : {};
     for (const [key, { template }] of this.#applications.tracked()) {

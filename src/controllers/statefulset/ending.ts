@@ -25,7 +25,10 @@ export class Ending {
     this.#options = options;
   }
 
-  /** What is kept for owners that are gone is removed by us: owner references do not reach from one namespace to another. */
+  /**
+   * What is kept for owners that are gone is removed by us: owner references do not reach from one namespace to
+   * another.
+   */
   async collect(key: string, object: KubeObject | undefined): Promise<void> {
     const { hub, ledgers, revisions } = this.#options;
     const { namespace = "", name } = nameOfKey(key);

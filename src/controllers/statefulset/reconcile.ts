@@ -1,6 +1,7 @@
 /**
- * One reconcile of one CrossClusterStatefulset, from top to bottom. It decides nothing: it gathers what the planner needs,
- * writes the ledger, carries the grants out, and reports. Whatever it is interrupted in, the next run comes to the same.
+ * One reconcile of one CrossClusterStatefulset, from top to bottom. It decides nothing: it gathers what the planner
+ * needs, writes the ledger, carries the grants out, and reports. Whatever it is interrupted in, the next run comes to
+ * the same.
  */
 import type { ParsedCrossClusterStatefulset, Workload } from "../../api/index.ts";
 import type { Engine, ObjectRef } from "../../engine/index.ts";
@@ -126,7 +127,9 @@ export class Reconciler {
     return { key, object, statefulset, app: applications.track(key, statefulset, target), template };
   }
 
-  /** Whether it owns the object that it selects. One that does not waits: that is said, and nothing is written for it. */
+  /**
+   * Whether it owns the object that it selects. One that does not waits: that is said, and nothing is written for it.
+   */
   #owns(key: string, object: KubeObject, target: ObjectRef): boolean {
     const { applications, sessions, reporter } = this.#parts;
     const ownership = applications.ownership(key, object, target);

@@ -69,7 +69,10 @@ export class Sessions {
     return { kind: "led", session };
   }
 
-  /** The name of the managed object that the ledger remembers: a selector by label may find nothing any more, or another. */
+  /**
+   * The name of the managed object that the ledger remembers: a selector by label may find nothing any more, or
+   * another.
+   */
   recordedName(key: string, object: Parameters<typeof ownerOf>[0]): string | undefined {
     const owner = ownerOf(object);
     const session = this.of(key, owner);
@@ -83,13 +86,13 @@ export class Sessions {
     return this.#sessions.get(key)?.isInDoubt ?? false;
   }
 
-  /** The ledger has to be claimed anew, after the lease was read from the server. */
+  /** The ledger has to be claimed again, after the lease was read from the server. */
   doubt(key: string): void {
     this.#doubted.add(key);
     this.#sessions.delete(key);
   }
 
-  /** The next reconcile claims the ledger anew. */
+  /** The next reconcile claims the ledger again. */
   close(key: string): void {
     this.#sessions.delete(key);
   }

@@ -120,8 +120,8 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
 }
 
 /**
- * [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. Pods and
- * status come from two watches: where the pods are listed, they must be ready too.
+ * [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. Pods
+ * and status come from two watches: where the pods are listed, they must be ready too.
  */
 function statefulSetGate(grant: Grant, present: PresentObservation, object: string): Gate {
   if (present.observedGeneration !== present.generation) return notObserved(present, object);
@@ -175,7 +175,9 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
   return healthGate(grant, present, object);
 }
 
-/** [G5] The held spec is the gate. Without observedGeneration nothing is proven, unless the user opted into assuming. */
+/**
+ * [G5] The held spec is the gate. Without observedGeneration nothing is proven, unless the user opted into assuming.
+ */
 function ignorantGate(
   intent: Intent,
   entry: ClusterEntry,
@@ -279,8 +281,8 @@ export function turnIsBack(intent: Intent, grant: Grant, present: PresentObserva
 }
 
 /**
- * [G12] The operator itself says that it is done, everything is ready, and yet fewer instances run the revision than was
- * granted: whatever opened the gate before, somebody has to act again.
+ * [G12] The operator itself says that it is done, everything is ready, and yet fewer instances run the revision than
+ * was granted: whatever opened the gate before, somebody has to act again.
  */
 export function isUndone(intent: Intent, grant: Grant, { report }: PresentObservation): boolean {
   if (intent.workload.protocol !== "contract" || report?.epoch !== grant.epoch || grant.onDelete) return false;

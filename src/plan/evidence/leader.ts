@@ -41,7 +41,8 @@ export function leaderOf(draft: Draft): Leader {
 const MATCHES_SHOWN = 8;
 
 /**
- * [L10] What a cluster says about the leader cannot be read: said at once, and not only when an update has to wait for it.
+ * [L10] What a cluster says about the leader cannot be read: said at once, and not only when an update has to wait for
+ * it.
  */
 export function reportUnreadable(draft: Draft): void {
   if (!draft.intent.workload.reportsLeader) return;
@@ -88,8 +89,9 @@ export function mayLead(leader: Leader, cluster: ClusterName): boolean {
 }
 
 /**
- * [L5] Whom the leader is asked to hand over to: the first instance, in global order, of another cluster that has completed
- * `revision` and is healthy; without one, of any healthy other cluster. Never one in maintenance. Undefined: no cluster can.
+ * [L5] Whom the leader is asked to hand over to: the first instance, in global order, of another cluster that has
+ * completed `revision` and is healthy; without one, of any healthy other cluster. Never one in maintenance. Undefined:
+ * no cluster can.
  */
 export function transferTarget(
   draft: Draft,
@@ -113,7 +115,10 @@ export function transferTarget(
   return fallback;
 }
 
-/** Whether the leader is, or may be, the `from`-th to the last instance before `below` of its cluster. Not named: any of them. */
+/**
+ * Whether the leader is, or may be, the `from`-th to the last instance before `below` of its cluster. Not named: any of
+ * them.
+ */
 export function mayTakeLeader(
   draft: Draft,
   leader: Leader,
@@ -137,9 +142,9 @@ export function mayTakeLeader(
 }
 
 /**
- * [L6] Before the leader may be taken down, it is asked to move; its cluster gets the turn for it, on the content it has.
- * Returns true while that is under way, an election without any leader included; false: it moved, it may not be asked,
- * nobody could take over, or it has been asked for long enough.
+ * [L6] Before the leader may be taken down, it is asked to move; its cluster gets the turn for it, on the content it
+ * has. Returns true while that is under way, an election without any leader included; false: it moved, it may not be
+ * asked, nobody could take over, or it has been asked for long enough.
  */
 export function movesLeaderFirst(draft: Draft, cluster: ClusterName, revision: string | null, why: string): boolean {
   const { update } = draft.intent;

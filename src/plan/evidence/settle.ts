@@ -19,9 +19,9 @@ const SECOND_MS = 1000;
 export const REASSERT_INTERVAL_MS = 60_000;
 
 /**
- * [G13] How long a grant may be under way to a cluster that can be read. After that it is written again: whoever changed the
- * epoch back before anybody had seen it must not leave the cluster waiting for ever. Longer than any engine's own retry of
- * one delivery, so that a slow one is not chased by ever newer epochs.
+ * [G13] How long a grant may be under way to a cluster that can be read. After that it is written again: whoever
+ * changed the epoch back before anybody had seen it must not leave the cluster waiting for ever. Longer than any
+ * engine's own retry of one delivery, so that a slow one is not chased by ever newer epochs.
  */
 const DELIVERY_PATIENCE_MS = 300_000;
 
@@ -71,7 +71,8 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     return;
   }
   if (entry.turn === "held" && !grant.processor && readsTurns(draft.intent)) {
-    // The protocol was changed in the middle of a step: this member waits for a turn. [C9] The step is repeated with one.
+    // The protocol was changed in the middle of a step: this member waits for a turn. [C9] The step is repeated with
+    // one.
     draft.patch(cluster, { turn: "none", step: null });
     return;
   }
@@ -291,7 +292,10 @@ function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, prese
 }
 
 /** What no snapshot says about a cluster that is away. */
-/** [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it back. */
+/**
+ * [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it
+ * back.
+ */
 function reportAccident(draft: Draft, cluster: ClusterName, entry: ClusterEntry): void {
   const { down, unavailable, voters, present } = viewIn(draft, cluster);
   if (!entry.done || entry.step || entry.turn !== "none" || unavailable === 0) return;

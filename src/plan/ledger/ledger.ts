@@ -322,8 +322,9 @@ export function grantNote(from: Ledger, cluster: ClusterName): string {
 }
 
 /**
- * [I9] The ledger from what the dispatch objects say. Nothing is taken as done or acknowledged: every gate is passed again
- * on evidence, timers start over, and no cluster shrinks without a person's word until the schedule has wanted all of it.
+ * [I9] The ledger from what the dispatch objects say. Nothing is taken as done or acknowledged: every gate is passed
+ * again on evidence, timers start over, and no cluster shrinks without a person's word until the schedule has wanted
+ * all of it.
  */
 export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
   const first = grants[0];

@@ -23,8 +23,8 @@ export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void 
 }
 
 /**
- * [I20] Topology travels with every write. Clusters that need no other write get the newest one by one, the oldest view first,
- * each after the one before has it, so that an operator which restarts for it shows that in one cluster only.
+ * [I20] Topology travels with every write. Clusters that need no other write get the newest one by one, the oldest view
+ * first, each after the one before has it, so that an operator which restarts for it shows that in one cluster only.
  */
 export function sweepTopology(draft: Draft): void {
   const version = draft.topologyVersion();

@@ -8,8 +8,8 @@ import { canHost } from "./member.ts";
 
 /**
  * [D7] Takes over clusters that run the application already. The grant is what the cluster runs, without the turn: only
- * annotations are written, and nothing moves. Differences to the template or the schedule wait for a person. [D8] What an
- * earlier life of the application granted is taken over in any mode, with the ordinals that it has.
+ * annotations are written, and nothing moves. Differences to the template or the schedule wait for a person. [D8] What
+ * an earlier life of the application granted is taken over in any mode, with the ordinals that it has.
  */
 export function adopt(draft: Draft, target: Target): void {
   // [D8] An earlier life is taken up as a whole: the topology that its clusters are told must lack none of them.
@@ -56,8 +56,8 @@ export function adopt(draft: Draft, target: Target): void {
 }
 
 /**
- * [D10] Instances that run somewhere and are not in the ledger yet: no majority can be counted without them, so nothing starts
- * anywhere. An object with a higher epoch than the ledger ever gave was dispatched by a ledger that is lost.
+ * [D10] Instances that run somewhere and are not in the ledger yet: no majority can be counted without them, so nothing
+ * starts anywhere. An object with a higher epoch than the ledger ever gave was dispatched by a ledger that is lost.
  */
 export function awaitsAdoption(draft: Draft): boolean {
   return draft.order.some((cluster) => {

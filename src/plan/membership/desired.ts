@@ -10,8 +10,9 @@ import { placeReplacements } from "./loss.ts";
 export type Desired = ReadonlyMap<ClusterName, number>;
 
 /**
- * [I2] Every scheduled cluster gets its place in the order, and keeps it for good; [D8] a former one the place that it had. One that the fleet never had gets none: a
- * name that was mistyped would hold a block of ordinals, and in a first deployment at once even votes.
+ * [I2] Every scheduled cluster gets its place in the order, and keeps it for good; [D8] a former one the place that it
+ * had. One that the fleet never had gets none: a name that was mistyped would hold a block of ordinals, and in a first
+ * deployment at once even votes.
  */
 export function registerClusters(draft: Draft): void {
   for (const { cluster, index } of formerIndexes(draft)) placeAt(draft, cluster, index);
@@ -28,7 +29,10 @@ export function registerClusters(draft: Draft): void {
   }
 }
 
-/** [D8] The index that each cluster's ordinals tell; in Dense they tell none, and of two that tell the same both are refused. */
+/**
+ * [D8] The index that each cluster's ordinals tell; in Dense they tell none, and of two that tell the same both are
+ * refused.
+ */
 function formerIndexes({ intent, identity }: Draft): { cluster: ClusterName; index: number }[] {
   if (identity.mode === "Dense") return [];
   return Object.entries(intent.baselines)

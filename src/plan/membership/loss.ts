@@ -27,8 +27,8 @@ export function noteReach(draft: Draft): void {
 }
 
 /**
- * Since when it has been away. A cluster that Lockstep merely cannot look at has not begun to be lost: when it turns out to
- * be away in earnest, that counts from then on.
+ * Since when it has been away. A cluster that Lockstep merely cannot look at has not begun to be lost: when it turns
+ * out to be away in earnest, that counts from then on.
  */
 function noteAbsence(draft: Draft, cluster: ClusterName, entry: ClusterEntry): Exclude<Presence, { kind: "here" }> {
   const { presence } = entry;
@@ -62,7 +62,10 @@ function isOfThePast(draft: Draft, cluster: ClusterName): boolean {
   return !schedule.clusters.some((wanted) => wanted.cluster === cluster && wanted.replicas > 0);
 }
 
-/** [C10] [T3] Nothing can be deleted there, and nothing more is to be waited for. What it kept on its volumes may survive. */
+/**
+ * [C10] [T3] Nothing can be deleted there, and nothing more is to be waited for. What it kept on its volumes may
+ * survive.
+ */
 export function forget(draft: Draft, cluster: ClusterName): void {
   draft.patch(cluster, {
     grant: null,
@@ -88,9 +91,9 @@ function withoutAbsence({ step, presence }: ClusterEntry, nowMs: TimeMs): StepIn
 }
 
 /**
- * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or if
- * nothing was put in their place and the application never said otherwise: a larger majority is the safer error. A list
- * that nobody shows at the moment, because the leader moves, says nothing new.
+ * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or
+ * if nothing was put in their place and the application never said otherwise: a larger majority is the safer error. A
+ * list that nobody shows at the moment, because the leader moves, says nothing new.
  */
 function votesAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
   const { membership } = draft.observations;
@@ -156,8 +159,9 @@ function applicationRemoved(draft: Draft, cluster: ClusterName, entry: ClusterEn
 }
 
 /**
- * [C3] A lost cluster's turn is taken away, so that it does not go on when it comes back at somebody else's turn. Nothing
- * else is changed for it. Where none was written, the member goes on with its spec when it is back, and so does its step.
+ * [C3] A lost cluster's turn is taken away, so that it does not go on when it comes back at somebody else's turn.
+ * Nothing else is changed for it. Where none was written, the member goes on with its spec when it is back, and so does
+ * its step.
  */
 export function takeTurnsOfLost(draft: Draft): void {
   for (const cluster of draft.order) {

@@ -19,12 +19,18 @@ export function busyClusters(draft: Draft): Set<ClusterName> {
   return busy;
 }
 
-/** [C9] A membership change whose turn was taken away before it was finished: the cluster was lost, or its object drifted. */
+/**
+ * [C9] A membership change whose turn was taken away before it was finished: the cluster was lost, or its object
+ * drifted.
+ */
 export function isInterrupted({ grant, done, turn, instances }: ClusterEntry): boolean {
   return grant !== null && !done && turn === "none" && instances.some(({ state }) => state !== "member");
 }
 
-/** [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained empty. */
+/**
+ * [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained
+ * empty.
+ */
 export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName | undefined {
   return draft.order.find((other) => {
     const entry = draft.entry(other);
@@ -130,7 +136,8 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
   const isStale = entry.staleVolumes && draft.intent.workload.protocol !== "ignorant";
   const mayNotReuse = isStale || (identity.mode === "Blocks" && !identity.reuseVolumes);
   const local = localOf(draft, entry, next.ordinal);
-  // What this ledger never gave may have been given in an earlier life of the application: only what is found counts then.
+  // What this ledger never gave may have been given in an earlier life of the application: only what is found counts
+  // then.
   const survives = next.reusesVolume
     ? volumeMaySurvive(draft, cluster, local)
     : volumeWasFound(draft, cluster, local) && !identity.reuseVolumes;
@@ -188,7 +195,8 @@ export function addInstance(draft: Draft, cluster: ClusterName, ordinal: number)
 
 /**
  * [S7] What a new instance is created from. In a cluster that holds instances already: what that cluster runs. In a new
- * one: the rollout's revision, if its wave is open and nothing holds the rollout; otherwise what the rollout started from.
+ * one: the rollout's revision, if its wave is open and nothing holds the rollout; otherwise what the rollout started
+ * from.
  */
 export function newcomerRevision(
   draft: Draft,

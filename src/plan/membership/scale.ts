@@ -30,8 +30,8 @@ export interface ScaleOutcome extends UpdateLimits {
 }
 
 /**
- * [S2] Starts the next membership change. With a majority to keep, or in OrderedReady, it is one instance in one cluster at a
- * time; without either, every cluster moves by its whole difference at once.
+ * [S2] Starts the next membership change. With a majority to keep, or in OrderedReady, it is one instance in one
+ * cluster at a time; without either, every cluster moves by its whole difference at once.
  */
 export function scale(turns: Turns, desired: Desired, rollout: RolloutView | null): ScaleOutcome {
   const { draft } = turns;
@@ -52,7 +52,8 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
     if (outcome === "waitsForTurn" && !atOnce) break;
   }
   for (const cluster of leaderLast(turns)) {
-    // [S13] Growth may wait for a cluster that is to be drained itself, and never ends what it does: only that one goes first.
+    // [S13] Growth may wait for a cluster that is to be drained itself, and never ends what it does: only that one goes
+    // first.
     if (membershipFirst !== null && !atOnce && !goesBeforeGrowth(draft, desired, cluster)) continue;
     const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
     if (outcome === "waitsForTurn") membershipFirst = cluster;
@@ -186,9 +187,9 @@ function grow(
 }
 
 /**
- * [S13] Whoever is to be drained itself, and stuck, or between two turns since its step was interrupted: nobody gives it that
- * turn again. And whoever came back after it was voted out, once a person has allowed its drain: its instances are nobody's
- * voters, and what it was doing when it was lost may never end.
+ * [S13] Whoever is to be drained itself, and stuck, or between two turns since its step was interrupted: nobody gives
+ * it that turn again. And whoever came back after it was voted out, once a person has allowed its drain: its instances
+ * are nobody's voters, and what it was doing when it was lost may never end.
  */
 function goesBeforeGrowth(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
@@ -263,8 +264,9 @@ function shrink(
 }
 
 /**
- * [Q8] What a step under way in the leaver's own cluster may take: before its operator reads that one is to leave, and after
- * that one is gone. A member that waits for the leaver to come up waits no longer then, and the leaver still votes.
+ * [Q8] What a step under way in the leaver's own cluster may take: before its operator reads that one is to leave, and
+ * after that one is gone. A member that waits for the leaver to come up waits no longer then, and the leaver still
+ * votes.
  */
 function takesBeside(draft: Draft, cluster: ClusterName, leaver: number): number {
   const { done, step } = draft.entry(cluster);
@@ -276,7 +278,10 @@ function takesBeside(draft: Draft, cluster: ClusterName, leaver: number): number
     : pending;
 }
 
-/** [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are gone. */
+/**
+ * [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are
+ * gone.
+ */
 export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: string): void {
   let { instances } = draft.entry(cluster);
   for (let i = 0; i < count; i++) {
@@ -301,8 +306,8 @@ export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: 
 
 /**
  * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. It may come up at any
- * moment, so it goes like any other removal: one at a time, and one that may be serving only if the majority stays. The next
- * one goes when the one before is gone, for nobody waits until those that go too are ready.
+ * moment, so it goes like any other removal: one at a time, and one that may be serving only if the majority stays. The
+ * next one goes when the one before is gone, for nobody waits until those that go too are ready.
  */
 function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean): void {
   for (const cluster of draft.order) {
@@ -323,8 +328,9 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
 }
 
 /**
- * [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it runs: also
- * one that only quorum or budget hold back with nobody else at work, for the new instance may be what they lack.
+ * [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it
+ * runs: also one that only quorum or budget hold back with nobody else at work, for the new instance may be what they
+ * lack.
  */
 function updatesFirst(turns: Turns, rollout: RolloutView | null, cluster: ClusterName): boolean {
   const { draft } = turns;

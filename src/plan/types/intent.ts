@@ -23,7 +23,10 @@ export interface Intent {
   readonly requests: Requests;
   /** Present while the CrossClusterStatefulset is being deleted. */
   readonly deletion?: { readonly policy: "Release" | "Teardown" };
-  /** Clusters that already run the application without a grant: what each one runs is its baseline, null while it cannot be read. */
+  /**
+   * Clusters that already run the application without a grant: what each one runs is its baseline, null while it cannot
+   * be read.
+   */
   readonly baselines: Readonly<Record<ClusterName, Baseline | null>>;
   /** A cluster that is named nowhere in it counts as Unknown, never as gone. */
   readonly fleet: Readonly<Record<ClusterName, FleetFact>>;
@@ -51,7 +54,10 @@ export type VolumeRetention = "Retain" | "Delete";
 export type RevisionIntent =
   /** Snapshotted, and accepted by a member's dry run. Only this one may be granted. */
   | { readonly kind: "ready"; readonly id: RevisionId; readonly own?: TemplateMarks }
-  /** Not made yet, or its dry run is not finished. An empty id: it has no name yet. `retryAtMs`: when time alone ends it. */
+  /**
+   * Not made yet, or its dry run is not finished. An empty id: it has no name yet. `retryAtMs`: when time alone ends
+   * it.
+   */
   | {
       readonly kind: "pending";
       readonly id: RevisionId;

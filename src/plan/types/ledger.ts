@@ -51,8 +51,9 @@ export interface InstanceRecord {
 }
 
 /**
- * Who may act. `held`: its step is under way, or its turn has to be taken away. `returning`: taken away, the cluster has not
- * acknowledged it. A member that reads no turns is in `held` from a step's grant until its gate opens, and never returns it.
+ * Who may act. `held`: its step is under way, or its turn has to be taken away. `returning`: taken away, the cluster
+ * has not acknowledged it. A member that reads no turns is in `held` from a step's grant until its gate opens, and
+ * never returns it.
  */
 export type Turn = "none" | "held" | "returning";
 
@@ -90,8 +91,8 @@ export type Presence =
   | { readonly kind: "lost"; readonly sinceMs: TimeMs; readonly atMs: TimeMs };
 
 /**
- * Whether a cluster's instances vote. `givenUp`: a person confirmed that they are removed from the application. `unlisted`:
- * the application's own list does not name them; only a list that does makes them vote again.
+ * Whether a cluster's instances vote. `givenUp`: a person confirmed that they are removed from the application.
+ * `unlisted`: the application's own list does not name them; only a list that does makes them vote again.
  */
 export type Votes = "counted" | "givenUp" | "unlisted";
 

@@ -108,7 +108,10 @@ export interface InstanceObservation {
   readonly updated?: boolean;
   readonly ready: boolean;
   readonly terminating: boolean;
-  /** Evicted, preempted or lost with its node, by its own condition: whoever removes it, the workload's controller does not. */
+  /**
+   * Evicted, preempted or lost with its node, by its own condition: whoever removes it, the workload's controller does
+   * not.
+   */
   readonly disrupted?: boolean;
   /** Why it is not ready, in the pod's own word. Shown, never decided upon. */
   readonly trouble?: string;

@@ -20,7 +20,10 @@ export interface PlanResult {
   readonly ledger: Ledger;
   /** Every cluster's grant, in global order: the ones that changed and the ones that stand. */
   readonly grants: readonly Grant[];
-  /** Of these the ones that have to stand on the hub. The others' clusters are being removed or let go, or have left the fleet. */
+  /**
+   * Of these the ones that have to stand on the hub. The others' clusters are being removed or let go, or have left the
+   * fleet.
+   */
   readonly standing: readonly Grant[];
   readonly actions: readonly Action[];
   /** What this call started, in order, each with the reason why it is its turn. */

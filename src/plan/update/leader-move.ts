@@ -30,8 +30,8 @@ interface Destination {
 }
 
 /**
- * [L8] [L9] Moves the leader where a person asked to have it, or away from a cluster in maintenance. Returns the cluster that
- * keeps its turn because its leader is on its way.
+ * [L8] [L9] Moves the leader where a person asked to have it, or away from a cluster in maintenance. Returns the
+ * cluster that keeps its turn because its leader is on its way.
  */
 export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
   const { draft } = turns;
@@ -42,14 +42,14 @@ export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
     const move = draft.ledger[which];
     if (move?.state !== "asked") continue;
     const verdict = followed(turns, which, move);
-    carryOut(turns, which, move, verdict);
+    applyVerdict(turns, which, move, verdict);
     if (verdict.kind === "watch") keep.add(verdict.from);
   }
   if (keep.size > 0) return keep;
   for (const which of MOVES) {
     const move = draft.ledger[which];
     if (move?.state !== "waiting") continue;
-    carryOut(turns, which, move, givenUp(turns, which, move, begun(turns, which, move)));
+    applyVerdict(turns, which, move, givenUp(turns, which, move, begun(turns, which, move)));
     // One at a time: a leader cannot go to two places.
     break;
   }
@@ -93,7 +93,7 @@ type Verdict =
 
 const over = (state: "moved" | "stayed" | "refused", message: string): Verdict => ({ kind: "over", state, message });
 
-function carryOut(turns: Turns, which: Which, move: LeaderMove, verdict: Verdict): void {
+function applyVerdict(turns: Turns, which: Which, move: LeaderMove, verdict: Verdict): void {
   switch (verdict.kind) {
     case "over": {
       const { state, message } = verdict;

@@ -5,10 +5,11 @@ import { isStuck } from "./failure.ts";
 import type { Part } from "./share.ts";
 
 /**
- * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so that one which runs another revision than the
- * granted one would hold its own replacement up for ever. It is deleted: at once on the way back, and when nothing has moved
- * for a while on the way forward, where it may come up by itself. [U14] So are those that a mending step is for. None of them
- * is ready, so nothing is lost by it. [S14] Nor does it remove a pod while one below is not ready; the pod was to go anyway.
+ * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so that one which runs another revision
+ * than the granted one would hold its own replacement up for ever. It is deleted: at once on the way back, and when
+ * nothing has moved for a while on the way forward, where it may come up by itself. [U14] So are those that a mending
+ * step is for. None of them is ready, so nothing is lost by it. [S14] Nor does it remove a pod while one below is not
+ * ready; the pod was to go anyway.
  */
 export function deletePods(draft: Draft): void {
   if (draft.intent.workload.protocol !== "statefulset") return;
@@ -51,9 +52,10 @@ function leavers(draft: Draft, cluster: ClusterName): InstanceObservation[] {
 }
 
 /**
- * [U14] How many pods a mending step would replace. A StatefulSet in Parallel takes its highest pod down first, even while
- * a lower one is broken, and cannot be told otherwise; given the revision with OnDelete, it takes none, and those that are
- * down are replaced by deleting them. Below a partition they would come back on the wrong revision, so there it is not done.
+ * [U14] How many pods a mending step would replace. A StatefulSet in Parallel takes its highest pod down first, even
+ * while a lower one is broken, and cannot be told otherwise; given the revision with OnDelete, it takes none, and those
+ * that are down are replaced by deleting them. Below a partition they would come back on the wrong revision, so there
+ * it is not done.
  */
 export function mendable(draft: Draft, { cluster, share }: Part): number {
   const { protocol, memberOrdered } = draft.intent.workload;

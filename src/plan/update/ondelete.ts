@@ -6,8 +6,8 @@ import { noteFirstCompletion } from "./rollout.ts";
 import type { Target } from "./target.ts";
 
 /**
- * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person deletes
- * comes back on it. No turn is needed, so no budget is spent.
+ * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person
+ * deletes comes back on it. No turn is needed, so no budget is spent.
  */
 export function handOut(draft: Draft, target: Target, desired: Desired | undefined): void {
   const to = target.revision;

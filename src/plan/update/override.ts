@@ -1,7 +1,9 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { Override, RevisionId, TemplateMarks, TemplateRevision } from "../types/index.ts";
 
-/** [F6] [F7] [U10] Hears what people ask for, and returns the override that holds, reported; null: the template counts. */
+/**
+ * [F6] [F7] [U10] Hears what people ask for, and returns the override that holds, reported; null: the template counts.
+ */
 export function resolveOverride(draft: Draft, revision: TemplateRevision): Override | null {
   hearUndo(draft, revision);
   reviewOverride(draft, revision);

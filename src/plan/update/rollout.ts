@@ -26,8 +26,8 @@ export interface Turns {
 }
 
 /**
- * [U2] Begins, turns and ends the rollout as target and clusters demand. Returns null when every cluster that can be reached
- * runs the target.
+ * [U2] Begins, turns and ends the rollout as target and clusters demand. Returns null when every cluster that can be
+ * reached runs the target.
  */
 export function trackRollout(
   draft: Draft,

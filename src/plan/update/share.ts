@@ -4,8 +4,8 @@ import type { Draft } from "../ledger/draft.ts";
 import type { ClusterName, RevisionId, Rollout } from "../types/index.ts";
 
 /**
- * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster, how
- * many of its lowest instances that are.
+ * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster,
+ * how many of its lowest instances that are.
  */
 export function sharesOf(draft: Draft, partition: number): ReadonlyMap<ClusterName, number> {
   const shares = new Map<ClusterName, number>();
@@ -32,10 +32,10 @@ export interface Part extends WavePart {
 }
 
 /**
- * [U23] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that is in
- * the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next revision.
- * So does one that has a step to repeat: with a turn to remove an instance it would restart the others too, and that may be
- * more than the majority allows.
+ * [U23] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that
+ * is in the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next
+ * revision. So does one that has a step to repeat: with a turn to remove an instance it would restart the others too,
+ * and that may be more than the majority allows.
  */
 export function takesPart(draft: Draft, cluster: ClusterName, drains: boolean): boolean {
   const { grant, instances, votes, presence, turn, done, step } = draft.entry(cluster);
@@ -77,8 +77,8 @@ function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: numb
 }
 
 /**
- * [C9] Without a turn, and not finished: does somebody have to act, or is an instance merely not ready yet? What the snapshot
- * does not say counts as something to do.
+ * [C9] Without a turn, and not finished: does somebody have to act, or is an instance merely not ready yet? What the
+ * snapshot does not say counts as something to do.
  */
 export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
   const { grant, done, turn } = draft.entry(cluster);

@@ -15,9 +15,9 @@ export interface Way {
 }
 
 /**
- * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or goes
- * back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle of a
- * superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
+ * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or
+ * goes back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle
+ * of a superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
  */
 export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "wait" {
   const entry = draft.entry(cluster);
@@ -45,8 +45,9 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     };
   }
   if (entry.baseRevision === null) {
-    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
-    // its wave is far, is left to finish; for nothing that is up and past its deadline no wave waits, which may wait for it.
+    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision
+    // because its wave is far, is left to finish; for nothing that is up and past its deadline no wave waits, which may
+    // wait for it.
     const nothingUp = viewIn(draft, cluster).ready === 0;
     const isOld = entry.grant.revision === view.rollout.from && !(nothingUp && hasMissedDeadline(draft, cluster));
     const patient = !(nothingUp && view.isOpen(cluster)) && moving && (isOld || !isStuck(draft, cluster));
@@ -54,7 +55,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
   }
   if (entry.grant.revision === entry.baseRevision) {
-    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for good.
+    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for
+    // good.
     if (goingBack && !hasMissedDeadline(draft, cluster)) {
       goesBack(draft, cluster, entry.grant.revision, to);
       return "wait";

@@ -14,7 +14,10 @@ export interface Target {
   readonly rejected: RevisionId | null;
 }
 
-/** [U1] [F6] The template's revision, unless an undo or a failure overrides it for as long as the template's content stays. */
+/**
+ * [U1] [F6] The template's revision, unless an undo or a failure overrides it for as long as the template's content
+ * stays.
+ */
 export function resolveTarget(draft: Draft): Target {
   const { revision } = draft.intent;
   if (revision.kind === "missing") {

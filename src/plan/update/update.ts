@@ -23,8 +23,8 @@ export interface UpdateLimits {
 }
 
 /**
- * [U6] Starts every update step that may start now. Returns the clusters that keep a finished turn because they are asked for
- * something else (a leader transfer).
+ * [U6] Starts every update step that may start now. Returns the clusters that keep a finished turn because they are
+ * asked for something else (a leader transfer).
  */
 export function startUpdates(
   turns: Turns,
@@ -53,8 +53,8 @@ export function startUpdates(
   for (const part of inOrder(turns, update, due)) {
     const { cluster } = part;
     if (viewIn(draft, cluster).reach !== "ready") continue;
-    // [C9] An interrupted membership change is taken up by scaling, not by the rollout; unless nobody has to act for it any
-    // more, and what it created merely never becomes ready.
+    // [C9] An interrupted membership change is taken up by scaling, not by the rollout; unless nobody has to act for it
+    // any more, and what it created merely never becomes ready.
     if (isInterrupted(draft.entry(cluster)) && needsTurn(draft, cluster)) continue;
     // [C11] A step under way is finished, or cured; none begins.
     if (isInMaintenance(draft.intent, cluster) && !isUnderWay(draft, cluster)) {
@@ -119,7 +119,10 @@ function isUnderWay(draft: Draft, cluster: ClusterName): boolean {
   return turn === "held" && !done;
 }
 
-/** [U6] Begun clusters first, then unhealthy ones (repair), then followers from the highest index down, the leader's last. */
+/**
+ * [U6] Begun clusters first, then unhealthy ones (repair), then followers from the highest index down, the leader's
+ * last.
+ */
 function inOrder({ draft, leader }: Turns, update: RollingUpdate, due: readonly Part[]): Part[] {
   const { schedule } = draft.intent;
   const listed = new Map<ClusterName, number>();
@@ -166,7 +169,9 @@ function leaderAllows(
   return leader.kind === "known" || leaderUnknownForLong(turns, update, view, cluster);
 }
 
-/** [L11] Its leader has been asked to move, and nobody leads for the moment: the request is waited for, not the unknown. */
+/**
+ * [L11] Its leader has been asked to move, and nobody leads for the moment: the request is waited for, not the unknown.
+ */
 function isAsked({ draft, leader }: Turns, cluster: ClusterName): boolean {
   return leader.kind === "unknown" && draft.entry(cluster).step?.kind === "transfer";
 }
@@ -263,9 +268,9 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
 }
 
 /**
- * [Q21] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given new
- * content in the middle of a step, it may have just taken one for the old content and takes another for the new. So it is
- * first made to stand still (U14), however the clock says that the step is stuck.
+ * [Q21] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given
+ * new content in the middle of a step, it may have just taken one for the old content and takes another for the new. So
+ * it is first made to stand still (U14), however the clock says that the step is stuck.
  */
 function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): boolean {
   const { intent } = draft;
@@ -295,7 +300,10 @@ export function isRefused(turns: Turns, part: Part, to: string): boolean {
   return !tally.keepsMajority(quorumCost, elsewhere) || !fitsBudget(tally, cluster, cost, spentHere(turns, cluster));
 }
 
-/** [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the cluster. */
+/**
+ * [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the
+ * cluster.
+ */
 function spentHere({ draft }: Turns, cluster: ClusterName): number {
   const { down, unavailable } = viewIn(draft, cluster);
   const { turn, done } = draft.entry(cluster);

@@ -257,7 +257,7 @@ describe("objects that applications choose by label", () => {
   const list = (app: string, namespace = "default") =>
     objects.list(app, { ...KIND, namespace })?.map(({ metadata }) => `${metadata.name} ${metadata.labels?.tier ?? ""}`);
 
-  it("are told by name and label, without their content, once they have been listed", async () => {
+  it("are returned with name and labels, without their content, once they have been listed", async () => {
     put("a", "1", "default", { tier: "db" });
     put("b", "1");
     put("c", "1", "elsewhere");

@@ -73,7 +73,8 @@ export async function carryOut(
   const decides = await saving;
   if (outstanding.length === 0 && actions.length === 0)
     return { context, failures: [], awaited: looked, unfinished: false };
-  // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
+  // An earlier decision may only be carried out while this process leads. The check is needed because a Work that was
+  // deleted cannot be compared and swapped.
   if (!decides) await session.confirm();
   if (!session.stamped) {
     await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));

@@ -14,7 +14,8 @@ export interface TopologyRefusal {
 
 /**
  * Admission refuses a topology that the namespace may not use. This sees what admission cannot: an annotation that was
- * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is none.
+ * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is
+ * none.
  */
 export function topologyRefusal(
   { metadata, spec }: ParsedCrossClusterStatefulset,

@@ -25,7 +25,7 @@ export class Announcements {
     for (const { cluster } of completed)
       this.#announcer.event(object, "Normal", "StepFinished", `${cluster}: its step is finished`);
     for (const { cluster, kind, why } of steps) {
-      // Every other cluster hears of a step through the topology: no news to a person, who reads of the step itself.
+      // A step also updates the topology in all other clusters. Users only need the Event of the step itself.
       if (kind !== "topology") this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
     }
     const now = new Map(

@@ -6,7 +6,7 @@ import { cut, sentence, time } from "./words.ts";
 
 type Condition = NonNullable<CrossClusterStatefulsetStatus["conditions"]>[number];
 
-/** The standard conditions, each with the time since when it is so. */
+/** The standard conditions, each with the time of its last transition. */
 export function conditionsOf(
   { plan, statefulset }: Pick<ReportFacts, "plan" | "statefulset">,
   settled: boolean,

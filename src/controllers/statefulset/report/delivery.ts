@@ -3,8 +3,8 @@ import type { PlanResult } from "../../../plan/index.ts";
 import type { ActFailure } from "../act/act.ts";
 
 /**
- * What a cluster waits for while its grant has not arrived is known to the engine alone: that the member refused it, and
- * why. It proves nothing, so the planner never sees it; people should not have to look for it.
+ * What a cluster waits for while its grant has not arrived is known to the engine alone: that the member refused it,
+ * and why. It proves nothing, so the planner never sees it; people should not have to look for it.
  */
 export function withDeliveryFailures(plan: PlanResult, dispatched: readonly Dispatched[]): PlanResult {
   const failures = new Map(

@@ -134,7 +134,7 @@ function shareText(count: number, desired: number): string {
   return `${Math.min(count, desired)}/${desired}`;
 }
 
-/** The status of an object that cannot be acted upon as it stands; what it runs goes on. */
+/** The status of an object whose spec cannot be acted upon; what it runs is left unchanged. */
 export function invalidStatus(
   generation: number,
   before: Status | undefined,
@@ -315,7 +315,10 @@ function leaderOf({ observations }: ReportFacts, cluster: string): NonNullable<S
   return { cluster, ...(instance !== undefined && { instance }) };
 }
 
-/** [R1] Nothing is left to be granted, and yet an instance is down by itself: it comes back by itself, or a person looks. */
+/**
+ * [R1] Nothing is left to be granted, and yet an instance is down by itself: it comes back by itself, or a person
+ * looks.
+ */
 function notAllReady({ figures: { ready, desired } }: PlanResult): Waiting | undefined {
   if (ready >= desired) return undefined;
   return {

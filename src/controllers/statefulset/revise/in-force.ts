@@ -15,8 +15,8 @@ export interface InForceSources {
 }
 
 /**
- * [U10] The template's revision while an override holds: without restarts that came since, which are restarts of what is in
- * force. `undone` is what was overridden.
+ * [U10] The template's revision while an override holds: without restarts that came since, which are restarts of what
+ * is in force. `undone` is what was overridden.
  */
 export function underOverride(
   present: RevisionContent,

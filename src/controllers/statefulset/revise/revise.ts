@@ -181,8 +181,8 @@ export class Reviser {
   }
 
   /**
-   * [U15] Template and dependencies are rarely edited in one write: what has changed is made a revision when it has been quiet
-   * for a while. A new leader waits for none that an earlier one has made.
+   * [U15] Template and dependencies are rarely edited in one write: what has changed is made a revision when it has
+   * been quiet for a while. A new leader waits for none that an earlier one has made.
    */
   #unsettled(
     appKey: string,
@@ -209,8 +209,8 @@ export class Reviser {
   }
 
   /**
-   * Why a count that a cluster holds cannot be written into the revision yet. It is asked for before the first step, so that a
-   * webhook that fails later lets no step run into its deadline.
+   * Why a count that a cluster holds cannot be written into the revision yet. It is asked for before the first step, so
+   * that a webhook that fails later lets no step run into its deadline.
    */
   #unwritable(
     { content, answered }: Pick<Known, "content" | "answered">,

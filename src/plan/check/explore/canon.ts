@@ -39,10 +39,11 @@ interface LedgerForm {
 }
 
 /**
- * States that differ in nothing that a rule looks at are one state. Epochs and topology versions are only compared, so they
- * count from the newest; times are only held against deadlines, so they are ages, up to the longest deadline; a time that is
- * only shown is none. Each part of a state (an entry of the ledger, a member, what was seen of it ...) is kept once, so that a
- * state is a short list of numbers. A test walks through states as they are and as they are here side by side.
+ * States that differ in nothing that a rule looks at are one state. Epochs and topology versions are only compared, so
+ * they count from the newest; times are only held against deadlines, so they are ages, up to the longest deadline; a
+ * time that is only shown is none. Each part of a state (an entry of the ledger, a member, what was seen of it ...) is
+ * kept once, so that a state is a short list of numbers. A test walks through states as they are and as they are here
+ * side by side.
  */
 export class Canon {
   readonly #horizons: Horizons;

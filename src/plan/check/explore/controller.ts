@@ -40,7 +40,9 @@ export interface Step {
   readonly planned?: Planned;
 }
 
-/** How a controller ends in the middle of its work: what it had dispatched by then, and whether the rest may still land. */
+/**
+ * How a controller ends in the middle of its work: what it had dispatched by then, and whether the rest may still land.
+ */
 export interface CutShort {
   readonly only: readonly ClusterName[];
   readonly deposed: boolean;

@@ -36,8 +36,9 @@ export interface Bounds {
   /** At most so many states, those nearest to the start. */
   readonly atMost: number;
   /**
-   * Not only from the beginning, but from every stage that an undisturbed run passes through after the first edit: faults and
-   * the further edits meet each of them within few moves. For a part of a scenario that is too large to be explored now.
+   * Not only from the beginning, but from every stage that an undisturbed run passes through after the first edit:
+   * faults and the further edits meet each of them within few moves. For a part of a scenario that is too large to be
+   * explored now.
    */
   readonly fromEveryStage: boolean;
 }
@@ -78,9 +79,9 @@ export class Explorer {
   }
 
   /**
-   * Unless told otherwise every state. Then nothing may go in circles by itself, so that every way ends in a state where nothing
-   * is left to do, and from each of those all must come to rest as asked. From every stage: one fair way must lead to rest from
-   * every state visited.
+   * Unless told otherwise every state. Then nothing may go in circles by itself, so that every way ends in a state
+   * where nothing is left to do, and from each of those all must come to rest as asked. From every stage: one fair way
+   * must lead to rest from every state visited.
    */
   explore({ atMost, fromEveryStage }: Bounds = EVERYTHING): Outcome {
     const world = this.#world;

@@ -10,8 +10,8 @@ import type { Scenario } from "./scenario.ts";
 import { clustersOf, type Member, memberOf, NO_FAULTS, placeOf, type Seen, type State, withMember } from "./state.ts";
 
 /**
- * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These go on
- * until nothing is left to do; `edit`, `time` and `fault` are somebody's choice, or nobody's.
+ * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These
+ * go on until nothing is left to do; `edit`, `time` and `fault` are somebody's choice, or nobody's.
  */
 export type MoveKind = "work" | "look" | "heal" | "edit" | "time" | "fault";
 
@@ -39,7 +39,10 @@ interface Looked {
   readonly seen: Seen;
 }
 
-/** What can happen next in a scenario. What has been worked out for a cluster is kept for every state in which it is the same. */
+/**
+ * What can happen next in a scenario. What has been worked out for a cluster is kept for every state in which it is the
+ * same.
+ */
 export class Moves {
   readonly #scenario: Scenario;
   readonly #planOn: PlanOn;
@@ -267,7 +270,10 @@ export class Moves {
     if (isListNews(state)) pushPlan("look", "the application's members are read, plan", listRead(state));
   }
 
-  /** A plan that is made; where faults allow it, also one whose controller dies, or is deposed, in the middle of dispatching. */
+  /**
+   * A plan that is made; where faults allow it, also one whose controller dies, or is deposed, in the middle of
+   * dispatching.
+   */
   #pushPlan(kind: MoveKind, label: string, state: State, moves: Move[]): void {
     moves.push({ kind, label, run: () => this.plan(state) });
     const { crash, depose } = state.faults;

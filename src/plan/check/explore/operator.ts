@@ -274,7 +274,8 @@ function moveOnContract(
   const podOf = (ordinal: number) => member.pods.find((pod) => pod.ordinal === ordinal);
   const missing = wanted.find((ordinal) => !podOf(ordinal));
   const before = missing === undefined ? undefined : member.ran[missing];
-  // Re-creating a lost instance of the same revision, ordinal and volume is always allowed; going on with a restart is not new.
+  // Re-creating a lost instance of the same revision, ordinal and volume is always allowed; going on with a restart is
+  // not new.
   if (missing !== undefined && before !== undefined && !read.processor)
     return create(scenario, cluster, member, missing, before);
   if (!read.processor) return undefined;

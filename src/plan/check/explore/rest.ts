@@ -9,7 +9,10 @@ import type { World } from "./world.ts";
 /** What one after the other did until all was at rest; for a person who reads a counterexample. */
 export type Told = (before: State, step: Step) => void;
 
-/** [U2] Faults end, people answer what they are asked, the remaining edits are made: then all must come to rest as asked. */
+/**
+ * [U2] Faults end, people answer what they are asked, the remaining edits are made: then all must come to rest as
+ * asked.
+ */
 export class Rest {
   readonly #scenario: Scenario;
   readonly #world: World;
@@ -23,7 +26,10 @@ export class Rest {
     this.#watch = watch;
   }
 
-  /** Everybody does what is left to do, one thing after the other. Throws if that never ends, or ends otherwise than asked. */
+  /**
+   * Everybody does what is left to do, one thing after the other. Throws if that never ends, or ends otherwise than
+   * asked.
+   */
   check(from: State, told?: Told): State {
     const path = new Set<string>();
     let state = this.#world.canonical({ ...from, faults: NO_FAULTS });

@@ -26,11 +26,14 @@ export interface Scenario {
   readonly leftBehind: Readonly<Record<ClusterName, readonly number[]>>;
   /** A StatefulSet's pods and its status are seen at different times. */
   readonly twoWatches: boolean;
-  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `delete`: somebody deletes its pod. `evict`: its node does, and the pod says so. */
+  /**
+   * `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `delete`: somebody deletes its
+   * pod. `evict`: its node does, and the pod says so.
+   */
   readonly accident: "crash" | "kill" | "delete" | "evict";
   /**
-   * What somebody else makes of an object: `annotations` lost, an older object `restored`, the `turn` given, the replicas
-   * `shrunk`, or all `deleted`.
+   * What somebody else makes of an object: `annotations` lost, an older object `restored`, the `turn` given, the
+   * replicas `shrunk`, or all `deleted`.
    */
   readonly drift: "annotations" | "restored" | "turn" | "shrunk" | "deleted";
   /** A leader that goes down leaves nobody for a while, and anybody may be elected. */

@@ -111,7 +111,10 @@ export interface Dispatched {
   readonly found: FoundGrant | null;
 }
 
-/** What an object in a cluster carries: spec and annotations. Without an epoch it carries none of Lockstep's annotations. */
+/**
+ * What an object in a cluster carries: spec and annotations. Without an epoch it carries none of Lockstep's
+ * annotations.
+ */
 export interface Live {
   readonly epoch?: number;
   readonly revision: RevisionId;
@@ -130,7 +133,9 @@ export interface Pod {
   readonly ordinal: number;
   readonly revision: RevisionId;
   readonly phase: "starting" | "ready" | "terminating";
-  /** What became of it since the pods were last seen: who names it as it was seen names another version, or another pod. */
+  /**
+   * What became of it since the pods were last seen: who names it as it was seen names another version, or another pod.
+   */
   readonly since: "same" | "changed" | "created";
   /** Its own condition says that it was evicted. */
   readonly evicted?: true;

@@ -8,7 +8,9 @@ import { memberOf, type State } from "./state.ts";
 import { Watch } from "./watch.ts";
 import { World } from "./world.ts";
 
-/** A way through a scenario: which move was picked each time. `before`: without faults, on the way to where they begin. */
+/**
+ * A way through a scenario: which move was picked each time. `before`: without faults, on the way to where they begin.
+ */
 export interface Path {
   readonly from: State;
   readonly before: readonly number[];
@@ -16,8 +18,8 @@ export interface Path {
 }
 
 /**
- * Where a violation was found at the end of a path: on the way there, while the next moves were looked for, in a further
- * move, while all came to rest, or in a circle of so many moves.
+ * Where a violation was found at the end of a path: on the way there, while the next moves were looked for, in a
+ * further move, while all came to rest, or in a circle of so many moves.
  */
 export type Ending = "start" | "moves" | "rest" | number | { readonly circle: number };
 

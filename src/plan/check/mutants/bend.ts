@@ -17,8 +17,8 @@ import type { Planner } from "../explore/controller.ts";
 import type { Property } from "../explore/properties/property.ts";
 
 /**
- * A planner with one mistake, made by lying to the real one or by bending its answer. It must be caught: a rule that nothing
- * can break is not being watched.
+ * A planner with one mistake, made by lying to the real one or by bending its answer. It must be caught: a rule that
+ * nothing can break is not being watched.
  */
 export interface Mutant {
   readonly name: string;

@@ -17,7 +17,10 @@ export interface StatefulSetTraits {
   readonly cannotRun?: (ordinal: number, revision: string) => boolean;
 }
 
-/** An apps/v1 StatefulSet in one cluster of the bench: its controller and its node act only when told to, one thing at a time. */
+/**
+ * An apps/v1 StatefulSet in one cluster of the bench: its controller and its node act only when told to, one thing at a
+ * time.
+ */
 export class StatefulSetModel {
   readonly pods: (Pod | undefined)[];
   readonly #bench: Bench;

@@ -21,8 +21,8 @@ interface Process {
 }
 
 /**
- * One member with an honest Serial operator on the contract. What it shows, what it has read and what it does are apart: a
- * grant arrives, the operator reads it, acts in small steps, and reports on the epoch it read.
+ * One member with an honest Serial operator on the contract. What it shows, what it has read and what it does are
+ * apart: a grant arrives, the operator reads it, acts in small steps, and reports on the epoch it read.
  */
 class Member {
   arrived: Grant | null = null;

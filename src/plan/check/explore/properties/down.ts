@@ -53,7 +53,9 @@ export const majorityHolds: DeedProperty = {
 
 // What may go down, by what the planner was shown.
 
-/** What the planner was shown of one cluster's instances: members, how many of them not seen ready, and who may go on. */
+/**
+ * What the planner was shown of one cluster's instances: members, how many of them not seen ready, and who may go on.
+ */
 export function shownOf({ before, observations, result }: PlanAlone, cluster: ClusterName) {
   const was = before.ledger.clusters[cluster];
   const is = result.ledger.clusters[cluster];
@@ -91,8 +93,8 @@ function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number;
 }
 
 /**
- * A member that goes from the highest instance down has one first that is down already, and takes no other before it is back.
- * If that one is up again by now, one more is ready than was seen.
+ * A member that goes from the highest instance down has one first that is down already, and takes no other before it is
+ * back. If that one is up again by now, one more is ready than was seen.
  */
 function isRestarting(state: State, { cluster, revision }: Grant): boolean {
   const { member, seen } = placeOf(state, cluster);

@@ -121,8 +121,8 @@ function waveOf(update: RollingUpdate, cluster: ClusterName): number {
 }
 
 /**
- * Takes part in the rollout (not lost, not drained, not kept by the partition), and really has not finished its update: one of
- * its instances that are to be updated runs another revision, or is still down by its own work.
+ * Takes part in the rollout (not lost, not drained, not kept by the partition), and really has not finished its update:
+ * one of its instances that are to be updated runs another revision, or is still down by its own work.
  */
 function isLate({ before, result }: Planned, update: RollingUpdate, cluster: ClusterName): boolean {
   const { rollout, clusters } = result.ledger;

@@ -11,7 +11,10 @@ import {
 } from "../scenario.ts";
 import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
-/** One revision after the other: by protocol, budget, batches, partition, leader and waves, with what may happen meanwhile. */
+/**
+ * One revision after the other: by protocol, budget, batches, partition, leader and waves, with what may happen
+ * meanwhile.
+ */
 export const UPDATES: readonly Scenario[] = [
   scenario("StatefulSets 2+2+1, update", {
     ...STATEFUL_SETS,
