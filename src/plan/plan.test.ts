@@ -203,7 +203,7 @@ describe("rolling update", () => {
     expect(bench.last?.grants[0]).not.toHaveProperty("transferLeaderTo");
   });
 
-  it("[L4] the wait for an unknown leader starts anew when it was known in between", () => {
+  it("[L4] the wait for an unknown leader restarts when it was known in between", () => {
     const bench = running(
       { a: 1, b: 1 },
       { workload: { protocol: "contract", hasPartition: true, memberOrdered: true, reportsLeader: true } },

@@ -20,8 +20,8 @@ function schedule(bench: Bench, sizes: Record<string, number>): void {
 const stepsOf = (bench: Bench) => bench.plan().steps.map(({ cluster, kind }) => `${cluster} ${kind}`);
 const STUCK_S = 60;
 
-describe("the planner lets nothing wait for ever", () => {
-  it("[G13] a grant that nobody has seen arrive for five minutes is written again, and holds nobody up", () => {
+describe("the planner lets nothing wait forever", () => {
+  it("[G13] a grant that is not seen to arrive for five minutes is written again, and blocks no other cluster", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.intent.revision = { kind: "ready", id: "B" };
     expect(stepsOf(bench)).toEqual(["c update"]);
@@ -71,15 +71,15 @@ describe("the planner lets nothing wait for ever", () => {
     bench.settle();
     bench.run();
     expect(bench.ledger.clusters.b).toMatchObject({ instances: [], grant: null, votes: "counted" });
-    // What it kept is nobody's any more: it joins anew once the old volumes are gone.
+    // The instances that it kept are no longer members: the cluster joins again once the old volumes are gone.
     expect(bench.last?.waiting).toMatchObject([{ code: "VolumeSurvives", cluster: "b" }]);
   });
 
   it.each([
-    { word: "nobody's", confirmedLost: [] },
-    { word: "a person's as well", confirmedLost: ["b"] },
+    { confirmation: "not confirmed by a user", confirmedLost: [] },
+    { confirmation: "also confirmed by a user", confirmedLost: ["b"] },
   ])(
-    "[C7] what the application removed does not vote when it returns while no list is shown ($word)",
+    "[C7] what the application removed does not vote when it returns while no list is shown ($confirmation)",
     ({ confirmedLost }) => {
       const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
       bench.unreachable.add("b");
@@ -101,7 +101,7 @@ describe("the planner lets nothing wait for ever", () => {
     },
   );
 
-  it("[C6] [C9] a removal that a loss interrupted goes on once the drain of what was voted out is allowed", () => {
+  it("[C6] [C9] a removal that a loss interrupted continues once a user allows the drain of a voted-out cluster", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: CONTRACT });
     schedule(bench, { a: 1, b: 1, c: 0 });
     expect(stepsOf(bench)).toContain("c shrink");
@@ -149,7 +149,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.finished).toBe(true);
   });
 
-  it("[C6] [D3] what was given up and replaced before it ever got its grant joins anew once its drain is allowed", () => {
+  it("[C6] [D3] a cluster that was replaced before it got its grant joins again once its drain is allowed", () => {
     const intent = testIntent(
       { a: 1, b: 1, c: 1 },
       { podManagementPolicy: "Parallel", failover: { policy: "Replace", afterSeconds: 300 } },
@@ -170,7 +170,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.grants.map(({ replicas }) => replicas)).toEqual([1, 1, 1]);
   });
 
-  it("[C10] nobody waits for a founder that left the fleet, was given up and is not wanted, granted or not", () => {
+  it("[C10] no step waits for a founder that left the fleet, was given up and is not wanted, granted or not", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { podManagementPolicy: "Parallel" }));
     bench.unreachable.add("c");
     bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
@@ -211,7 +211,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(planWith(false).ledger.clusters.b).toMatchObject({ grant: null });
   });
 
-  it("[I2] a scheduled cluster that the fleet does not have gets no index, and the nearest name is told", () => {
+  it("[I2] a scheduled cluster that the fleet does not have gets no index, and the wait suggests the nearest name", () => {
     const bench = running({ member1: 1, member2: 1 });
     const { nextIndex } = bench.ledger;
     schedule(bench, { member1: 1, member2: 1, membr3: 1 });
@@ -253,7 +253,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.b?.instances).toEqual([]);
   });
 
-  it("[Q15] [C3] a StatefulSet that was lost in mid-update goes on with its step, and stands still before it goes back", () => {
+  it("[Q15] [C3] a StatefulSet that was lost in mid-update continues its step, and is paused before a rollback", () => {
     const workload = {
       protocol: "statefulset",
       hasPartition: true,
@@ -275,7 +275,7 @@ describe("the planner lets nothing wait for ever", () => {
     // The one that restarts for B may be going this moment, and is counted as ready still.
     Object.assign(member, { observedGeneration: member.generation, health: "unhealthy" });
     Object.assign(member.counts, { replicas: 2, ready: 2, available: 2, updated: 1 });
-    // It reads no turns, and goes on with what it was given; only when it makes no progress it goes back.
+    // It reads no turns, and continues with its grant. It is rolled back only if it makes no progress.
     expect(stepsOf(bench)).toEqual([]);
     bench.wait(60);
     expect(stepsOf(bench)).toEqual(["c rollback"]);
@@ -287,7 +287,7 @@ describe("the planner lets nothing wait for ever", () => {
     );
   });
 
-  it("[Q15] what stands still in its own turn may be cured beside the turn of another that stands still", () => {
+  it("[Q15] a cluster that is stuck in its own turn may be cured while another stuck cluster holds a turn", () => {
     const bench = running({ a: 2, b: 1 }, { quorum: "None" });
     bench.intent.revision = { kind: "ready", id: "BROKEN" };
     schedule(bench, { a: 2, b: 1, c: 1 });
@@ -336,7 +336,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.c?.grant?.revision).toBe("GOOD");
   });
 
-  it("[S11] a removal that stands still only because what stays never becomes ready does not end the drain", () => {
+  it("[S11] a drain does not end if a removal makes no progress only because the rest never becomes ready", () => {
     const bench = running({ a: 2, b: 2 });
     schedule(bench, { a: 2, b: 0 });
     expect(stepsOf(bench)[0]).toBe("b shrink");
@@ -363,7 +363,7 @@ describe("the planner lets nothing wait for ever", () => {
     member.observedGeneration = member.generation;
     member.health = "unhealthy";
     bench.plan();
-    // Somebody edits the object: it is written again, without a turn as far as anybody knows.
+    // Another client edits the object: it is written again, and as far as the ledger knows without a turn.
     const entry = bench.ledger.clusters.c;
     if (!entry?.grant || !member.live) throw new Error("c was granted nothing");
     const grant = { ...entry.grant, processor: false };
@@ -450,7 +450,7 @@ describe("joins that are taken back", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
   });
 
-  it("[S10] those that never came up go one after the other, and nobody waits for the rest to be ready", () => {
+  it("[S10] instances that never came up are removed one by one, without waiting for the rest to be ready", () => {
     const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel" }));
     bench.plan();
     bench.deliver();

@@ -147,7 +147,7 @@ describe("whatever happens", () => {
     );
   });
 
-  it("[U2] [S1] when faults end, everything comes to rest where it was asked to be", () => {
+  it("[U2] [S1] when faults end, everything settles as requested", () => {
     fc.assert(
       fc.property(setting, fc.array(event, { maxLength: 80 }), (settings, events) => {
         const world = build(settings);

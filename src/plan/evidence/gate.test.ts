@@ -117,12 +117,12 @@ describe("ignorant", () => {
     expect(gateOf(intent, entry, grant, { ...noGeneration, health: "unknown" }, 31_000).open).toBe(false);
   });
 
-  it("[G5] counts that nobody knows are left to health", () => {
+  it("[G5] if counts are unknown, health alone decides", () => {
     expect(codeOf("ignorant", { counts: {} })).toBe("open");
   });
 });
 
-it("[G6] with no replicas left nobody asks for health", () => {
+it("[G6] without replicas, health is not needed", () => {
   const empty = {
     counts: { replicas: 0, ready: 0, available: 0, updated: 0, terminating: 0 },
     health: "unknown" as const,

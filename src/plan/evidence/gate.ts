@@ -193,7 +193,7 @@ function ignorantGate(
       return {
         open: false,
         code: "CannotBeVerified",
-        message: "the object has no status.observedGeneration, so nobody can tell an old status from a new one",
+        message: "the object has no status.observedGeneration, so an old status looks like a new one",
         remedy:
           "Have the operator report status.crossCluster or status.observedGeneration, or set completion.assumeAfterSeconds to accept the risk.",
         evidence: [{ object, field: "status.observedGeneration", value: "absent" }],
@@ -281,8 +281,8 @@ export function turnIsBack(intent: Intent, grant: Grant, present: PresentObserva
 }
 
 /**
- * [G12] The operator itself says that it is done, everything is ready, and yet fewer instances run the revision than
- * was granted: whatever opened the gate before, somebody has to act again.
+ * [G12] The operator reports that it is done and everything is ready, but fewer instances run the revision than were
+ * granted. Although the gate was open before, the operator has to act again.
  */
 export function isUndone(intent: Intent, grant: Grant, { report }: PresentObservation): boolean {
   if (intent.workload.protocol !== "contract" || report?.epoch !== grant.epoch || grant.onDelete) return false;

@@ -120,7 +120,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     expect(updating.isHalted()).toBe(false);
   });
 
-  it("an eviction that nobody saw reads as what it may be: a second restart", () => {
+  it("an eviction that no snapshot shows counts as a second restart, which it may be", () => {
     const updating = new Updating(3, 1);
     updating.set.sync();
     updating.set.evict(1);

@@ -3,9 +3,9 @@ import type { ClusterName, DownSeen, InstanceObservation, StepInProgress } from 
 import { isCounted, isObserved, localOrdinal, viewIn } from "./view.ts";
 
 /**
- * [Q20] Who took an instance down: the step, or an accident beside it. Where a snapshot names every instance this can
- * be told apart, and an eviction must not read as an operator that restarts in parallel. Where only counts are known,
- * whatever is down beyond what was down before is the step's.
+ * [Q20] What took an instance down: the step, or an accident during it. If the snapshot lists every instance, the
+ * planner can distinguish the two, so that an eviction does not look like an operator that restarts in parallel. If
+ * only counts are known, every instance that went down since the step began counts as taken down by the step.
  */
 
 interface PodSlot {
@@ -16,7 +16,7 @@ interface PodSlot {
 
 const NOTHING_DOWN: DownSeen = { accidents: [], finishedFrom: null };
 
-/** What was down before the step began is none of its doing. */
+/** Instances that were down before the step began were not taken down by it. */
 export function downBefore(draft: Draft, cluster: ClusterName): DownSeen | null {
   const slots = slotsOf(draft, cluster);
   if (!slots) return null;
@@ -27,10 +27,10 @@ export function downBefore(draft: Draft, cluster: ClusterName): DownSeen | null 
 export function noteDown(draft: Draft, cluster: ClusterName, step: StepInProgress): StepInProgress {
   const slots = slotsOf(draft, cluster);
   const { present } = viewIn(draft, cluster);
-  // Listed only since: with nothing down before, there is nothing to know of that time.
+  // If pods were not listed when the step began but none was down, no record of that time is needed.
   const known = step.down ?? (step.unavailableBefore === 0 ? NOTHING_DOWN : null);
   if (!known || !present || !haveRevisions(slots)) return step;
-  // Before its controller has seen the spec, "updated" speaks of the one before.
+  // Before its controller has seen the spec, "updated" refers to the previous spec.
   const observed = isObserved(present);
   const finishedFrom = lower(known.finishedFrom, observed ? finishedNow(slots) : null);
   const accidents: number[] = [];
@@ -51,21 +51,22 @@ export function noteDown(draft: Draft, cluster: ClusterName, step: StepInProgres
   return same ? step : { ...step, down: { accidents, finishedFrom } };
 }
 
-/** Instances that the step under way has taken down and that are not back, by name where the names are known. */
+/** Instances that the current step has taken down and that are not back, by name if the names are known. */
 export function takenDown(draft: Draft, cluster: ClusterName): { readonly count: number; readonly names: string } {
   const { step } = draft.entry(cluster);
   const { down, present } = viewIn(draft, cluster);
-  // Where nothing counts instances, it cannot be told how many are down.
+  // Without counts, it is not known how many are down.
   if (!step || !present || !isCounted(present)) return { count: 0, names: "" };
   const slots = slotsOf(draft, cluster);
   if (!step.down || !haveRevisions(slots)) {
     const before = Math.max(step.unavailableBefore, step.down?.accidents.length ?? 0);
     return { count: Math.max(0, down - before), names: `${down} are down, ${before} were before the step` };
   }
-  // Until it is seen to know the spec, nothing can be down for it; what pods and status say may be of two times.
+  // Until the status shows that the controller has seen the spec, no pod is down because of it. Pods and status come
+  // from two watches, so they may show two different times.
   if (!isObserved(present)) return { count: 0, names: "" };
   const { accidents } = step.down;
-  // One that still runs the old revision and is not going has not been restarted for the new one.
+  // A pod that still runs the old revision and is not terminating has not been restarted for the new one.
   const taken = slots.filter(
     (slot) =>
       isDown(slot) &&
@@ -88,7 +89,7 @@ function slotsOf(draft: Draft, cluster: ClusterName): PodSlot[] | null {
   });
 }
 
-/** Whether every pod says of which revision it is: otherwise there are only counts to go by. */
+/** Whether every pod shows its revision. Otherwise only counts can be used. */
 function haveRevisions(slots: readonly PodSlot[] | null): slots is PodSlot[] {
   return slots?.every(({ pod }) => pod === undefined || pod.updated !== undefined) ?? false;
 }

@@ -13,15 +13,15 @@ import { instancesText, RAISE_STREAMS } from "./words.ts";
 const SECOND_MS = 1000;
 
 /**
- * [G8] Between two re-assertions of the same cluster. Somebody who keeps rewriting the object (an admission webhook, an
- * autoscaler) must not turn every snapshot into a write.
+ * [G8] The shortest time between two re-assertions of the same cluster. If another client keeps rewriting the object
+ * (an admission webhook, an autoscaler), not every snapshot may cause a write.
  */
 export const REASSERT_INTERVAL_MS = 60_000;
 
 /**
- * [G13] How long a grant may be under way to a cluster that can be read. After that it is written again: whoever
- * changed the epoch back before anybody had seen it must not leave the cluster waiting for ever. Longer than any
- * engine's own retry of one delivery, so that a slow one is not chased by ever newer epochs.
+ * [G13] How long the delivery of a grant to an observable cluster may take. After that it is written again: if another
+ * client overwrote the epoch before it was observed, the cluster must not wait forever. Longer than any engine's own
+ * retry of one delivery, so that a slow delivery is not overtaken by newer epochs again and again.
  */
 const DELIVERY_PATIENCE_MS = 300_000;
 
@@ -127,7 +127,7 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
   );
 }
 
-/** [G13] A grant that nobody has seen arrive for so long is written again; whatever held before it holds as before. */
+/** [G13] A grant that has not been seen in its cluster for so long is written again; nothing else changes. */
 function deliversAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): boolean {
   // [T1] A release writes no grant any more.
   if (draft.intent.deletion?.policy === "Release") return false;
@@ -171,7 +171,7 @@ function reassert(draft: Draft, cluster: ClusterName, drift: readonly Evidence[]
   );
 }
 
-/** Somebody else wrote the object, and may have given the member a turn. */
+/** Another client wrote the object, and may have given the member a turn. */
 function turnInDoubt({ intent }: Draft, { turn }: ClusterEntry): Turn {
   return turn === "none" && readsTurns(intent) ? "returning" : turn;
 }
@@ -266,7 +266,7 @@ function stillMembers(draft: Draft, cluster: ClusterName, entry: ClusterEntry): 
     .filter((key) => listed.has(key));
 }
 
-/** [F2] Progress is a score that rises above its best so far; a crash loop, which only moves to and fro, is none. */
+/** [F2] Progress means that the score rises above its best so far. In a crash loop it only goes up and down. */
 function noteProgress(draft: Draft, cluster: ClusterName, grant: Grant, present: PresentObservation): void {
   const { step } = draft.entry(cluster);
   if (!step) return;
@@ -335,7 +335,8 @@ export function reportReach(draft: Draft): void {
       draft.wait(
         "ClusterLost",
         cluster,
-        `away since ${new Date(sinceMs).toISOString()}; the rest goes on; the votes of its ${instancesText(entry.instances.length)} ${entry.votes !== "counted" ? "no longer count" : "still count"}`,
+        `away since ${new Date(sinceMs).toISOString()}; the other clusters continue; ` +
+          `the votes of its ${instancesText(entry.instances.length)} ${entry.votes !== "counted" ? "no longer count" : "still count"}`,
         confirmed
           ? "Schedule its instances elsewhere, or bring the cluster back."
           : `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,

@@ -25,9 +25,7 @@ export interface ClusterView {
   readonly voters: number;
   /** Voters seen ready. */
   readonly ready: number;
-  /**
-   * Voters that may be serving. Where nobody knows about health, what is ready may well serve, and a step may take it.
-   */
+  /** Voters that may be serving. If health is unknown, a ready instance may serve, and a step may take it down. */
   readonly serving: number;
   /** Members (not joiners) that are not seen ready. */
   readonly down: number;
@@ -114,8 +112,8 @@ export function seenReady(present: PresentObservation | null): number {
 }
 
 /**
- * [Q5] Joiners are no members yet. But one that serves already, because nobody has seen its gate open, is missed like
- * any other once an update restarts it.
+ * [Q5] Joiners are no members yet. But a joiner may already serve before its gate is seen open. If an update restarts
+ * it, it counts as unavailable like a member.
  */
 function countMembers(entry: ClusterEntry): number {
   const { turn, step } = entry;
@@ -157,8 +155,8 @@ export function standsStill(intent: Intent, { grant }: ClusterEntry, present: Pr
 
 /**
  * [G7] Whether members may read a turn from their grant. Kubernetes' StatefulSet controller does not: it acts on its
- * spec alone, so that giving it a turn and taking it away again would be a write without a reader. Of other operators
- * nobody knows, also where they report nothing.
+ * spec alone, so that giving it a turn and taking it away again would be a write without a reader. Other operators may
+ * read turns, even if they report nothing.
  */
 export function readsTurns({ workload }: Intent): boolean {
   return workload.protocol !== "statefulset";

@@ -39,7 +39,7 @@ describe("the name of an instance", () => {
     expect(localName(identity, { index: 3, start: 300 }, 302)).toBe("xline-302");
   });
 
-  it("[I4] in PerCluster names are local, start where the cluster started, and are told apart by cluster", () => {
+  it("[I4] in PerCluster, names are local, start at the cluster's own first ordinal, and are qualified by cluster", () => {
     const own = { ...identity, mode: "PerCluster" as const };
     expect(localName(own, { index: 1, start: 5 }, 101)).toBe("xline-6");
     expect(instanceKey(own, "west", { index: 1, start: 5 }, 101)).toBe("west/xline-6");
@@ -73,7 +73,7 @@ describe("the topology that members get", () => {
     expect(encodeInstances([...list, { ordinal: 100, state: "joining" }])).toBe("0-99 100+");
   });
 
-  it("[I8] a joiner is told of the existing members and itself, and of no other joiner", () => {
+  it("[I8] a joiner's topology lists the existing members and itself, and no other joiner", () => {
     const bench = new Bench(testIntent({ a: 2, b: 1 }));
     bench.run();
     const grant = bench.ledger.clusters.a?.grant;

@@ -94,8 +94,8 @@ export function nextInRange(identity: LedgerIdentity, entry: ClusterEntry): Next
 
 /**
  * [I3] Dense: a free ordinal, lowest first. A retired one is free for its own cluster if volumes may be reused, and for
- * anyone once its volume is seen to be gone; `survives` answers true for "may survive". [I14] One that was never given
- * is left out if a volume of an earlier life was found: `isFound`.
+ * every cluster once its volume is seen to be gone; `survives` answers true for "may survive". [I14] An ordinal that
+ * was never given is skipped if a volume of an earlier object of the same name was found: `isFound`.
  */
 export function nextDense(
   ledger: { readonly nextOrdinal: number; readonly retired: ReadonlyArray<{ ordinal: number; cluster: ClusterName }> },

@@ -36,7 +36,7 @@ export class Draft {
   readonly nowMs: TimeMs;
   readonly ledger: DraftLedger;
   readonly identity: LedgerIdentity;
-  /** [I12] Nothing is added anywhere while the schedule asks for more than can be told. */
+  /** [I12] No instance is added while the schedule asks for more than a topology can hold. */
   readonly mayGrow: boolean;
   /** Counts changes; a pass that makes none is the last. */
   changes = 0;
@@ -161,7 +161,7 @@ export class Draft {
   }
 
   /**
-   * [G2] Writes a grant: the only way by which a cluster is told anything. Every write raises the cluster's epoch and
+   * [G2] Writes a grant: the only way to change anything in a cluster. Every write raises the cluster's epoch and
    * carries the newest topology. A content that differs from what was verified has to be verified again.
    */
   write(cluster: ClusterName, content: GrantContent, step: StepRequest): Grant {
@@ -203,7 +203,7 @@ export class Draft {
     return wasTold || (verifyAgain && readsTurns(this.intent)) ? "returning" : "none";
   }
 
-  /** What the cluster has been told before; the newest, where the ledger does not hold that any more. */
+  /** The topology version that the cluster has; the newest, if the ledger no longer holds that one. */
   #topologyHeld({ grant }: ClusterEntry): number {
     const held = grant?.topologyVersion;
     return held !== undefined && this.ledger.topologies[String(held)] ? held : this.topologyVersion();
@@ -219,18 +219,18 @@ export class Draft {
 
 export interface GrantContent
   extends Pick<Grant, "revision" | "replicas" | "partition" | "transferLeaderTo" | "initialClusterState" | "onDelete"> {
-  /** The cluster is to act: a step begins, or goes on. The member is told so where it reads turns. */
+  /** The cluster has to act: a step begins or continues. The grant says so if members read turns. */
   readonly turn: boolean;
 }
 
 export interface StepRequest {
   readonly kind: Step["kind"];
   readonly why: string;
-  /** Undefined: the step in progress goes on. Null: none is in progress any more. */
+  /** Undefined: the step in progress continues. Null: none is in progress any more. */
   readonly progress?: StepInProgress | null;
   /** Whatever was verified before does not count any more. */
   readonly verifyAgain?: boolean;
-  /** [C3] Nothing is told that is not there already: the cluster cannot be seen to have it. */
+  /** [C3] The grant keeps the topology that the cluster has: it cannot be observed to receive a new one. */
   readonly keepsTopology?: boolean;
 }
 

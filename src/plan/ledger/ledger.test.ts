@@ -64,7 +64,7 @@ describe("rebuilding a ledger", () => {
     expect(plan(bench.intent, ledger, { clusters: {} }, 0).steps).toEqual([]);
   });
 
-  it("[I9] a step under way goes on where it was", () => {
+  it("[I9] a step in progress continues after the ledger was rebuilt", () => {
     const bench = running();
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.plan();
@@ -84,7 +84,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["ReturnedNotScheduled", "ReturnedNotScheduled"]);
   });
 
-  it("[F7] [I9] an undo that was heard is not heard again", () => {
+  it("[F7] [I9] an undo that was carried out is not carried out again", () => {
     const bench = running();
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.run();
@@ -97,7 +97,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.figures.targetRevision).toBe("C");
   });
 
-  it("[I9] [D7] an adoption that waits for a person's word goes on waiting", () => {
+  it("[I9] [D7] an adoption that waits for a user to resume still waits after the ledger was rebuilt", () => {
     const baseline = { revision: "A", replicas: 1, start: 0 };
     const bench = new Bench(
       testIntent(
@@ -116,7 +116,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.run().map(({ kind }) => kind)).toContain("update");
   });
 
-  it("[D7] nothing that was adopted is removed before a person's word, although it holds no instance", () => {
+  it("[D7] nothing that was adopted is removed before a user confirms, even if it holds no instance", () => {
     const identity = { mode: "PerCluster" as const, blockSize: 100, clusterIds: {} };
     const baselines = { a: { revision: "A", replicas: 1, start: 0 }, b: { revision: "A", replicas: 0, start: 0 } };
     const bench = new Bench(testIntent({ a: 1, b: 1 }, { identity, baselines }));
@@ -193,7 +193,7 @@ describe("rebuilding a ledger", () => {
   });
 });
 
-it("a ledger that an earlier version wrote is read, and moves nobody", () => {
+it("a ledger that an earlier version wrote is read, and changes no cluster", () => {
   const bench = running();
   bench.intent.revision = { kind: "ready", id: "B" };
   bench.intent.update = rollingUpdate();

@@ -322,9 +322,9 @@ export function grantNote(from: Ledger, cluster: ClusterName): string {
 }
 
 /**
- * [I9] The ledger from what the dispatch objects say. Nothing is taken as done or acknowledged: every gate is passed
- * again on evidence, timers start over, and no cluster shrinks without a person's word until the schedule has wanted
- * all of it.
+ * [I9] Rebuilds the ledger from the notes on dispatch objects. Nothing counts as done or acknowledged: every gate needs
+ * evidence again, and timers restart. Until the schedule has once wanted all instances of a cluster, the cluster
+ * shrinks only if a user confirms it.
  */
 export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
   const first = grants[0];

@@ -45,7 +45,7 @@ describe("a StatefulSet reads no turns", () => {
     expect(bench.last?.figures.pending).toBe(1);
   });
 
-  it("[C3] nothing is written to a lost cluster in mid-step, and its step goes on when it is back", () => {
+  it("[C3] nothing is written to a cluster that is lost in mid-step, and its step continues when it is back", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     bench.deliver();
@@ -63,7 +63,7 @@ describe("a StatefulSet reads no turns", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  it("[I8] a cluster of the first deployment is told that it joins once it is up", () => {
+  it("[I8] once a cluster of the first deployment is up, its grant says that instances join", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { workload: STATEFUL_SET }));
     bench.run();
     expect(bench.last?.grants.map(({ initialClusterState }) => initialClusterState)).toEqual(
@@ -83,7 +83,7 @@ describe("what an earlier version gave a StatefulSet", () => {
       if (grant) bench.member(cluster).deliver(grant);
   }
 
-  it("[G7] a turn that it was told is taken away by a write, once", () => {
+  it("[G7] a turn in a grant of an earlier version is taken away by one write", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     withTurns(bench);

@@ -12,7 +12,7 @@ export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void 
   for (const cluster of draft.order) {
     const entry = draft.entry(cluster);
     if (entry.turn !== "held" || !entry.done || !entry.grant || keep.has(cluster)) continue;
-    // A drained cluster's object is about to go; nobody waits for its turn.
+    // A drained cluster's object is about to be deleted; no other cluster waits for its turn.
     if (entry.grant.replicas === 0) continue;
     draft.write(
       cluster,

@@ -26,7 +26,7 @@ const APP_FIELDS = [
 ] as const;
 const PERCENTAGE = /^\d+(\.\d+)?%$/;
 
-/** [R4] What can be said before anything starts. */
+/** [R4] The problems that are known before any step starts. */
 export function preflight(intent: Intent, ledger: Ledger): Problem[] {
   const found: Problem[] = [];
   const sizes = sizesOf(intent);

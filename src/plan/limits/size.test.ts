@@ -164,7 +164,7 @@ describe("[I19] views that are too many", () => {
     return { bench, older };
   }
 
-  it("are forgotten from the oldest on, and a cluster that holds one is told the newest", () => {
+  it("are dropped oldest first, and a cluster that holds a dropped one gets the newest", () => {
     const { bench, older } = holding(TOPOLOGIES_MAX_BYTES / 1.5);
     const { ledger } = plan(bench.intent, bench.ledger, { clusters: {} }, 0);
     expect(Object.keys(ledger.topologies)).not.toContain(String(older.a));

@@ -12,7 +12,7 @@ import { canHost } from "./member.ts";
  * an earlier life of the application granted is taken over in any mode, with the ordinals that it has.
  */
 export function adopt(draft: Draft, target: Target): void {
-  // [D8] An earlier life is taken up as a whole: the topology that its clusters are told must lack none of them.
+  // [D8] An application of an earlier object is adopted as a whole: its topology must contain all of its clusters.
   if (isFormerUnseen(draft)) return;
   const adopted: ClusterName[] = [];
   for (const cluster of draft.order) {
@@ -24,7 +24,7 @@ export function adopt(draft: Draft, target: Target): void {
     // Epochs begin at 1: what carries another number was never granted, by whatever program it was written.
     if (!former && (present.live.epoch ?? 0) > 0) continue;
     if (former && !fits(draft, cluster, former)) {
-      const ordinals = former.ordinals?.join(", ") || "none that can be told";
+      const ordinals = former.ordinals?.join(", ") || "none that are known";
       draft.wait(
         "UnknownObject",
         cluster,
@@ -47,7 +47,7 @@ export function adopt(draft: Draft, target: Target): void {
     take(draft, cluster, baseline);
     adopted.push(cluster);
   }
-  // All of them are in the topology before any of them is told it.
+  // All of them are in the topology before any of them gets it.
   for (const cluster of adopted) {
     const baseline = draft.intent.baselines[cluster];
     if (baseline) grantAsItIs(draft, cluster, baseline);
@@ -77,7 +77,7 @@ export function awaitsAdoption(draft: Draft): boolean {
       return true;
     }
     if (!isOfAnother) return false;
-    // Reports the object that nobody knows.
+    // Reports the unknown object.
     canHost(draft, cluster);
     return true;
   });
@@ -127,7 +127,7 @@ function take(draft: Draft, cluster: ClusterName, { replicas, revision, start, f
     // [U9] Where nothing runs, nothing has been completed: there is no revision to go back to.
     baseRevision: replicas > 0 ? revision : null,
     highWater: replicas,
-    // What the cluster is told next must be newer than what it shows.
+    // The next grant's epoch must be higher than the one that the cluster shows.
     epoch: former?.epoch ?? 0,
   });
   draft.set("topologyVersion", Math.max(draft.ledger.topologyVersion, former?.topologyVersion ?? 0));

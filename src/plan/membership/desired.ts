@@ -137,7 +137,7 @@ export function desiredOf(draft: Draft): Desired | undefined {
   return desired;
 }
 
-/** [C6] A cluster that came back never has anything deleted without a person's word. */
+/** [C6] Nothing in a cluster that came back is deleted unless a user confirms it. */
 function keptStill(
   draft: Draft,
   cluster: ClusterName,
@@ -151,7 +151,7 @@ function keptStill(
       ? `its ${held} instances were removed from the application while it was away; they and their volumes are kept`
       : `the schedule no longer wants all of it, since it was away or the ledger was rebuilt; its ${held} instances are kept`,
     code === "ReturnedAfterReplacement"
-      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; after that it can join anew.`
+      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; after that it can join again.`
       : `Schedule the cluster again, or allow its drain with 'lockstep confirm-drain ${cluster}'.`,
     [{ object: `cluster ${cluster}`, field: "instances", value: `${held}` }],
   );

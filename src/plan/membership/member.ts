@@ -132,7 +132,7 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
     );
     return undefined;
   }
-  // An ignorant operator's volumes cannot be told apart; whoever waited for them to be gone would wait for ever.
+  // Volumes of an operator that does not know the contract cannot be identified: waiting for their end would not end.
   const isStale = entry.staleVolumes && draft.intent.workload.protocol !== "ignorant";
   const mayNotReuse = isStale || (identity.mode === "Blocks" && !identity.reuseVolumes);
   const local = localOf(draft, entry, next.ordinal);
@@ -247,7 +247,7 @@ export function heldCount(entry: ClusterEntry): number {
   return held;
 }
 
-/** [S4] Additions that are still outstanding anywhere. A join that nobody wants any more is none. */
+/** [S4] Additions that are still outstanding in any cluster. A join that is no longer wanted does not count. */
 export function outstandingAdditions(draft: Draft, desired: Desired): number {
   let outstanding = 0;
   for (const [cluster, wanted] of desired) {

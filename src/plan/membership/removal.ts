@@ -3,9 +3,7 @@ import type { Draft } from "../ledger/draft.ts";
 import type { ClusterEntry, ClusterName, Grant, VolumeRetention } from "../types/index.ts";
 import { isInFleet } from "./desired.ts";
 
-/**
- * A dispatch object is seen to go on the hub, the member's own in the member: so far may one watch be behind the other.
- */
+/** How far the watch of the member's object may lag behind the watch of the hub's dispatch object. */
 export const STRANDED_AFTER_MS = 10_000;
 
 /** It has removed its last instance; all that is left is to remove what was dispatched. */

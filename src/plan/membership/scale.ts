@@ -98,7 +98,7 @@ function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName,
   if (!entry.grant || !isInterrupted(entry) || viewIn(draft, cluster).reach !== "ready" || !needsTurn(draft, cluster))
     return "nothing";
   const leaves = entry.instances.some(({ state }) => state === "leaving");
-  // [C14] Of what was voted out meanwhile only the removal goes on, once a person has allowed the drain.
+  // [C14] If its instances no longer vote, only their removal continues, after a user has allowed the drain.
   if (entry.votes !== "counted" && (!leaves || !isDraining(desired, cluster))) return "nothing";
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
@@ -187,9 +187,9 @@ function grow(
 }
 
 /**
- * [S13] Whoever is to be drained itself, and stuck, or between two turns since its step was interrupted: nobody gives
- * it that turn again. And whoever came back after it was voted out, once a person has allowed its drain: its instances
- * are nobody's voters, and what it was doing when it was lost may never end.
+ * [S13] Two kinds of clusters are drained before others grow. First, a cluster to be drained that is stuck, or that was
+ * interrupted between two turns: no other rule gives it the turn again. Second, a cluster that came back after its
+ * instances were voted out, once a user has allowed its drain: they do not vote, and its old step may never end.
  */
 function goesBeforeGrowth(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
@@ -222,7 +222,7 @@ function shrink(
   const top = topInstance(entry);
   if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
   if (entry.instances.some(({ state }) => state === "leaving")) {
-    // [S12] What stays never becomes ready: whoever is drained further need not wait for that.
+    // [S12] The remaining instances never become ready: a cluster that is drained further need not wait for them.
     if (!areLeaversGone(draft, cluster) || !isStuck(draft, cluster)) return "nothing";
     dropLeavers(draft, cluster);
     return "started";
@@ -252,7 +252,7 @@ function shrink(
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
-  // [C14] Those who were voted out are nobody's voters, and no topology names those that would stay.
+  // [C14] Instances that were voted out do not vote, and no topology lists those that would stay: remove all at once.
   const count = atOnce || entry.votes !== "counted" ? surplus : 1;
   const leaderMayGo = cost > 0 && mayTakeLeader(draft, leader, cluster, entry.instances.indexOf(top) + 1 - count);
   if (leaderMayGo && movesLeaderFirst(draft, cluster, newest, "the leader's instance is to leave")) {
@@ -305,9 +305,9 @@ export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: 
 }
 
 /**
- * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. It may come up at any
- * moment, so it goes like any other removal: one at a time, and one that may be serving only if the majority stays. The
- * next one goes when the one before is gone, for nobody waits until those that go too are ready.
+ * [S10] A join that is no longer wanted is cancelled in the same turn; it need not finish first. The instance may come
+ * up at any moment, so it is removed like any other: one at a time, and one that may be serving only if the majority
+ * stays. The next one is removed when the previous one is gone; its readiness does not matter, because it leaves, too.
  */
 function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean): void {
   for (const cluster of draft.order) {
@@ -328,9 +328,9 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
 }
 
 /**
- * [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it
- * runs: also one that only quorum or budget hold back with nobody else at work, for the new instance may be what they
- * lack.
+ * [S7] A cluster that the rollout can reach now is updated before it grows. A cluster that is held back grows on the
+ * revision that it runs. This includes a cluster that only quorum or budget hold back while no other cluster works: the
+ * new instance may be what they lack.
  */
 function updatesFirst(turns: Turns, rollout: RolloutView | null, cluster: ClusterName): boolean {
   const { draft } = turns;

@@ -4,7 +4,7 @@ import type { Approval, ClusterName, FleetFact, Promotion, RevisionId, TimeMs, W
 export interface Intent {
   readonly app: AppIdentity;
   readonly revision: RevisionIntent;
-  /** What an override that holds meets beside the template. */
+  /** What an override in force has to consider in addition to the template. */
   readonly inForce?: InForce;
   readonly schedule: Schedule;
   readonly workload: WorkloadTraits;
@@ -98,7 +98,7 @@ export interface InForce {
 }
 
 export type Schedule =
-  /** In the user's or the engine's order. `source` tells a person's own words from an engine's answer. */
+  /** In the user's or the engine's order. `source` says whether a user or an engine decided it. */
   | {
       readonly kind: "known";
       readonly source: "explicit" | "engine";
@@ -116,7 +116,7 @@ export interface WorkloadTraits {
   readonly hasPartition: boolean;
   /** A StatefulSet's own podManagementPolicy inside one member is OrderedReady. Ignored for other protocols. */
   readonly memberOrdered: boolean;
-  /** Somebody says where the leader is. False: there is no leader to wait for. */
+  /** The members report where the leader is. False: there is no leader to wait for. */
   readonly reportsLeader: boolean;
 }
 
@@ -160,13 +160,13 @@ export interface Requests {
   readonly approvals: readonly Approval[];
   /** [L8] The latest wish to have the leader elsewhere: a cluster, or an instance. A new id is a new request. */
   readonly transferLeader?: { readonly id: string; readonly to: string };
-  /** [W7] A person's word to go on past a soak or a closed window, for one revision. */
+  /** [W7] A user's request to skip a soak or a closed window, for one revision. */
   readonly promotion?: Promotion;
   /** Clusters whose instances a person declared gone for good. */
   readonly confirmedLost: readonly ClusterName[];
   /** Returned clusters that a person allowed to be drained. */
   readonly confirmedDrain: readonly ClusterName[];
-  /** A stamp that a person changes to go on after a halt (failed, adopted with differences ...). */
+  /** A stamp that a user changes to continue after a halt (failed, adopted with differences ...). */
   readonly resume?: string;
 }
 
@@ -184,6 +184,6 @@ export interface Baseline {
 export interface FormerGrant {
   readonly epoch: number;
   readonly topologyVersion: number;
-  /** The global ordinals of its instances, ascending, as many as run. Absent: they cannot be told. */
+  /** The global ordinals of its instances, ascending, as many as run. Absent: not known. */
   readonly ordinals?: readonly number[];
 }

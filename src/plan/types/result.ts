@@ -109,9 +109,9 @@ export interface FoundGrant {
   readonly undoHeard: string | null;
   readonly halt: Halt | null;
   readonly identity: LedgerIdentity;
-  /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given anew. */
+  /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given again. */
   readonly nextIndex: number;
   readonly nextOrdinal: number;
-  /** The view of `grant.topologyVersion`; null: it was too large for the note, and the newest has to be told again. */
+  /** The view of `grant.topologyVersion`; null: it was too large for the note, and the newest has to be sent. */
   readonly topology: TopologyShape | null;
 }

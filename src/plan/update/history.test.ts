@@ -15,7 +15,7 @@ class Story {
       this.bench.settle();
       if (steps.length === 0) return;
     }
-    throw new Error("it does not come to rest");
+    throw new Error("it does not settle");
   }
 
   template(id: string): void {
@@ -76,7 +76,7 @@ describe("[F12] undo without a name goes to the last revision that completed", (
     expect(story.previous).toBeUndefined();
   });
 
-  it("an undo that was taken back can be made again", () => {
+  it("an undo that was withdrawn can be requested again", () => {
     const story = storyOf("A", "B");
     story.undo("A");
     story.run();

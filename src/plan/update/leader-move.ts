@@ -11,8 +11,8 @@ import type { Turns } from "./rollout.ts";
 
 const SECOND_MS = 1000;
 /**
- * [L13] How long a person's request waits until it can begin. One that is carried out hours later, when the person has
- * long found another way, would surprise everyone.
+ * [L13] How long a user's request waits until it can begin. If it began hours later, when the user has long found
+ * another way, it would surprise them.
  */
 const REQUEST_PATIENCE_MS = 600_000;
 
@@ -23,7 +23,7 @@ type Which = (typeof MOVES)[number];
 /** Where the leader is to go. */
 interface Destination {
   readonly cluster: ClusterName;
-  /** As the operator is told. */
+  /** The name in the request to the operator. */
   readonly instance: string;
   /** Its name in the cluster, where a person named this very instance; a cluster's name means any of its instances. */
   readonly named?: string;
@@ -36,7 +36,7 @@ interface Destination {
 export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
   const { draft } = turns;
   const keep = new Set<ClusterName>();
-  hearRequest(draft);
+  takeRequest(draft);
   noteEvacuation(turns);
   for (const which of MOVES) {
     const move = draft.ledger[which];
@@ -56,8 +56,8 @@ export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
   return keep;
 }
 
-/** [L8] Each request is heard once; one that was taken back before it began is forgotten. */
-function hearRequest(draft: Draft): void {
+/** [L8] Each request is carried out once; one that was withdrawn before it began is dropped. */
+function takeRequest(draft: Draft): void {
   const { transferLeader } = draft.intent.requests;
   const heard = draft.ledger.leaderRequest;
   if (!transferLeader) {

@@ -30,7 +30,7 @@ function withBrokenPod(size: number, broken: number, ordered: boolean) {
   return { bench, set };
 }
 
-/** Everybody does what is left to do until nothing moves. Returns the fewest pods that were ready at any time. */
+/** Planner and StatefulSet controller run until nothing changes. Returns the fewest pods ready at any time. */
 function calm({ bench, set }: ReturnType<typeof withBrokenPod>): number {
   let fewest = set.ready;
   for (let round = 0; round < 200; round++) {

@@ -20,7 +20,7 @@ function settle(bench: Bench): void {
     bench.settle();
     if (steps.length === 0) return;
   }
-  throw new Error("it does not come to rest");
+  throw new Error("it does not settle");
 }
 
 describe("[F6] an override in a ledger of an earlier version, which knew it by its revision alone", () => {
@@ -51,7 +51,7 @@ describe("[F6] an override in a ledger of an earlier version, which knew it by i
   });
 });
 
-describe("[F6] an undo that is heard before the template's revision is made", () => {
+describe("[F6] an undo that is requested before the template's revision is made", () => {
   const pendingUndo = () => {
     const bench = undone();
     bench.intent.revision = { kind: "pending", id: "", message: "settling, 2 s" };

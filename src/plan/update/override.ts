@@ -1,11 +1,9 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { Override, RevisionId, TemplateMarks, TemplateRevision } from "../types/index.ts";
 
-/**
- * [F6] [F7] [U10] Hears what people ask for, and returns the override that holds, reported; null: the template counts.
- */
+/** [F6] [F7] [U10] Reads users' requests, reports and returns the override in force; null: the template counts. */
 export function resolveOverride(draft: Draft, revision: TemplateRevision): Override | null {
-  hearUndo(draft, revision);
+  takeUndo(draft, revision);
   reviewOverride(draft, revision);
   restartInForce(draft, revision);
   const { override } = draft.ledger;
@@ -29,8 +27,8 @@ function marksOf({ id, own }: TemplateRevision): TemplateMarks | undefined {
   return own ?? (id === "" ? undefined : { digest: id, restart: "" });
 }
 
-/** [F7] Each undo is heard once. Undoing to the template's own revision takes an earlier undo or rejection back. */
-function hearUndo(draft: Draft, revision: TemplateRevision): void {
+/** [F7] Each undo is carried out once. An undo to the template's own revision ends an earlier undo or rejection. */
+function takeUndo(draft: Draft, revision: TemplateRevision): void {
   const { undo } = draft.intent.requests;
   if (!undo || undo.id === draft.ledger.undoHeard) return;
   draft.set("undoHeard", undo.id);

@@ -74,7 +74,7 @@ function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: D
     noteFirstCompletion(draft, to, desired);
     return null;
   }
-  // [F3] Going back to what last completed, in the middle of going elsewhere, is a rollback, whoever asks for it.
+  // [F3] Returning to the last completed revision during an update is a rollback, whatever caused it.
   const kind = rollout && to === currentRevision ? "rollback" : "update";
   // [C8] A straggler of a finished rollout is updated at once: its waves have passed.
   const straggler = !rollout && to === currentRevision;
@@ -145,7 +145,7 @@ function heldBy(
         "WindowClosed",
         undefined,
         "no maintenance window is open; steps under way finish",
-        "Wait, or run 'lockstep promote' to go on outside the windows.",
+        "Wait, or run 'lockstep promote' to continue outside the windows.",
         [{ object: "maintenanceWindows", field: "opens", value: timeOrNever(update.window.changesAtMs) }],
       );
     }

@@ -77,8 +77,8 @@ function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: numb
 }
 
 /**
- * [C9] Without a turn, and not finished: does somebody have to act, or is an instance merely not ready yet? What the
- * snapshot does not say counts as something to do.
+ * [C9] For a cluster without a turn that is not finished: whether its operator has to act, or an instance is only not
+ * ready yet. If the snapshot does not show it, the operator has to act.
  */
 export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
   const { grant, done, turn } = draft.entry(cluster);

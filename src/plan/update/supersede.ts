@@ -17,7 +17,7 @@ export interface Way {
 /**
  * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or
  * goes back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle
- * of a superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
+ * of a superseded revision, and whose wave is far, goes back: its broken instance would block all other clusters.
  */
 export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "wait" {
   const entry = draft.entry(cluster);
@@ -27,9 +27,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   const isSet = draft.intent.workload.protocol === "statefulset";
   if (entry.grant.onDelete) {
     if (!isSet || entry.grant.revision !== entry.baseRevision) return straight;
-    // Made to stand still on its way back: its pods are of two revisions still.
-    if (entry.done)
-      return { to: entry.baseRevision, anyWave: true, back: true, why: "it stands still on its way back" };
+    // It was paused during its rollback: its pods still run two revisions.
+    if (entry.done) return { to: entry.baseRevision, anyWave: true, back: true, why: "its rollback was paused" };
   }
   const moving = !entry.done && entry.turn === "held";
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
@@ -55,8 +54,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
   }
   if (entry.grant.revision === entry.baseRevision) {
-    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for
-    // good.
+    // All instances run one revision, or are being rolled back to it. The cluster may continue as soon as its current
+    // step is done, or has missed its deadline.
     if (goingBack && !hasMissedDeadline(draft, cluster)) {
       goesBack(draft, cluster, entry.grant.revision, to);
       return "wait";

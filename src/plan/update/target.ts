@@ -7,7 +7,7 @@ import { resolveOverride, settledRevision, waitForRevision } from "./override.ts
 export interface Target {
   /** Null: nothing is known to go to. */
   readonly revision: RevisionId | null;
-  /** The template is settled; otherwise only what is under way goes on. */
+  /** The template is settled; otherwise only steps in progress continue. */
   readonly settled: boolean;
   /** The template is missing: nothing moves at all. */
   readonly frozen: boolean;
@@ -99,7 +99,7 @@ function haltRemedy(halt: Halt): string {
     case "AdoptedWithDifferences":
       return "Compare with 'lockstep plan', then run 'lockstep resume' to let the differences be rolled out.";
     case "MemberRestartsInParallel":
-      return "Set memberConcurrency: Parallel if the operator is meant to do so, or correct it and run 'lockstep resume'.";
+      return "Set memberConcurrency: Parallel if the operator should do so, or correct it and run 'lockstep resume'.";
     default:
       return "Correct the template, run 'lockstep undo', or run 'lockstep resume' to try for another deadline.";
   }

@@ -53,8 +53,8 @@ export function startUpdates(
   for (const part of inOrder(turns, update, due)) {
     const { cluster } = part;
     if (viewIn(draft, cluster).reach !== "ready") continue;
-    // [C9] An interrupted membership change is taken up by scaling, not by the rollout; unless nobody has to act for it
-    // any more, and what it created merely never becomes ready.
+    // [C9] Scaling continues an interrupted membership change, not the rollout. Exception: the operator has nothing
+    // left to do for it, and the new instance just never becomes ready.
     if (isInterrupted(draft.entry(cluster)) && needsTurn(draft, cluster)) continue;
     // [C11] A step under way is finished, or cured; none begins.
     if (isInMaintenance(draft.intent, cluster) && !isUnderWay(draft, cluster)) {
@@ -169,9 +169,7 @@ function leaderAllows(
   return leader.kind === "known" || leaderUnknownForLong(turns, update, view, cluster);
 }
 
-/**
- * [L11] Its leader has been asked to move, and nobody leads for the moment: the request is waited for, not the unknown.
- */
+/** [L11] Its leader has been asked to move, and no leader is known now: the wait is for the move, not for a leader. */
 function isAsked({ draft, leader }: Turns, cluster: ClusterName): boolean {
   return leader.kind === "unknown" && draft.entry(cluster).step?.kind === "transfer";
 }
@@ -195,7 +193,7 @@ function leaderUnknownForLong(
   draft.wait(
     "LeaderUnknown",
     cluster,
-    "it may hold the leader, and nobody knows for sure",
+    "it may hold the leader, but the leader is not known for sure",
     "Check what the members say about the leader.",
     [{ object: cluster, field: "leader", value: "unknown", sinceMs }],
   );
@@ -208,7 +206,7 @@ interface StepSize {
   readonly below: number;
   readonly release: number;
   readonly cost: number;
-  /** The same for the majority: nothing, if it brings one back before it takes one down; but leavers go besides. */
+  /** The cost for the majority: 0 if the step brings one instance back before it takes one down; leavers are added. */
   readonly quorumCost: number;
   /** What it would cost if everything that it replaces were up. */
   readonly own: number;
@@ -270,7 +268,7 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
 /**
  * [Q21] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given
  * new content in the middle of a step, it may have just taken one for the old content and takes another for the new. So
- * it is first made to stand still (U14), however the clock says that the step is stuck.
+ * it is paused first (U14), even if the step already counts as stuck.
  */
 function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): boolean {
   const { intent } = draft;
@@ -280,12 +278,12 @@ function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): bo
   const { protocol, memberOrdered } = intent.workload;
   if (protocol !== "statefulset" || memberOrdered || intent.memberConcurrency === "Parallel") return false;
   const restarts = entry.step?.kind === "update" || entry.step?.kind === "rollback";
-  // Without a step that the ledger knows of, it still goes on with what it was given.
+  // Even without a step in the ledger, it continues with the revision that it was given.
   const goesOn = entry.turn === "held" ? restarts : entry.baseRevision !== null && entry.grant?.revision !== to;
   return goesOn && !entry.done && !standsStill(intent, entry, viewIn(draft, cluster).present);
 }
 
-/** [Q15] What stood still in this very turn for so long is not about to come up by itself. */
+/** [Q15] If the cluster made no progress in this turn for so long, its instance will not come up by itself. */
 function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
   return draft.entry(cluster).turn === "held" && isStuck(draft, cluster);
 }
@@ -415,7 +413,7 @@ function whyNow(turns: Turns, { cluster, released }: Part, why: string): string 
   const isListed = update.type === "RollingUpdate" && update.order === "Listed";
   const order =
     released > 0
-      ? "it goes on where it is"
+      ? "it continues its own update"
       : !viewIn(draft, cluster).healthy
         ? "unhealthy clusters go first"
         : mayLead(leader, cluster) && !isListed
@@ -474,7 +472,7 @@ function reportKept({ draft }: Turns, { cluster, share }: Part, to: string): voi
     cluster,
     `its ${instancesText(share)} will stay on the old revision instead of ${to}`,
     whole
-      ? "Lower the partition to go on."
+      ? "Lower the partition to continue."
       : "Lower the partition below this cluster's first instance, or use a member that has a partition.",
     [{ object: cluster, field: "instances kept by the partition", value: `${share}` }],
   );

@@ -100,7 +100,9 @@ export function planAndDispatch(
 
 export const NOTHING_LATE: State["late"] = {};
 
-/** What a deposed leader had in flight arrives after all, for nobody has stamped the dispatch object yet. */
+/**
+ * What a deposed leader had in flight still arrives, because the new leader has not stamped the dispatch object yet.
+ */
 export function landed(state: State, cluster: ClusterName): Step {
   const { [cluster]: given, ...late } = state.late;
   if (!given) return { state, deeds: [] };

@@ -10,7 +10,7 @@ import { LIVENESS } from "./watch.ts";
  */
 const SMALL = SCENARIOS.filter(({ large }) => !large);
 
-/** How often each danger must be met, so that nobody reads a rule as watched that was hardly ever at stake. */
+/** How often each danger must occur. A rule that was hardly ever at stake does not count as checked. */
 const DANGERS_MIN = 10;
 
 const outcomeOf = exploring();

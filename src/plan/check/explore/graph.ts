@@ -27,7 +27,7 @@ export class Graph {
     return { id, isNew: true };
   }
 
-  /** What leads on from here by itself is told next. */
+  /** The edges of the next state follow: its moves that need no external event. */
   expand(): void {
     this.#firstEdge.push(this.#edges.length);
   }

@@ -11,11 +11,11 @@ import { clustersOf, type Member, memberOf, NO_FAULTS, placeOf, type Seen, type 
 
 /**
  * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These
- * go on until nothing is left to do; `edit`, `time` and `fault` are somebody's choice, or nobody's.
+ * continue until nothing is left to do. `edit`, `time` and `fault` come from outside, and may never happen.
  */
 export type MoveKind = "work" | "look" | "heal" | "edit" | "time" | "fault";
 
-/** Somebody does one small thing. `run` says what came of it. */
+/** One small step of one actor. `run` returns its result. */
 export interface Move {
   readonly kind: MoveKind;
   readonly label: string;
@@ -145,7 +145,7 @@ export class Moves {
       moves.push({ kind: "work", label: `${cluster}: the engine repairs its object`, run });
     }
     const acted = this.#act(state, cluster, member);
-    // Asking in vain changes nothing.
+    // A request without success changes nothing.
     if (acted && (acted.member !== member || takesOver(state, acted.leaderTo) !== undefined)) {
       const run = () => operate(this.#scenario, state, cluster, acted);
       moves.push({ kind: "work", label: `${cluster}: the operator acts`, run });
@@ -208,7 +208,7 @@ export class Moves {
 
   #pushLooks(state: State, cluster: ClusterName, synced: boolean, pushPlan: PushPlan): boolean {
     const news = this.#isNews(state, cluster);
-    // Nobody looks any more once all was let go.
+    // After the application was released or removed, the controller no longer observes it.
     if ((synced && !news) || state.finished) return false;
     const { given, member, seen } = placeOf(state, cluster);
     const whats: readonly Look[] =
@@ -293,7 +293,7 @@ export class Moves {
   }
 }
 
-/** A list read later is news even if it says the same: it tells that nobody was put out since. */
+/** A list read later is news even if it is the same: it proves that no member was removed since. */
 function isListNews({ app, nowMs }: State): boolean {
   if (!app) return false;
   return app.seen === null || app.seen.atMs !== nowMs || !sameJson(app.seen.members, app.members);

@@ -8,7 +8,7 @@ function go(given: Scenario, labels: readonly string[]): void {
   expect(new Explorer(given, plan).follow(labels)?.trace).toBeUndefined();
 }
 
-/** A StatefulSet reads its grant, takes its next pod down and creates it anew. */
+/** A StatefulSet reads its grant, takes its next pod down and recreates it. */
 function restarts(cluster: string): string[] {
   return [
     `${cluster}: the dispatch arrives`,
@@ -53,7 +53,7 @@ describe("what exploration found once does not come back", () => {
     ]);
   });
 
-  it("[Q8] an update that waited for the leaver goes on when it is gone, and the leaver still votes", () => {
+  it("[Q8] an update that waited for the leaver continues when it is gone, and the leaver still votes", () => {
     const given = scenario("StatefulSets 2+1, scaled in mid-step", {
       protocol: "statefulset",
       sizes: { a: 2, b: 1 },

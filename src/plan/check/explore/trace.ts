@@ -18,8 +18,8 @@ export interface Path {
 }
 
 /**
- * Where a violation was found at the end of a path: on the way there, while the next moves were looked for, in a
- * further move, while all came to rest, or in a circle of so many moves.
+ * Where a violation was found at the end of a path: on the path, while the next moves were searched, in a further move,
+ * while the fleet settled, or in a cycle of so many moves.
  */
 export type Ending = "start" | "moves" | "rest" | number | { readonly circle: number };
 

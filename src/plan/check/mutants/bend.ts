@@ -88,7 +88,7 @@ export function rolling(intent: Intent, change: Partial<RollingUpdate>): Intent 
 }
 
 /** The planner with one method of its arithmetic replaced for the length of each call. */
-export function reckoning<K extends "pendingElsewhere" | "keepsMajority" | "mayRepair">(
+export function counting<K extends "pendingElsewhere" | "keepsMajority" | "mayRepair">(
   method: K,
   other: Tally[K],
 ): Planner {

@@ -26,7 +26,7 @@ describe("a broken planner is caught", () => {
   for (const mutant of MUTANTS) {
     it(mutant.name, () => {
       const violation = violationOf(mutant);
-      expect(violation, "nobody noticed").not.toBeNull();
+      expect(violation, "no property noticed").not.toBeNull();
       expect(mutant.caughtBy.map((each) => each.name)).toContain(violation?.property);
       expect(violation?.trace).toContain(mutant.scenario);
     });

@@ -11,7 +11,7 @@ interface Pod {
 export interface StatefulSetTraits {
   /** podManagementPolicy OrderedReady. */
   readonly ordered?: boolean;
-  /** How many it restarts at a time; what no StatefulSet should do unless it was told to. */
+  /** How many it restarts at a time. More than one only if its spec says so. */
   readonly width?: number;
   /** Pods that never become ready. */
   readonly cannotRun?: (ordinal: number, revision: string) => boolean;

@@ -41,7 +41,7 @@ function actionLine(action: Action): string {
   }
 }
 
-/** What one cluster has been told of the others. */
+/** What one cluster's topology says about the others. */
 export function topologyLines(ledger: Ledger, grant: Grant): string[] {
   const view = topologyView(ledger, grant.topologyVersion);
   return [

@@ -293,7 +293,7 @@ export const SUPERSESSIONS: readonly Scenario[] = [
     faults: { wait: 1 },
     edits: [template("B"), template("C")],
   }),
-  scenario("contract 1+1+1, edited to and fro", {
+  scenario("contract 1+1+1, edited and reverted", {
     sizes: { a: 1, b: 1, c: 1 },
     edits: [template("B"), template("A")],
   }),

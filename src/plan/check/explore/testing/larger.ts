@@ -25,7 +25,7 @@ export function describeLarger(isMine: (scenario: Scenario) => boolean): void {
       });
     }
 
-    it("and it is told how many there are", { timeout: 1_800_000 }, () => {
+    it("prints the number of states of each scenario", { timeout: 1_800_000 }, () => {
       process.stdout.write(tableOf(scenarios, outcomeOf));
       for (const scenario of scenarios) expect(outcomeOf(scenario).states).toBeGreaterThan(1);
     });
