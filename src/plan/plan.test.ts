@@ -378,7 +378,7 @@ describe("stale status", () => {
     expect(bench.last?.figures.pending).toBe(1);
   });
 
-  it("[G11] [F2] counts from before the controller saw the spec are no progress that the new spec would have to beat", () => {
+  it("[G11] [F2] counts from before the controller saw the new spec do not count as its progress", () => {
     const bench = running(
       { a: 4, b: 1, c: 1 },
       { workload: statefulset, update: rollingUpdate({ progressDeadlineSeconds: 60 }) },

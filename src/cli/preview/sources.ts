@@ -110,7 +110,8 @@ export async function findStatefulset(
   const [only, another] = managing;
   if (!only || another) {
     throw new CommandError(
-      `the files hold no CrossClusterStatefulset, and ${managing.length} of namespace ${hub.namespace} manage an object of the files; add the manifest, or give its name`,
+      `the files hold no CrossClusterStatefulset, and ${managing.length} of namespace ` +
+        `${hub.namespace} manage an object of the files; add the manifest, or give its name`,
     );
   }
   return parsed(only);

@@ -11,7 +11,8 @@ export const CONTROLLER_REASONS = {
     "Another CrossClusterStatefulset manages the selected object; nothing is written for this one until it is gone.",
   ),
   HoldDefeated: asks(
-    "A setting, or a Work of another writer, delivers the template past every grant; nothing is granted until it is gone.",
+    "A setting, or a Work of another writer, delivers the template past every grant; nothing is " +
+      "granted until it is gone.",
   ),
   LedgerUnreadable: asks("The ledger object is there but cannot be read by this version; nothing is done."),
   WaitingForInterpreter: waits("A webhook has not said yet how the grant is written; that cluster keeps what it has."),

@@ -101,7 +101,7 @@ describe("the planner lets nothing wait forever", () => {
     },
   );
 
-  it("[C6] [C9] a removal that a loss interrupted continues once a user allows the drain of a voted-out cluster", () => {
+  it("[C6] [C9] an interrupted removal continues once a user allows the drain of a voted-out cluster", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: CONTRACT });
     schedule(bench, { a: 1, b: 1, c: 0 });
     expect(stepsOf(bench)).toContain("c shrink");
@@ -211,7 +211,7 @@ describe("the planner lets nothing wait forever", () => {
     expect(planWith(false).ledger.clusters.b).toMatchObject({ grant: null });
   });
 
-  it("[I2] a scheduled cluster that the fleet does not have gets no index, and the wait suggests the nearest name", () => {
+  it("[I2] a scheduled cluster that the fleet lacks gets no index, and the wait suggests the nearest name", () => {
     const bench = running({ member1: 1, member2: 1 });
     const { nextIndex } = bench.ledger;
     schedule(bench, { member1: 1, member2: 1, membr3: 1 });

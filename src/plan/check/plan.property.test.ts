@@ -110,7 +110,7 @@ function deepFreeze<T>(value: T): T {
 const reached = { restarts: 0, joins: 0, leaves: 0, accidents: 0, losses: 0, overlaps: 0, crashes: 0, rebuilds: 0 };
 
 describe("whatever happens", () => {
-  it("[Q8] [Q11] [S2] [C2] own action keeps majority and budget, one membership change at a time, nothing removed unseen", () => {
+  it("[Q8] [Q11] [S2] [C2] the planner keeps majority and budget, and changes one member at a time", () => {
     fc.assert(
       fc.property(setting, fc.array(event, { minLength: 20, maxLength: 150 }), (settings, events) => {
         const world = build(settings);

@@ -106,7 +106,8 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
     if (report.ready !== grant.replicas) return notReady(report.ready, grant, object, seen);
     return closed(
       "WaitingForReady",
-      `${report.ready} of ${report.desired} instances are ready, and the operator reports ${report.phase}; ${grant.replicas} and Done are needed`,
+      `${report.ready} of ${report.desired} instances are ready, and the operator reports ` +
+        `${report.phase}; ${grant.replicas} and Done are needed`,
       "Look at what the operator still does in this cluster.",
       seen,
     );
@@ -163,7 +164,8 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
   if (listed !== undefined && listed !== updated) {
     return closed(
       "WaitingForTermination",
-      `${listed} of the pods that are listed run the granted revision, and the status counts ${updated}: they are of two times`,
+      `${listed} of the pods that are listed run the granted revision, and the status counts ` +
+        `${updated}: they are of two times`,
       "Wait for the next look at the pods.",
       [{ object, field: "status.updatedReplicas", value: `${updated}` }],
     );
@@ -195,7 +197,8 @@ function ignorantGate(
         code: "CannotBeVerified",
         message: "the object has no status.observedGeneration, so an old status looks like a new one",
         remedy:
-          "Have the operator report status.crossCluster or status.observedGeneration, or set completion.assumeAfterSeconds to accept the risk.",
+          "Have the operator report status.crossCluster or status.observedGeneration, or set " +
+          "completion.assumeAfterSeconds to accept the risk.",
         evidence: [{ object, field: "status.observedGeneration", value: "absent" }],
         ...(opensAtMs === undefined ? {} : { opensAtMs }),
       };
@@ -255,7 +258,8 @@ function healthGate(grant: Grant, present: PresentObservation, object: string): 
 function notObserved(present: PresentObservation, object: string): Gate {
   return closed(
     "WaitingForObserved",
-    `generation ${present.generation} has been written, the controller has seen ${present.observedGeneration ?? "none"}`,
+    `generation ${present.generation} has been written, the controller has seen ` +
+      `${present.observedGeneration ?? "none"}`,
     "Check that the member's controller runs.",
     [{ object, field: "status.observedGeneration", value: `${present.observedGeneration ?? "absent"}` }],
   );

@@ -285,7 +285,8 @@ function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, prese
   draft.wait(
     "WaitingForTurnBack",
     cluster,
-    `processor=false was written with epoch ${grant.epoch}; the operator has reported on ${present.report?.epoch ?? "none"}`,
+    `processor=false was written with epoch ${grant.epoch}; the operator has reported on ` +
+      `${present.report?.epoch ?? "none"}`,
     "Check that the operator runs in this cluster and reports the epoch it has read.",
     [{ object: cluster, field: "status.crossCluster.epoch", value: `${present.report?.epoch ?? "absent"}` }],
   );
@@ -336,7 +337,8 @@ export function reportReach(draft: Draft): void {
         "ClusterLost",
         cluster,
         `away since ${new Date(sinceMs).toISOString()}; the other clusters continue; ` +
-          `the votes of its ${instancesText(entry.instances.length)} ${entry.votes !== "counted" ? "no longer count" : "still count"}`,
+          `the votes of its ${instancesText(entry.instances.length)} ` +
+          `${entry.votes !== "counted" ? "no longer count" : "still count"}`,
         confirmed
           ? "Schedule its instances elsewhere, or bring the cluster back."
           : `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,

@@ -39,7 +39,7 @@ describe("the name of an instance", () => {
     expect(localName(identity, { index: 3, start: 300 }, 302)).toBe("xline-302");
   });
 
-  it("[I4] in PerCluster, names are local, start at the cluster's own first ordinal, and are qualified by cluster", () => {
+  it("[I4] in PerCluster, names are local, start at the cluster's first ordinal, and are qualified by cluster", () => {
     const own = { ...identity, mode: "PerCluster" as const };
     expect(localName(own, { index: 1, start: 5 }, 101)).toBe("xline-6");
     expect(instanceKey(own, "west", { index: 1, start: 5 }, 101)).toBe("west/xline-6");

@@ -28,7 +28,8 @@ export function adopt(draft: Draft, target: Target): void {
       draft.wait(
         "UnknownObject",
         cluster,
-        `it runs ordinals of an earlier life (${ordinals}) which do not fit identity.mode ${draft.identity.mode} and the other clusters`,
+        `it runs ordinals of an earlier life (${ordinals}) which do not fit identity.mode ` +
+          `${draft.identity.mode} and the other clusters`,
         "Give the object the identity settings that it had, or remove what runs there.",
         [{ object: cluster, field: "ordinals", value: ordinals }],
       );
@@ -38,7 +39,8 @@ export function adopt(draft: Draft, target: Target): void {
       draft.wait(
         "AdoptionNeedsPerCluster",
         cluster,
-        `it already runs ${instancesText(baseline.replicas)} from ordinal ${baseline.start}; identity.mode is ${draft.identity.mode}`,
+        `it already runs ${instancesText(baseline.replicas)} from ordinal ${baseline.start}; ` +
+          `identity.mode is ${draft.identity.mode}`,
         "Set identity.mode: PerCluster; renumbering a running StatefulSet would replace its pods.",
         [{ object: cluster, field: "ordinals.start", value: `${baseline.start}` }],
       );
@@ -86,7 +88,8 @@ export function awaitsAdoption(draft: Draft): boolean {
 function remedyFor(draft: Draft, cluster: ClusterName, isReady: boolean): string {
   if (!isReady) {
     return isFormerUnseen(draft)
-      ? `Bring the cluster back; if it is gone for good, run 'lockstep confirm-lost ${draft.identity.app.name} ${cluster}'.`
+      ? "Bring the cluster back; if it is gone for good, run 'lockstep confirm-lost " +
+          `${draft.identity.app.name} ${cluster}'.`
       : "Bring the cluster back.";
   }
   const unseen = Object.entries(draft.intent.baselines).flatMap(([name, baseline]) => (baseline ? [] : [name]));
@@ -174,7 +177,9 @@ function noteDifferences(draft: Draft, target: Target, adopted: readonly Cluster
       code: "AdoptedWithDifferences",
       cluster,
       revision: grant.revision,
-      message: `${cluster} runs ${instancesText(grant.replicas)} of ${grant.revision}; asked for are ${replicas} of ${target.revision ?? "nothing yet"}`,
+      message:
+        `${cluster} runs ${instancesText(grant.replicas)} of ${grant.revision}; asked for ` +
+        `are ${replicas} of ${target.revision ?? "nothing yet"}`,
       sinceMs: draft.nowMs,
       resume: intent.requests.resume ?? null,
     });

@@ -149,9 +149,11 @@ function keptStill(
     cluster,
     code === "ReturnedAfterReplacement"
       ? `its ${held} instances were removed from the application while it was away; they and their volumes are kept`
-      : `the schedule no longer wants all of it, since it was away or the ledger was rebuilt; its ${held} instances are kept`,
+      : "the schedule no longer wants all of it, since it was away or the ledger was rebuilt; its " +
+          `${held} instances are kept`,
     code === "ReturnedAfterReplacement"
-      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; after that it can join again.`
+      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; ` +
+          "after that it can join again."
       : `Schedule the cluster again, or allow its drain with 'lockstep confirm-drain ${cluster}'.`,
     [{ object: `cluster ${cluster}`, field: "instances", value: `${held}` }],
   );

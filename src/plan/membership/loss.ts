@@ -198,7 +198,8 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
       draft.wait(
         "WaitingForLossEvidence",
         cluster,
-        `its ${instancesText(wanted)} will be replaced when the application has removed them, or a person confirms the loss`,
+        `its ${instancesText(wanted)} will be replaced when the application has removed them, or a ` +
+          "person confirms the loss",
         `Have the application remove the old members, or run 'lockstep confirm-lost ${cluster}'.`,
         [{ object: `cluster ${cluster}`, field: "instances", value: `${wanted}, not confirmed removed` }],
       );

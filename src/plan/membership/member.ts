@@ -58,7 +58,8 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
           `new instances wait until the workload can be read there: ${observation.message}`,
           observation.isBlind
             ? RAISE_STREAMS
-            : "Check that the cluster serves the workload's kind and that Lockstep may read it there: 'lockstep doctor'.",
+            : "Check that the cluster serves the workload's kind and that Lockstep may read it " +
+                "there: 'lockstep doctor'.",
           [...evidence, { object: cluster, field: "snapshot", value: observation.message }],
         );
       } else {
@@ -146,8 +147,11 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
       "VolumeSurvives",
       cluster,
       entry.staleVolumes
-        ? `a volume of ordinal ${next.ordinal} may survive; its instance was removed from the application while the cluster was away`
-        : `a volume of ordinal ${next.ordinal} ${next.reusesVolume ? "may survive" : "is left of an earlier deployment"}, and identity.reuseVolumes is false`,
+        ? `a volume of ordinal ${next.ordinal} may survive; its instance was removed from the ` +
+            "application while the cluster was away"
+        : `a volume of ordinal ${next.ordinal} ` +
+            `${next.reusesVolume ? "may survive" : "is left of an earlier deployment"}, ` +
+            "and identity.reuseVolumes is false",
       "Save what you need of the old volume and delete it.",
       [{ object: cluster, field: "volume", value: localName(identity, entry, next.ordinal) }],
     );

@@ -45,7 +45,7 @@ describe("a drained cluster", () => {
     expect(clustersOf(result)).toEqual(["a"]);
   });
 
-  it("[S16] whose object nothing delivers gets its dispatch object once more, when that is no watch that is behind", () => {
+  it("[S16] gets its dispatch object again if it has an object without one for longer than a watch may lag", () => {
     const bench = drained();
     expect(planWith(bench, { a: THERE }).actions).toEqual(removal);
     bench.nowMs += STRANDED_AFTER_MS - 1;

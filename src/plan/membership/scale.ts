@@ -106,7 +106,8 @@ function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName,
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the removal that was interrupted may leave ${tally.ready - 1} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      `the removal that was interrupted may leave ${tally.ready - 1} ready of ${tally.voters} ` +
+        `voters; ${tally.majority} are needed`,
       "Bring the instances that are not ready back first.",
       tally.evidence(),
     );
@@ -179,7 +180,9 @@ function grow(
     },
     {
       kind,
-      why: `${kind === "deploy" ? "the next instance in the global order" : "scaled out"}: ordinal ${ordinal}${beyond} (${tally.ready}/${tally.voters} ready)`,
+      why:
+        `${kind === "deploy" ? "the next instance in the global order" : "scaled out"}: ordinal ` +
+        `${ordinal}${beyond} (${tally.ready}/${tally.voters} ready)`,
       progress: draft.startStep(kind, cluster),
     },
   );
@@ -243,7 +246,8 @@ function shrink(
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `removing ordinal ${top.ordinal} may leave ${tally.ready - cost} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      `removing ordinal ${top.ordinal} may leave ${tally.ready - cost} ready of ${tally.voters} ` +
+        `voters; ${tally.majority} are needed`,
       "Bring the instances that are not ready back first, or remove one of those.",
       tally.evidence(),
     );

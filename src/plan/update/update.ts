@@ -327,7 +327,9 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the step may take ${instancesText(cost)} down${beside}, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      `the step may take ${instancesText(cost)} down${beside}, other turns ` +
+        `${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters ` +
+        `are ready and ${tally.majority} are needed`,
       tally.keepsMajority(cost, 0)
         ? leavers > 0
           ? "Wait for what leaves to be gone."
@@ -426,7 +428,10 @@ function whyNow(turns: Turns, { cluster, released }: Part, why: string): string 
 
 function figures({ tally }: Turns, cluster: ClusterName): string {
   const unavailable = tally.unavailable + tally.pendingElsewhere(cluster);
-  return `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ${tally.maxUnavailable} unavailable`;
+  return (
+    `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ` +
+    `${tally.maxUnavailable} unavailable`
+  );
 }
 
 function reportBehind(

@@ -80,7 +80,7 @@ describe("objects of the hub", () => {
     expect(get("app", "late")).toMatchObject({ kind: "present", object: { data: { value: "1" } } });
   });
 
-  it("take one watch of metadata for all namespaces and applications, and only those that are named are read", async () => {
+  it("share one watch of metadata for all namespaces and applications; only named objects are read", async () => {
     for (let index = 0; index < 300; index++) put(`other-${index}`, "x".repeat(1_000), `tenant-${index % 50}`);
     for (let index = 0; index < 50; index++) put("mine", "1", `tenant-${index}`);
     for (let index = 0; index < 50; index++) get(`tenant-${index}/app`, "mine", `tenant-${index}`);

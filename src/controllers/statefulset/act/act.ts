@@ -351,7 +351,8 @@ function checkAdoption({ engine, app }: ActContext, cluster: string, manifests: 
   if (moved.length === 0) return;
   const { kind, namespace, name } = app.template;
   throw new Error(
-    `${kind} ${namespace}/${name} in ${cluster} cannot be adopted without moving it: ${moved.join(", ")} would change; ` +
+    `${kind} ${namespace}/${name} in ${cluster} cannot be adopted without moving it: ` +
+      `${moved.join(", ")} would change; ` +
       "bring the running object in line (finish its update, remove its partition), then it is adopted",
   );
 }
@@ -464,7 +465,8 @@ async function claimsOf({ app, owner, ledger, revisions }: ActContext, cluster: 
   }
   if (app.template.kind !== "StatefulSet") return claimNames(app, []);
   throw new Error(
-    `no revision of ${app.template.name} is stored any more, so it is not known which claims in ${cluster} are its own; ` +
+    `no revision of ${app.template.name} is stored any more, so it is not known which claims in ` +
+      `${cluster} are its own; ` +
       "set retentionPolicy to Retain, and delete them yourself",
   );
 }

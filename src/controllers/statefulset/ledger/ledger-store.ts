@@ -210,8 +210,10 @@ function readLedgerObject(object: KubeObject, owner: Owner): LedgerFound {
 /** From 0 it is claimed above all that its dispatch objects carry. */
 function outOfRange({ namespace, name }: Pick<KubeObject["metadata"], "namespace" | "name">): LedgerFound {
   const message =
-    `CrossClusterLedger ${namespace}/${name} carries a term in ${OWN.term} that no leader gave, or the last one there is; ` +
-    `find out who wrote it, then: kubectl annotate crossclusterledger ${name} -n ${namespace} ${OWN.term}=0 --overwrite`;
+    `CrossClusterLedger ${namespace}/${name} carries a term in ${OWN.term} that no leader gave, or ` +
+    "the last one there is; " +
+    `find out who wrote it, then: kubectl annotate crossclusterledger ${name} -n ${namespace} ` +
+    `${OWN.term}=0 --overwrite`;
   return { kind: "unreadable", message };
 }
 

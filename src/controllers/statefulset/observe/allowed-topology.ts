@@ -35,6 +35,8 @@ export function topologyRefusal(
   if (refused.length === 0) return undefined;
   return {
     message: `spec.topology: namespace ${own} may not use ${refused.join(", ")}`,
-    remedy: `Remove them from spec.topology, or have an administrator of the hub add them to the annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
+    remedy:
+      "Remove them from spec.topology, or have an administrator of the hub add them to the " +
+      `annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
   };
 }

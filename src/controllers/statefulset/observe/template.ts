@@ -72,7 +72,9 @@ export function findTemplate(
   const names = matching.map(({ metadata }) => metadata.name).join(", ");
   return {
     kind: "none",
-    message: `the labelSelector matches ${matching.length} objects of kind ${kind}${names && `: ${names}`}; it must match exactly one`,
+    message:
+      `the labelSelector matches ${matching.length} objects of kind ` +
+      `${kind}${names && `: ${names}`}; it must match exactly one`,
   };
 }
 
@@ -82,7 +84,10 @@ export function findTemplate(
  */
 export function unknownKindText({ notServed }: Extract<TemplateFound, { kind: "unknown" }>): string | undefined {
   if (notServed === undefined) return undefined;
-  return `${notServed}. Install its CustomResourceDefinition on the hub; or, since resourceSelector cannot be edited, delete this object and create it again with the right apiVersion and kind.`;
+  return (
+    `${notServed}. Install its CustomResourceDefinition on the hub; or, since resourceSelector ` +
+    "cannot be edited, delete this object and create it again with the right apiVersion and kind."
+  );
 }
 
 /** A StatefulSet's first ordinal. */

@@ -18,7 +18,8 @@ const rollingOut = (to: string) => {
 it("a promotion is announced once, with its author and what it skips, and only for its own revision", () => {
   const events = new ActEvents();
   const promoted = statefulset({ promote: { revision: "B", wave: 1, window: true, at: AT, by: "ada" } });
-  const message = `the rollout to B continues past the soak of wave 1 and outside the maintenance windows by ada at ${AT}`;
+  const past = "past the soak of wave 1 and outside the maintenance windows";
+  const message = `the rollout to B continues ${past} by ada at ${AT}`;
   expect(events.news("web", promoted, rollingOut("B"))).toEqual([{ type: "Normal", reason: "Promoted", message }]);
   expect(events.news("web", promoted, rollingOut("B"))).toEqual([]);
   expect(events.news("other", promoted, rollingOut("C"))).toEqual([]);

@@ -56,7 +56,8 @@ export class Announcements {
 
   holdKept(object: KubeObject, { template }: EngineApp, hold: string): void {
     const message =
-      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so that nothing moves: ` +
+      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so ` +
+      "that nothing moves: " +
       `delete ${hold} to hand the template over to the engine`;
     this.#announcer.event(object, "Normal", "HoldKept", message);
   }

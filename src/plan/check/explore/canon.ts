@@ -337,7 +337,10 @@ function liveText(live: Live | null): string {
   if (!live) return "-";
   const { epoch, revision, replicas, partition, onDelete, processor, topologyVersion, transferLeaderTo, foreign } =
     live;
-  return `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/${topologyVersion}/${transferLeaderTo}/${live.ordinals}/${foreign}`;
+  return (
+    `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/` +
+    `${topologyVersion}/${transferLeaderTo}/${live.ordinals}/${foreign}`
+  );
 }
 
 function podText({ ordinal, revision, phase, since, evicted }: Pod): string {
@@ -353,7 +356,11 @@ function memberText(member: Member): string {
   const said = report
     ? `${report.epoch}/${report.revision}/${report.phase}/${report.desired}/${report.updated}/${report.ready}`
     : "-";
-  return `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ${Object.entries(ran)} ${cut} ${mute} ${givenUp} ${failing}`;
+  return (
+    `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ` +
+    `${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ` +
+    `${Object.entries(ran)} ${cut} ${mute} ${givenUp} ${failing}`
+  );
 }
 
 function presenceForm(presence: Presence, ago: (ms: TimeMs, horizon: number) => TimeMs, away: number): Presence {

@@ -40,7 +40,8 @@ const ROUNDS_MAX = 200;
  *   gone NAME                     a user deletes the live object
  *   volumes NAME [ORDINAL ...]    of these ordinals, and no others, volumes exist there
  *   members NAME ...              the application's own member list, as of now
- *   running NAME replicas=N [epoch=N]   the cluster runs the application without a grant; with an epoch: one of an earlier life
+ *   running NAME replicas=N [epoch=N]   the cluster runs the application without a grant; with an epoch: with a grant
+ *                                 of an earlier object of the same name
  *   leader [NAME[:INSTANCE] ...]  those clusters, and no others, claim the leader
  *
  *   What the controller does

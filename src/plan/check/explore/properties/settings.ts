@@ -195,7 +195,9 @@ export const figuresAreTrue: PlanProperty = {
       granted += grant?.replicas ?? 0;
     }
     const majority = Math.floor(voters / 2) + 1;
-    const told = `${figures.voters}/${figures.majority}/${figures.granted}/${figures.notFaultTolerant}/${figures.currentRevision}`;
+    const told =
+      `${figures.voters}/${figures.majority}/${figures.granted}/` +
+      `${figures.notFaultTolerant}/${figures.currentRevision}`;
     const computed = `${voters}/${majority}/${granted}/${voters === 1 || voters === 2}/${ledger.currentRevision}`;
     if (told !== computed) return broken(`the figures say ${told}, the ledger ${computed}`);
     if (before.intent.schedule.kind === "known" && figures.maxUnavailable !== allowedBy(before.intent))
