@@ -1,3 +1,3 @@
 export const WORDS: [words: string, instead: string][];
 export function findings(file: string, text: string): string[];
-export function isChecked(file: string, pending?: string[]): boolean;
+export function isChecked(file: string): boolean;

@@ -39,7 +39,7 @@ export class ModelMembers {
     }
   }
 
-  /** Whether a cluster is Ready is the fleet's word, not its own. */
+  /** Whether a cluster is Ready is decided by the fleet, not by the member. */
   observe(intent: Intent): Record<string, Observation> {
     const result: Record<string, Observation> = {};
     const names = new Set([...this.#members.keys(), ...Object.keys(intent.fleet)]);

@@ -86,10 +86,10 @@ const MAX_ROUNDS = 20_000;
  * step.
  */
 const MAX_IDLE_JUMPS = 50;
-/** Unlike any stamp that a person gave. */
+/** A stamp that no user gives. */
 const ASSUMED_RESUME = "assumed by a plan";
 const BOOKKEEPING: ReadonlySet<Step["kind"]> = new Set(["return-turn", "reassert", "topology"]);
-/** What may remain when everything that was asked for is done. */
+/** Waits that may remain when everything that was requested is done. */
 const RESTING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   "Partitioned",
   "PartitionIndivisible",
@@ -214,7 +214,7 @@ function summary({ revision, replicas, partition }: Grant): GrantSummary {
   return { revision, replicas, partition };
 }
 
-/** Whether something stops it: the settings themselves, or what it would wait for without end. */
+/** Whether invalid settings or a wait without end stop the rollout. */
 export function isBlocked({ problems, blockedBy }: Forecast): boolean {
   return blockedBy.length > 0 || problems.some(({ severity }) => severity === "error");
 }

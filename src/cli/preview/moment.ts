@@ -24,7 +24,7 @@ export interface EngineFacts {
   readonly hold: HoldState;
 }
 
-/** A hub whose few kinds cannot be listed within this does not let us. */
+/** If the hub's few kinds cannot be listed within this time, rights are missing or the hub does not answer. */
 const SYNC_MS = 15_000;
 const LOOK_AGAIN_MS = 20;
 

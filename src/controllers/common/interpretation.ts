@@ -49,7 +49,7 @@ export interface InterpretationOptions {
 export class Interpretation {
   readonly #options: InterpretationOptions;
   readonly #objects = new Map<string, () => readonly KubeObject[]>();
-  /** What was said about each object last, so that it is said once. */
+  /** The last report about each object, so that each is announced once. */
   readonly #said = new Map<string, string>();
 
   constructor(options: InterpretationOptions) {

@@ -13,7 +13,7 @@ import { STATEFULSETS } from "./resources.ts";
 
 type Status = CrossClusterStatefulsetStatus;
 
-/** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
+/** A status that is computed when it is written: unchanged conditions keep the times of the previous status. */
 export type Statement = (before: Status | undefined) => Status;
 
 export interface StatusWriterOptions {
@@ -28,13 +28,13 @@ export interface StatusWriterOptions {
 }
 
 const FIELD_MANAGER = "lockstep-status";
-/** What one step changes comes in a few plans, milliseconds apart: it is said in one go. */
+/** One step changes the status in several plans, milliseconds apart: they are written together. */
 const COLLECT_MS = 100;
 /**
  * One object's status is written no more often than this: people read no faster, and a hub has thousands of objects.
  */
 const INTERVAL_MS = 1_000;
-/** People edit seldom, and a lagging cache is made up for by one read; who keeps losing tries again later. */
+/** Users edit rarely, and one read makes up for a lagging cache. A write that still conflicts is retried later. */
 const SWAP_ATTEMPTS = 3;
 /** Few, so that statuses never take the connections that grants need. */
 const CONCURRENCY = 2;
@@ -90,7 +90,7 @@ export class StatusWriter {
     this.#queue.forget(key);
   }
 
-  /** Resolves when the writes under way are done. What was not written yet is the next leader's to say. */
+  /** Resolves when the writes in progress are done. The next leader writes what is left. */
   async shutdown(): Promise<void> {
     this.#pending.clear();
     await this.#queue.shutdown();

@@ -86,7 +86,7 @@ export class StatefulsetController {
     const { hub, engine, interpreter, clock, random, log, mayAct, systemNamespace, confirmLeadership } = options;
     this.#options = options;
     const { signal } = this.#stop;
-    // Every watch listens to it: as many as there are kinds and namespaces, which is meant and not a leak.
+    // Every watch listens to it: one per kind and namespace. This is intended and no leak.
     setMaxListeners(0, signal);
     const reflect = (of: Resource, more: Partial<ConstructorParameters<typeof Reflector<KubeObject>>[0]> = {}) =>
       new Reflector<KubeObject>({ client: hub, resource: of, clock, random, log, ...more });
@@ -209,7 +209,8 @@ export class StatefulsetController {
     };
     const mended = (ledger: KubeObject) => {
       const owner = ledgerOwner(ledger);
-      // A process with a session writes the ledger itself; without one a person may have mended what could not be read.
+      // With a session, this process wrote the ledger itself. Without one, a user may have repaired an unreadable
+      // ledger.
       if (owner && !this.#sessions.has(keyOf(owner))) owned(ledger);
     };
     this.#ledgers.cache.subscribe({ added: owned, deleted: owned, updated: mended });
@@ -236,7 +237,7 @@ export class StatefulsetController {
     signal.removeEventListener("abort", stop);
   }
 
-  /** Looks at every object again: how something is read has changed. */
+  /** Reconciles every object again, because the interpretation of a kind has changed. */
   reviewAll(): void {
     for (const key of this.#applications.tracked().keys()) this.#queue.add(key);
   }

@@ -35,7 +35,7 @@ export class Ending {
     for (const ledger of ledgers.ofEarlierLives({ namespace, name }, object?.metadata.uid)) {
       const owner = ledgerOwner(ledger);
       if (!owner) continue;
-      // The caches are two watches: the owner may be younger than what this one has brought.
+      // Owners and ledgers come from two watches: the owner may be too new for this cache.
       const now = await hub.find(STATEFULSETS, { namespace, name });
       if (now?.metadata.uid === owner.uid) continue;
       const found = ledgers.find(owner);

@@ -17,7 +17,7 @@ const MARKS_SAVED_AFTER_MS = 30_000;
 export class Session {
   /** Every dispatch object carries this leader's term. */
   stamped = false;
-  /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
+  /** The grant and spec for which each cluster was tidied last. Only a different one can leave more to remove. */
   readonly tidied = new Map<string, string>();
   readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
   readonly #store: LedgerStore;
@@ -55,12 +55,12 @@ export class Session {
     return this.#doubts > 0;
   }
 
-  /** As it is now: ahead of what is stored by marks at most. */
+  /** The current ledger: it differs from the stored one at most in marks. */
   get ledger(): Ledger {
     return this.#ledger;
   }
 
-  /** When what is not stored yet has to be, from now; undefined when everything is. */
+  /** In how long unsaved marks have to be stored; undefined: everything is stored. */
   get saveAfterMs(): number | undefined {
     if (this.#unsavedSinceMs === undefined) return undefined;
     return Math.max(0, this.#unsavedSinceMs + MARKS_SAVED_AFTER_MS - this.#clock.monotonicMs());

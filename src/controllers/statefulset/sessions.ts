@@ -27,7 +27,7 @@ export type SessionFound =
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Applications whose ledger was found to be another's than this process believed. */
+  /** Applications whose stored ledger was written by another process than this one expected. */
   readonly #doubted = new Set<string>();
 
   constructor(options: SessionsOptions) {
@@ -38,7 +38,7 @@ export class Sessions {
     return this.#sessions.has(key);
   }
 
-  /** The session that is led already; of this life of the object, and of no earlier one. */
+  /** The open session for this object, by uid; not that of an earlier object of the same name. */
   of(key: string, owner: Owner): Session | undefined {
     const session = this.#sessions.get(key);
     return session?.owner.uid === owner.uid ? session : undefined;
@@ -49,7 +49,8 @@ export class Sessions {
     const known = this.of(key, owner);
     if (known) return { kind: "led", session: known };
     const { engine, ledgers, revisions, clock, confirmLeadership, mustStillExist } = this.#options;
-    // Another process may lead and this one have slept, or a stranger wrote the term. Only the lease knows.
+    // Another process may lead because this one was suspended, or an unknown client wrote the term. Only the lease
+    // tells.
     if (this.#doubted.has(key) && !(await confirmLeadership())) {
       throw new Error(`another process holds the lease; nothing is done for ${key}`);
     }

@@ -221,7 +221,7 @@ function ignorantGate(
   return healthGate(grant, present, object);
 }
 
-/** What is counted must fit; what is not counted is left to health. */
+/** Known counts must match the grant; unknown counts are covered by health. */
 function countsGate(grant: Grant, { counts }: PresentObservation, object: string): Gate {
   const { replicas, ready, terminating } = counts;
   if ((replicas ?? grant.replicas) !== grant.replicas || (ready ?? grant.replicas) !== grant.replicas) {
@@ -303,7 +303,7 @@ export function driftOf(grant: Grant, { live }: PresentObservation): Evidence[] 
   };
   compare("revision", live.revision, grant.revision);
   compare("processor", live.processor, grant.processor);
-  // A member without a partition carries none.
+  // A member without partitions shows none.
   compare("partition", live.partition ?? 0, grant.partition);
   compare("topology-version", live.topologyVersion, grant.topologyVersion);
   compare("transfer-leader-to", live.transferLeaderTo, grant.transferLeaderTo);

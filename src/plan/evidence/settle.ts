@@ -41,7 +41,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
   if (!grant) return;
   const view = viewIn(draft, cluster);
   if (view.reach !== "ready") {
-    // [G9] Not seen is a miss: the hold starts over.
+    // [G9] Without a snapshot, the hold restarts.
     if (!entry.done) draft.patch(cluster, { openSinceMs: null });
     return;
   }
@@ -52,7 +52,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
   }
   const live = present.live.epoch ?? 0;
   if (live !== grant.epoch) {
-    // A higher epoch: the ledger is older than what was dispatched, for it was restored. Epochs must never repeat.
+    // A higher epoch means that an older ledger was restored. Epochs must never repeat.
     if (live > entry.epoch) draft.patch(cluster, { epoch: live });
     if (live < grant.epoch && entry.ackedAtMs === null) {
       if (deliversAgain(draft, cluster, entry, grant)) return;
@@ -85,7 +85,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     draft.patch(cluster, { done: false });
   }
   if (entry.turn === "held" && !entry.step) {
-    // A rebuilt ledger knows of no step; its clock starts now.
+    // A rebuilt ledger contains no step; the deadline starts now.
     draft.patch(cluster, { step: draft.startStep("update", cluster) });
   }
   settleGate(draft, cluster, present);
@@ -93,7 +93,8 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
 
 function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): void {
   if (grant.replicas === 0 && entry.done) {
-    // [S9] Not before nothing delivers it any more: who forgets it earlier leaves behind what comes back.
+    // [S9] Only after its dispatch object is gone: otherwise the engine could recreate an object that the ledger
+    // forgot.
     if (isDispatched(draft, cluster)) return;
     // Drained and removed.
     draft.patch(cluster, {
@@ -248,7 +249,7 @@ export function dropLeavers(draft: Draft, cluster: ClusterName): void {
   draft.patch(cluster, { instances: instances.filter(({ state }) => state !== "leaving") });
 }
 
-/** [S10] [S12] The cluster's leavers are gone, whatever is to be said of those that stay. */
+/** [S10] [S12] The cluster's leavers are gone, even if the remaining instances are not ready. */
 export function areLeaversGone(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const { present } = viewIn(draft, cluster);
@@ -292,7 +293,6 @@ function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, prese
   );
 }
 
-/** What no snapshot says about a cluster that is away. */
 /**
  * [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it
  * back.

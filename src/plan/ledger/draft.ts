@@ -50,7 +50,7 @@ export class Draft {
   views = new Map<ClusterName, ClusterView>();
   requeueAtMs: TimeMs | undefined;
   #order: ClusterName[] | undefined;
-  /** The ledger's entries, where they are found faster: every rule asks for them, over and over. */
+  /** The ledger's entries in a map: every rule reads them many times. */
   readonly #entries: Map<ClusterName, ClusterEntry>;
   /** The topology may have changed since its newest version was made. */
   #topologyStale = true;
@@ -137,7 +137,7 @@ export class Draft {
       this.waiting.push({ code, message, evidence, remedy });
       return;
     }
-    // Said of a cluster before, by its gate: what is said later knows what is to be done about it.
+    // The cluster's gate reported the same wait before. The later one replaces it, because its remedy is more precise.
     const before = this.waiting.findIndex((each) => each.code === code && each.cluster === cluster);
     if (before >= 0) this.waiting.splice(before, 1);
     this.waiting.push({ code, cluster, message, evidence, remedy });
@@ -172,7 +172,7 @@ export class Draft {
       revision: content.revision,
       replicas: content.replicas,
       partition: Math.min(content.partition, content.replicas),
-      // [G7] Who is asked to move the leader reads that from the same annotations, and so may read the turn.
+      // [G7] A member that is asked to move the leader reads the same annotations, and so may read the turn.
       processor: content.turn && (readsTurns(this.intent) || content.transferLeaderTo !== undefined),
       topologyVersion: step.keepsTopology ? this.#topologyHeld(before) : this.topologyVersion(),
       ...(content.transferLeaderTo === undefined ? {} : { transferLeaderTo: content.transferLeaderTo }),
@@ -196,7 +196,7 @@ export class Draft {
     return grant;
   }
 
-  /** [G7] A member may take itself to have a turn until it reads that it has none. */
+  /** [G7] A member may act as if it had the turn until it reads that it has none. */
   #turnAfter(before: ClusterEntry, content: GrantContent, { verifyAgain }: StepRequest, hasToAct: boolean): Turn {
     if (content.turn && hasToAct) return "held";
     const wasTold = before.turn === "returning" || (before.turn === "held" && before.grant?.processor === true);
@@ -209,7 +209,7 @@ export class Draft {
     return held !== undefined && this.ledger.topologies[String(held)] ? held : this.topologyVersion();
   }
 
-  /** A step's own clock, started now. */
+  /** A new step, whose deadline starts now. */
   startStep(kind: StepKind, cluster: ClusterName, unblock = false): StepInProgress {
     const unavailableBefore = this.views.get(cluster)?.down ?? 0;
     const down = this.views.has(cluster) ? downBefore(this, cluster) : null;

@@ -235,7 +235,7 @@ const ledger: Decoder<Ledger> = fields<Ledger>({
 const listOrRanges: Decoder<readonly InstanceRecord[]> = (value, field) =>
   typeof value === "string" ? ranges(value, field) : list(instance)(value, field);
 
-/** Notes of earlier versions do not tell the turn: there it was always told to the member, too. */
+/** Notes of earlier versions have no turn: in those versions the member's grant always contained it. */
 type StoredGrant = Omit<FoundGrant, "turn"> & { readonly turn?: Turn };
 
 const found: Decoder<StoredGrant> = fields<StoredGrant>({

@@ -41,7 +41,7 @@ export function sweepTopology(draft: Draft): void {
     if (grant.replicas > 0 && grant.topologyVersion < (next?.topologyVersion ?? version)) next = grant;
   }
   if (!next) return;
-  // [I8] What has formed the application joins it from now on.
+  // [I8] After the first deployment, instances of this cluster join the existing application.
   const initialClusterState = draft.entry(next.cluster).done ? "existing" : next.initialClusterState;
   draft.write(
     next.cluster,

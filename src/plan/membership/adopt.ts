@@ -21,7 +21,7 @@ export function adopt(draft: Draft, target: Target): void {
     const { present } = viewIn(draft, cluster);
     if (entry.epoch > 0 || entry.instances.length > 0 || !baseline || !present) continue;
     const { former } = baseline;
-    // Epochs begin at 1: what carries another number was never granted, by whatever program it was written.
+    // Epochs begin at 1: an object with any other number was never granted, whatever wrote it.
     if (!former && (present.live.epoch ?? 0) > 0) continue;
     if (former && !fits(draft, cluster, former)) {
       const ordinals = former.ordinals?.join(", ") || "none that are known";
@@ -158,7 +158,7 @@ function noteDifferences(draft: Draft, target: Target, adopted: readonly Cluster
   const wanted = new Map<ClusterName, number>();
   if (intent.schedule.kind === "known")
     for (const { cluster, replicas } of intent.schedule.clusters) wanted.set(cluster, replicas);
-  // What holds no instance runs no revision: an object that says so may carry one that never came up anywhere.
+  // A cluster without instances runs no revision: its object may name one that never came up in any cluster.
   const runs = (cluster: ClusterName) => {
     const { grant, instances } = draft.entry(cluster);
     return instances.length > 0 ? grant?.revision : undefined;

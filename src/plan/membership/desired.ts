@@ -46,7 +46,7 @@ function formerIndexes({ intent, identity }: Draft): { cluster: ClusterName; ind
     .sort((a, b) => a.index - b.index);
 }
 
-/** A cluster that was given that index by chance, and nothing else yet, gives way. One that was given more does not. */
+/** A cluster that has only this index, and nothing else yet, gets another one. A cluster that has more keeps it. */
 function placeAt(draft: Draft, cluster: ClusterName, index: number): void {
   const isUntouched = (name: ClusterName) => {
     const { epoch, grant, instances } = draft.entry(name);
@@ -126,7 +126,7 @@ export function desiredOf(draft: Draft): Desired | undefined {
       // [C2] A loss is no drain: what a lost cluster holds stays its own.
       desired.set(cluster, Math.max(held, wanted));
     } else if (entry.returned) {
-      // [C6] A replacement that was put here ends by itself: only the schedule's own wish makes it like any other.
+      // [C6] A replacement placed here ends by itself: the cluster stays `returned` until the schedule itself wants it.
       if ((scheduled.get(cluster) ?? 0) >= held) draft.patch(cluster, { returned: false });
       else if (!mayDrain && wanted < held) {
         desired.set(cluster, held);
@@ -168,7 +168,7 @@ export function scheduledTotal(draft: Draft): number {
   return total;
 }
 
-/** The schedule wants nothing of it any more. Not known is no drain. */
+/** The schedule no longer names it. An unknown schedule is no drain. */
 export function isDraining(desired: Desired | undefined, cluster: ClusterName): boolean {
   return desired !== undefined && (desired.get(cluster) ?? 0) === 0;
 }

@@ -14,7 +14,7 @@ export function noteReach(draft: Draft): void {
     if (isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable") {
       if (entry.presence.kind === "lost" && entry.instances.length > 0) draft.patch(cluster, { returned: true });
       if (entry.votes !== "counted" && votesAgain(draft, cluster, entry)) draft.patch(cluster, { votes: "counted" });
-      // What was written meanwhile is only now on its way.
+      // A grant that was written meanwhile can only be delivered from now on.
       if (entry.presence.kind === "here") continue;
       if (entry.grant && entry.ackedAtMs === null) draft.patch(cluster, { writtenAtMs: draft.nowMs });
       draft.patch(cluster, { step: withoutAbsence(entry, draft.nowMs), presence: { kind: "here" } });
@@ -83,7 +83,7 @@ export function forget(draft: Draft, cluster: ClusterName): void {
   });
 }
 
-/** [F2] A step's time does not run while its cluster is away: on its return the absence is taken off. */
+/** [F2] A step's deadline is paused while its cluster is away: on return, the absence is subtracted. */
 function withoutAbsence({ step, presence }: ClusterEntry, nowMs: TimeMs): StepInProgress | null {
   if (!step || presence.kind === "here") return step;
   const absentMs = nowMs - Math.max(presence.sinceMs, step.progressMs);

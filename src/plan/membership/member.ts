@@ -47,7 +47,7 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const fact = draft.intent.fleet[cluster];
   if (view.reach !== "ready") {
-    // What it holds already is reported as away.
+    // If it holds instances, it is already reported as away.
     if (entry.instances.length === 0) {
       const observation = observationOf(draft, cluster);
       const evidence = [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }];
@@ -234,7 +234,7 @@ export function topInstance(entry: ClusterEntry): InstanceRecord | undefined {
   return entry.instances.findLast(({ state }) => state !== "leaving");
 }
 
-/** Whether taking the top instance away may take a ready one. Not known is as good as ready. */
+/** Whether removing the top instance may remove a ready one. Unknown counts as ready. */
 export function topMayBeReady(draft: Draft, cluster: ClusterName, ordinal: number): boolean {
   const { present, serving, voters } = viewIn(draft, cluster);
   if (voters === 0 || serving === 0) return false;

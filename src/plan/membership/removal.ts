@@ -6,7 +6,7 @@ import { isInFleet } from "./desired.ts";
 /** How far the watch of the member's object may lag behind the watch of the hub's dispatch object. */
 export const STRANDED_AFTER_MS = 10_000;
 
-/** It has removed its last instance; all that is left is to remove what was dispatched. */
+/** It has removed its last instance; only its dispatched objects are left to remove. */
 function isDrained({ grant, done }: ClusterEntry): boolean {
   return grant?.replicas === 0 && done;
 }

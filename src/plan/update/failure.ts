@@ -11,8 +11,8 @@ const SECOND_MS = 1000;
 export const SUPERSEDED_PATIENCE_MS = 60_000;
 
 /**
- * [F1] Looks at every step under way. A failed update step halts the rollout, or turns it around if the user asked for
- * it; a failed deployment or scaling step is only reported, for there is nothing to go back to.
+ * [F1] Looks at every step under way. A failed update step halts the rollout, or rolls it back if the user asked for
+ * it. A failed deployment or scaling step is only reported, because there is no revision to return to.
  */
 export function detectFailures(draft: Draft, target: Target): void {
   for (const cluster of draft.order) {

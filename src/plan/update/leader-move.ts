@@ -16,11 +16,11 @@ const SECOND_MS = 1000;
  */
 const REQUEST_PATIENCE_MS = 600_000;
 
-/** What a person asks for comes before what a maintenance asks for. */
+/** A user's request has priority over a maintenance. */
 const MOVES = ["leaderRequest", "leaderEvacuation"] as const;
 type Which = (typeof MOVES)[number];
 
-/** Where the leader is to go. */
+/** Where the leader has to move. */
 interface Destination {
   readonly cluster: ClusterName;
   /** The name in the request to the operator. */
@@ -50,7 +50,7 @@ export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
     const move = draft.ledger[which];
     if (move?.state !== "waiting") continue;
     applyVerdict(turns, which, move, givenUp(turns, which, move, begun(turns, which, move)));
-    // One at a time: a leader cannot go to two places.
+    // One move at a time: a leader cannot move to two clusters.
     break;
   }
   return keep;
@@ -112,7 +112,7 @@ function applyVerdict(turns: Turns, which: Which, move: LeaderMove, verdict: Ver
   }
 }
 
-/** Asked already: has it moved, or has it been asked for long enough? */
+/** For a request that was sent: whether the leader has moved, or the request has timed out. */
 function followed({ draft, leader }: Turns, which: Which, { from, to }: LeaderMove): Verdict {
   const entry = from === null ? undefined : draft.ledger.clusters[from];
   const isMoved =
@@ -127,7 +127,7 @@ function followed({ draft, leader }: Turns, which: Which, { from, to }: LeaderMo
   return { kind: "watch", from, endsAtMs };
 }
 
-/** Not asked yet: can it be now? */
+/** For a request that was not sent yet: whether it can be sent now. */
 function begun(turns: Turns, which: Which, move: LeaderMove): Verdict {
   const { draft, leader } = turns;
   if (leader.kind === "none")
@@ -165,7 +165,7 @@ function ask({ draft }: Turns, which: Which, move: LeaderMove, from: ClusterName
   );
 }
 
-/** What can never be done, whatever happens next. */
+/** Why the move can never succeed; undefined: it may. */
 function refused({ intent }: Draft, leader: Leader, { cluster, named }: Destination): string | undefined {
   if (isInMaintenance(intent, cluster)) return `${cluster} is drained for maintenance, which moves the leader away`;
   const isUntold = leader.kind === "known" && leader.cluster === cluster && leader.instance === undefined;
@@ -183,7 +183,7 @@ function holds({ draft, tally }: Turns, from: ClusterName, to: Destination): str
   const other = turnElsewhere(draft, from);
   if (other === undefined) return undefined;
   const { intent } = draft;
-  // With the turn, its operator may act; what that may take down is charged like any other step's.
+  // With the turn, its operator may act; what it may take down counts in the budget like any other step.
   const cost = intent.memberConcurrency === "Parallel" ? view.ready : serialCost(intent, view.awaited, 0);
   const fits = tally.keepsMajority(cost, tally.pendingElsewhere(from)) && fitsBudget(tally, from, cost, 0) && cost > 0;
   return fits && busyClusters(draft).size === 0 ? undefined : `${other} holds the turn`;
@@ -221,7 +221,7 @@ function reportLater(
   );
 }
 
-/** [L13] A request that could not begin for so long is given up, with what it waited for. */
+/** [L13] A request that could not begin for so long is dropped; the message says what it waited for. */
 function givenUp({ draft }: Turns, which: Which, move: LeaderMove, verdict: Verdict): Verdict {
   if (which !== "leaderRequest" || verdict.kind !== "later") return verdict;
   if (draft.nowMs < move.sinceMs + REQUEST_PATIENCE_MS) return verdict;
@@ -234,7 +234,7 @@ function timeoutMs({ intent }: Draft): number | undefined {
   return seconds === undefined ? undefined : seconds * SECOND_MS;
 }
 
-/** [L9] As L5 chooses, among the clusters that are not in maintenance. */
+/** [L9] Chosen as in L5, among the clusters that are not in maintenance. */
 function awayFrom(draft: Draft, cluster: ClusterName): Destination | string {
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
   return transferTarget(draft, cluster, newest) ?? "no other cluster is healthy and could take the leader";

@@ -41,7 +41,7 @@ function podsInTheWay(
   return brokenPods(draft, cluster, grant.partition).filter(({ updated }) => updated === false);
 }
 
-/** Pods of instances that leave, and are not going. */
+/** Pods of leaving instances that are not terminating yet. */
 function leavers(draft: Draft, cluster: ClusterName): InstanceObservation[] {
   const entry = draft.entry(cluster);
   const leaving = entry.instances.flatMap(({ state }, i) =>
@@ -63,7 +63,7 @@ export function mendable(draft: Draft, { cluster, share }: Part): number {
   return brokenPods(draft, cluster, 0).length;
 }
 
-/** Pods from the `from`-th instance up that are not ready and not going. */
+/** Pods from the `from`-th instance up that are neither ready nor terminating. */
 function brokenPods(draft: Draft, cluster: ClusterName, from: number): InstanceObservation[] {
   const entry = draft.entry(cluster);
   const lowest = localOrdinal(draft, entry, from);

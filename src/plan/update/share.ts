@@ -27,7 +27,7 @@ export function sharesOf(draft: Draft, partition: number): ReadonlyMap<ClusterNa
 
 /** What one cluster still has to do for a rollout, and how far it may go. */
 export interface Part extends WavePart {
-  /** The partition it is to end with. */
+  /** The partition that it has to end with. */
   readonly share: number;
 }
 
@@ -69,7 +69,7 @@ export function partsOf(
 function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: number): UpdateState {
   const { grant, done, turn } = draft.entry(cluster);
   if (!grant) return "kept";
-  // [U14] Being mended; what the rollout asks for comes after.
+  // [U14] It is being mended; the rollout's step follows.
   if (grant.revision === to && grant.onDelete && !done && turn === "held") return "working";
   if (grant.revision !== to || grant.onDelete) return share >= grant.replicas && !grant.onDelete ? "kept" : "due";
   if (!done) return turn === "none" && needsTurn(draft, cluster) ? "due" : "working";
@@ -85,7 +85,7 @@ export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
   const { present } = viewIn(draft, cluster);
   if (!grant || done || turn !== "none" || !present || present.live.epoch !== grant.epoch) return false;
   const wanted = grant.onDelete ? 0 : grant.replicas - grant.partition;
-  // Not seen yet: its controller is about to look.
+  // Its controller has not seen the spec yet, but will.
   if (!isObserved(present)) return false;
   return (updatedSeen(present) ?? -1) < wanted || (present.counts.replicas ?? -1) !== grant.replicas;
 }

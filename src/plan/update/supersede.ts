@@ -35,7 +35,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   if (to === entry.baseRevision) return { ...straight, back: true };
   const standsStill = !moving || (goingBack && hasMissedDeadline(draft, cluster));
   if (standsStill && !view.isOpen(cluster) && isDeadOnAbandoned(draft, view, cluster)) {
-    // Its wave may never come: those before it wait for the majority, or the membership change, that it holds up.
+    // Its wave may never come: earlier waves may wait for the majority or the membership change that this cluster
+    // blocks.
     return {
       to: view.rollout.from ?? to,
       anyWave: true,
@@ -75,7 +76,7 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   };
 }
 
-/** [U9] None of its instances is ready, and what it has is neither what the rollout started from nor where it goes. */
+/** [U9] None of its instances is ready, and it runs neither the rollout's source nor its target revision. */
 function isDeadOnAbandoned(draft: Draft, { rollout }: RolloutView, cluster: ClusterName): boolean {
   const { grant, instances } = draft.entry(cluster);
   const isAbandoned = grant !== null && grant.revision !== rollout.from && grant.revision !== rollout.to;

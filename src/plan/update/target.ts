@@ -5,7 +5,7 @@ import { resolveOverride, settledRevision, waitForRevision } from "./override.ts
 
 /** Which revision the clusters should run, and whether new steps towards it may start. */
 export interface Target {
-  /** Null: nothing is known to go to. */
+  /** Null: no target is known. */
   readonly revision: RevisionId | null;
   /** The template is settled; otherwise only steps in progress continue. */
   readonly settled: boolean;
@@ -45,7 +45,7 @@ export function resolveTarget(draft: Draft): Target {
   const override = resolveOverride(draft, revision);
   if (override) return { revision: override.to, settled: true, frozen: false, rejected: override.template || null };
   if (draft.intent.inForce?.leavesRestartOut) {
-    // Taken back just now: without the override, the template's revision is another one.
+    // The override has just ended: without it, the template's revision differs.
     draft.wakeAt(draft.nowMs + 1);
     waitForRevision(draft, "the template's revision is being made with its restart mark", "No action needed.");
     return { revision: settledRevision(draft), settled: false, frozen: false, rejected: null };
@@ -80,7 +80,7 @@ export function reviewHalt(draft: Draft, target: Target): Halt | null {
       (halt.code === "MemberRestartsInParallel" && memberConcurrency === "Parallel"));
   if (resumed || recovered || moot) {
     draft.set("halt", null);
-    // The clock of a step that is resumed starts over; otherwise the same deadline would halt it at once.
+    // A resumed step gets a new deadline; otherwise the old one would halt it again at once.
     if (resumed && entry?.step) {
       const unavailableBefore = draft.views.get(halt.cluster)?.down ?? 0;
       const down = downBefore(draft, halt.cluster);

@@ -56,7 +56,7 @@ export function startUpdates(
     // [C9] Scaling continues an interrupted membership change, not the rollout. Exception: the operator has nothing
     // left to do for it, and the new instance just never becomes ready.
     if (isInterrupted(draft.entry(cluster)) && needsTurn(draft, cluster)) continue;
-    // [C11] A step under way is finished, or cured; none begins.
+    // [C11] A step in progress is finished or cured; no step begins.
     if (isInMaintenance(draft.intent, cluster) && !isUnderWay(draft, cluster)) {
       waitForMaintenance(draft, draft.intent, cluster, `it is updated to ${view.rollout.to}`);
       continue;
@@ -108,7 +108,7 @@ export function startUpdates(
       release(turns, part, way, step);
     }
     turns.tally.charge(cluster, step.cost, step.own);
-    // A cluster that goes back may release more than the batch has left.
+    // A cluster that is rolled back may release more instances than the batch has left.
     allowance = Math.max(0, allowance - step.release);
   }
   return keep;
@@ -174,7 +174,7 @@ function isAsked({ draft, leader }: Turns, cluster: ClusterName): boolean {
   return leader.kind === "unknown" && draft.entry(cluster).step?.kind === "transfer";
 }
 
-/** [L4] Waiting for a leader to be known ends: an application without one is not helped by waiting. */
+/** [L4] The wait for an unknown leader has a timeout: waiting does not help an application without a leader. */
 function leaderUnknownForLong(
   { draft }: Turns,
   update: RollingUpdate,
@@ -233,7 +233,7 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   } else if (!repeats && allowance <= 0) {
     partition = from;
   }
-  // What was released before and is verified runs the revision already.
+  // Instances that were released before and are verified already run the revision.
   const below = onIt && entry.done ? from : replicas;
   const targets = readyTargets(draft, cluster, to, partition, below);
   const { awaited, leaving } = viewIn(draft, cluster);
@@ -273,7 +273,7 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
 function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): boolean {
   const { intent } = draft;
   const entry = draft.entry(cluster);
-  // What dies meanwhile comes back on the new revision: not where the partition is to keep some.
+  // A pod that dies meanwhile comes back on the new revision, which is wrong if the partition keeps some.
   if (share > 0 && to !== entry.baseRevision) return false;
   const { protocol, memberOrdered } = intent.workload;
   if (protocol !== "statefulset" || memberOrdered || intent.memberConcurrency === "Parallel") return false;
@@ -352,7 +352,7 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
   return true;
 }
 
-/** What spends the budget: what is down, what other turns may take, or this step alone. */
+/** The message that says what uses the budget: instances that are down, other turns, or this step alone. */
 function spentText(tally: Turns["tally"], cluster: ClusterName): string {
   const elsewhere = tally.pendingElsewhere(cluster);
   const spent = [

@@ -162,7 +162,7 @@ export class HubKind {
     if (this.#objects.size === 0 && this.#outlines.size === 0) this.#options.unused();
   }
 
-  /** Before the first list nothing is read, but there is something else to say. */
+  /** Nothing is read before the first list, but the reason for that can change. */
   #whyUnknownChanged(): void {
     if (this.#isSynced) return;
     for (const reading of this.#readings()) reading.tell();

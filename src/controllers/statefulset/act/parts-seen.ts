@@ -37,7 +37,7 @@ const ATTEMPTS = 8;
  * application: otherwise the controller would read again without end.
  */
 const SEEN_FOR_MS = 300_000;
-/** Answers are up to half a megabyte each; a hundred clusters at a time would need fifty. */
+/** Responses have up to half a megabyte each; a hundred clusters at a time would need fifty megabytes. */
 const CONCURRENT_READS = 8;
 
 /**

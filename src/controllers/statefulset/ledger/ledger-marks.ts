@@ -19,7 +19,7 @@ export function sameButMarks(a: Ledger, b: Ledger): boolean {
 }
 
 function withoutMarks(entry: ClusterEntry): ClusterEntry {
-  // An accident is no mark: what was evicted looks like a restart once it is back.
+  // An accident is no mark: once an evicted pod is back, it cannot be distinguished from a restarted one.
   const accidents = entry.step?.down?.accidents ?? [];
   const step = entry.step && { ...entry.step, progressMs: 0, best: 0, down: { accidents, finishedFrom: null } };
   return { ...entry, ackedAtMs: null, openSinceMs: null, strandedSinceMs: null, step };

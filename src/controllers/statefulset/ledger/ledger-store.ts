@@ -92,7 +92,7 @@ export class LedgerStore {
   }
 
   /**
-   * Throws unless the ledger on the hub is still this leader's: a leader that slept must not act on what it remembers.
+   * Throws unless the ledger on the hub is still this leader's: a leader that was suspended must not act on old data.
    */
   async confirm({ owner, term, object }: StoredLedger): Promise<void> {
     const now = await this.#client.find(LEDGERS, object.metadata);
@@ -115,7 +115,7 @@ export class LedgerStore {
   async #raiseTerm(owner: Owner, object: KubeObject, dispatched: readonly number[]): Promise<LedgerFound> {
     const found = readLedgerObject(object, owner);
     if (found.kind !== "stored") return found;
-    // A dispatch object with a term that no leader gave is named when it is to be written.
+    // A dispatch object with an impossible term is reported when it has to be written.
     const term = nextTerm(found.stored.term, ...dispatched.filter(Number.isFinite));
     if (term === undefined) return outOfRange(object.metadata);
     const written = await this.#client.update(LEDGERS, this.#object(owner, found.stored, term, object));

@@ -60,7 +60,7 @@ function observePresent(
   const { interpreter } = context;
   const status = isJsonObject(object.status) ? object.status : {};
   const replicas = interpreter.interpret("InterpretReplica", { object });
-  // A kind that keeps its count elsewhere than Kubernetes' own do says where by its interpretation alone.
+  // If a kind does not keep its count in the usual field, only its interpreter knows where.
   const isTaught = replicas.state === "known" && replicas.layer !== "native";
   const input = isTaught ? { object, replicas: replicas.value.replicas } : { object };
   const progress = interpreter.interpret("InterpretProgress", input);

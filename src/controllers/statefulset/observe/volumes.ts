@@ -176,7 +176,7 @@ export function claimNames({ template }: EngineApp, objects: readonly (KubeObjec
   return { workload, templates: [...new Set(names)] };
 }
 
-/** An operator's claims prove something by their absence only where every instance that is there has one. */
+/** A missing claim of an operator is evidence only if every existing instance has a claim. */
 function isTelling(volumes: readonly number[], { clusters }: Ledger, cluster: string): boolean {
   const members = (clusters[cluster]?.instances ?? []).filter(({ state }) => state === "member");
   return members.length > 0 && members.every(({ ordinal }) => volumes.includes(ordinal));

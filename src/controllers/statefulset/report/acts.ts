@@ -31,7 +31,7 @@ const MOVE_STATES: Record<LeaderMove["state"], string> = {
   refused: "Refused",
 };
 
-/** [L8] The person's last request about the leader, as far as the planner has heard of it. */
+/** [L8] The user's last request to move the leader, if the planner has already read it. */
 export function leaderTransferOf(
   { transferLeader }: Spec,
   { ledger, waiting }: PlanResult,

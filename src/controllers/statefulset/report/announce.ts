@@ -40,7 +40,7 @@ export class Announcements {
     this.#warned.set(key, new Set(now.keys()));
   }
 
-  /** What people did, and what came of it. */
+  /** Users' requests, and their results. */
   acts(key: string, object: KubeObject, statefulset: ParsedCrossClusterStatefulset, plan: PlanResult): void {
     for (const { type, reason, message } of this.#acts.news(key, statefulset, plan)) {
       this.#announcer.event(object, type, reason, message);

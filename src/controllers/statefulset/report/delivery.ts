@@ -26,7 +26,7 @@ export function withDeliveryFailures(plan: PlanResult, dispatched: readonly Disp
   return { ...plan, waiting };
 }
 
-/** A grant that was not even dispatched has not arrived for that reason, and for no other. */
+/** If a grant could not be dispatched, that is the only reason why it has not arrived. */
 export function withDispatchFailures(plan: PlanResult, failures: readonly ActFailure[]): PlanResult {
   if (failures.length === 0) return plan;
   const waiting = plan.waiting.map((reason) => {

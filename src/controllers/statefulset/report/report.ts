@@ -109,7 +109,7 @@ export function statusOf(facts: ReportFacts): Status {
   });
 }
 
-/** [I19] A status that cannot be written helps no user: what is said elsewhere as well goes first. */
+/** [I19] Shortens a status that is too large to be written: what users can also read elsewhere goes first. */
 function fitting(status: Status): Status {
   const { clusters = [], ledger = "" } = status;
   if (clusters.length < FEW_CLUSTERS && !status.workload && ledger.length < STATUS_MAX_CHARS / 2) return status;
@@ -147,7 +147,7 @@ export function invalidStatus(
     condition("Progressing", "False", reason, message),
     condition("Degraded", "True", reason, message),
   ];
-  // The reason before, and what it rested on, are no longer what stops it.
+  // The previous reason and its evidence no longer apply.
   const { evidence: _, ...kept } = before ?? {};
   return {
     ...kept,
