@@ -90,7 +90,7 @@ export function statefulSetStory(on: () => World): void {
     await world.until("it is settled", settled(5));
   });
 
-  it("grows in one cluster and renumbers nobody", async () => {
+  it("grows in one cluster and renumbers no instance", async () => {
     const before = await podUids(world, "web");
     await declare("web:4", { topology: { clusters: GROWN } });
     await world.until("six instances are ready", settled(6));
@@ -99,7 +99,7 @@ export function statefulSetStory(on: () => World): void {
     expect(Object.keys(after).sort()).toEqual([...Object.keys(before), "member1/web-2"].sort());
   });
 
-  it("goes on after somebody deleted what dispatches it: made again, it takes its object over", async () => {
+  it("survives that a user deletes its dispatch object, which is recreated and takes the member's object over", async () => {
     const before = await podUids(world, "web");
     const { works: kind, namespaceOf } = world.stage;
     const works = (await world.hub.listAll(kind, { namespace: namespaceOf("member2") })).items.filter(
