@@ -65,7 +65,7 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
     expect(pods.worst).toBe(1);
   });
 
-  it("is updated while a member is cut off in the middle of it, and goes on when it is back", async () => {
+  it("is updated while a member is cut off in the middle of it, and continues when it is back", async () => {
     pods.expect(4);
     await declare("web:4");
     await world.until("the update has begun", isBegun("web:4"));

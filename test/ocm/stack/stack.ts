@@ -192,7 +192,7 @@ class Boot {
       const holds = (type: string) => conditions.some((each) => each.type === type && each.status === "True");
       return ["HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable"].every(holds);
     };
-    // A klusterlet relies on its kubelet: it ends when it cannot go on, and is started again.
+    // A klusterlet relies on its kubelet: it ends when it cannot continue, and is started again.
     for (let attempt = 1; ; attempt++) {
       try {
         return await processes.ready(agent, isAvailable, AGENT_READY_MS);

@@ -54,12 +54,6 @@ async function renderedBaselines({
 }: RunningSources): Promise<Pick<Running, "baselines" | "unread">> {
   const baselines: Record<string, Baseline | null> = {};
   let unread: Unanswered | undefined;
-  // An inline template has no defaults yet, and what runs has the member's: they are compared as rendered. An object on
-  // the hub has the hub's.
-  const target =
-    statefulset.spec.template !== undefined && wanted.kind === "ready" && adopting.size > 0
-      ? await reviser.content(statefulset, wanted.id)
-      : undefined;
   for (const cluster of adopting) {
     if (ledger.clusters[cluster]?.grant) continue;
     const snapshot = memberIn(moment, cluster);
@@ -69,13 +63,9 @@ async function renderedBaselines({
     if (wanted.kind === "pending" || snapshot.kind !== "present") continue;
     const replicas = replicasIn(interpreter, snapshot.object);
     if (replicas === undefined) continue;
-    const facts = moment.clusters.get(cluster);
-    const start = ordinalsStart(snapshot.object);
-    const running = facts && { live: snapshot.object, cluster: facts, replicas, start };
-    const isTarget = target && running && runsRevision(running, target, statefulset, interpreter);
-    const made = isTarget ? target : await reviser.baseline(key, statefulset, snapshot.object);
+    const made = await reviser.baseline(key, statefulset, snapshot.object);
     if ("kind" in made) unread = { ...made, message: `what ${cluster} runs cannot be read yet: ${made.message}` };
-    else baselines[cluster] = { revision: made.id, replicas, start };
+    else baselines[cluster] = { revision: made.id, replicas, start: ordinalsStart(snapshot.object) };
   }
   return { baselines, unread };
 }
