@@ -21,7 +21,7 @@ describe("clusters that an engine looks at only when asked", () => {
     expect(unaskedIn(moment, ["a", "b", "c", "e", "f", "gone"], ["c"])).toEqual(["a"]);
   });
 
-  it("are asked by a reservation; one that cannot be is reported, and the others are asked all the same", async () => {
+  it("are asked by a reservation; one that cannot be is reported, and the others are asked nevertheless", async () => {
     const reserve = vi.fn(async (_app: unknown, _refs: unknown, { cluster }: { cluster: string }) => {
       if (cluster === "b") throw new Error("namespace b not found");
       return [];
