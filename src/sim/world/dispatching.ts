@@ -38,7 +38,12 @@ export const OCM_DISPATCHING: Dispatching = {
   worksPath: (cluster) => `/apis/work.open-cluster-management.io/v1/namespaces/${cluster}/manifestworks`,
   clusterOf: ({ metadata }) => metadata.namespace ?? "",
   unprotected: undefined,
-  isGrant: (work) => work.metadata.annotations?.[RESERVED] === undefined && propagationOf(work) === "Orphan",
+  isGrant: ({ spec, metadata }) => {
+    const configs = isJsonObject(spec) && Array.isArray(spec.manifestConfigs) ? spec.manifestConfigs : [];
+    const [first] = configs.filter(isJsonObject);
+    const type = isJsonObject(first?.updateStrategy) ? first.updateStrategy.type : undefined;
+    return metadata.annotations?.[RESERVED] === undefined && type !== "ReadOnly" && type !== "CreateOnly";
+  },
   keepsObject: (work) => work.metadata.annotations?.[RESERVED] !== undefined || propagationOf(work) === "Orphan",
   isReady: (cluster) => hasCondition(cluster, "ManagedClusterConditionAvailable"),
 };

@@ -1,9 +1,9 @@
 import type { Witness } from "../../world/truth.ts";
 import type { World } from "../../world/world.ts";
 import { Application } from "../application.ts";
-import { MEMBER_TIMES } from "../ground.ts";
 import type { KarmadaMember } from "../karmada.ts";
 import { LeanMember, type Replacement } from "../member.ts";
+import { MEMBER_TIMES } from "../members.ts";
 import type { OcmMember } from "../ocm/spoke.ts";
 import { statefulSetController } from "../operators.ts";
 import { LeanStore, type StoredObject } from "../store.ts";
