@@ -189,7 +189,9 @@ export class Reconciler {
     if (await volumes.ask(subject, moment, ledger, result, known)) return PLAN_AGAIN;
 
     const adopting = new Set([...rendered, ...former]);
-    const done = await carryOut(carryOutOptions, subject, session, result, moment, adopting);
+    const wanted = intent.deletion || intent.schedule.kind !== "known" ? [] : intent.schedule.clusters;
+    const names = wanted.map(({ cluster }) => cluster);
+    const done = await carryOut(carryOutOptions, subject, session, result, moment, adopting, names);
     if (await ending.finish(subject, session, result)) return undefined;
     reporter.report(subject, moment, withAwaited(result, done.awaited), seen.clusters, done.failures);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];

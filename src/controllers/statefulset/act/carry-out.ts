@@ -9,6 +9,7 @@ import type { Session } from "../session.ts";
 import type { Subject } from "../subject.ts";
 import { type ActContext, type ActResult, act, grantsOutstanding, prepare, viewsOf } from "./act.ts";
 import type { PartsSeen } from "./parts-seen.ts";
+import { askThem, unaskedIn } from "./unasked.ts";
 
 export interface CarryOutOptions {
   readonly engine: Engine;
@@ -25,7 +26,7 @@ export interface CarriedOut extends ActResult {
   readonly context: ActContext;
 }
 
-/** Act, write-ahead: the ledger first, then what it says. */
+/** Act, write-ahead: the ledger first, then what it says. `wanted`: the clusters that the schedule names. */
 export async function carryOut(
   { engine, interpreter, revisions, mayAct, parts, topologyInlineBytes }: CarryOutOptions,
   { key, statefulset, app }: Subject,
@@ -33,6 +34,7 @@ export async function carryOut(
   result: PlanResult,
   moment: Moment,
   adopting: ReadonlySet<string>,
+  wanted: readonly string[] = [],
 ): Promise<CarriedOut> {
   if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
   const saving = session.save(result.ledger);
@@ -47,6 +49,8 @@ export async function carryOut(
   const outstandingOf = (now: readonly Dispatched[]) =>
     grantsOutstanding(standing, now, app, session.dispatchedRefs).filter((grant) => !isLooked(grant));
   const outstanding = outstandingOf(dispatched);
+  const granted = standing.map(({ cluster }) => cluster);
+  const unasked = unaskedIn(moment, wanted, granted);
   const context: ActContext = {
     engine,
     app,
@@ -71,7 +75,7 @@ export async function carryOut(
   // What is to be written is made ready while the ledger is on its way.
   const prepared = prepare(context, outstanding, clusters);
   const decides = await saving;
-  if (outstanding.length === 0 && actions.length === 0)
+  if (outstanding.length === 0 && actions.length === 0 && unasked.length === 0)
     return { context, failures: [], awaited: looked, unfinished: false };
   // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
   if (!decides) await session.confirm();
@@ -82,5 +86,6 @@ export async function carryOut(
   // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
   const still = outstandingOf(engine.dispatched(app));
   const { failures, awaited, unfinished } = await act(context, still, actions, clusters, prepared);
-  return { context, failures, awaited: [...looked, ...awaited], unfinished };
+  const unanswered = unasked.length > 0 ? await askThem(context, unasked) : [];
+  return { context, failures: [...failures, ...unanswered], awaited: [...looked, ...awaited], unfinished };
 }

@@ -138,6 +138,14 @@ describe("a reflected copy", () => {
   });
 });
 
+describe("the values of one version of an object", () => {
+  it("prove as much as the object itself: their observedGeneration is believed", () => {
+    const proven = seen(live(DONE)).observedGeneration;
+    expect(proven).toBeDefined();
+    expect(seen(live(DONE), { source: "values" }).observedGeneration).toBe(proven);
+  });
+});
+
 describe("pods", () => {
   it("are instances with the ordinal at the end of their name", () => {
     const status = { ...DONE, updateRevision: "r2" };

@@ -75,14 +75,15 @@ function observePresent(
   if (instances) counts.terminating = instances.filter(({ terminating }) => terminating).length;
   const seen: Writable<PresentObservation> = {
     kind: "present",
-    // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it.
     generation: object.metadata.generation ?? 0,
     live: readLive(object, replicas),
     counts,
     health: healthOf(health, report?.phase === "Done" || figures?.complete === true),
     leader: readLeader(object, pods, report?.leader, context),
   };
-  const observedGeneration = source === "live" ? count(status.observedGeneration) : undefined;
+  // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it. Values
+  // are all of one version of the object, its generation and our epoch among them, so they prove as much as the object.
+  const observedGeneration = source === "reflected" ? undefined : count(status.observedGeneration);
   if (observedGeneration !== undefined) seen.observedGeneration = observedGeneration;
   if (object.metadata.uid !== undefined) seen.uid = object.metadata.uid;
   if (object.metadata.deletionTimestamp !== undefined) seen.isDeleting = true;
