@@ -57,6 +57,7 @@ export {
   accountUser,
   CONTROLLER_ACCOUNT,
   DEFAULT_POLICY_SETTINGS,
+  type EngineName,
   type PolicySettings,
   SETTINGS_ANNOTATION,
 } from "./policies/policy.ts";

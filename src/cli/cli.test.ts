@@ -38,7 +38,7 @@ describe("mistakes", () => {
     [["plan", "-f", "nope.yaml"], "nope.yaml cannot be read (ENOENT)"],
     [["plan", "--offline"], "say what to look at"],
     [["status", "--request-timeout", "soon"], "--request-timeout 'soon' is not a duration; give one such as 10s"],
-    [["controller", "--engine", "ocm"], "--engine 'ocm' is not known; use karmada"],
+    [["controller", "--engine", "fleet"], "--engine 'fleet' is not known; use karmada or ocm"],
     [["controller", "--log-level", "loud"], "--log-level 'loud' is not known"],
     [["controller", "--concurrency", "0"], "--concurrency '0' must be a whole number from 1 to 256"],
     [["controller", "--max-streams", "63"], "--max-streams '63' must be a whole number from 64 to 4096"],
@@ -77,7 +77,7 @@ describe("mistakes", () => {
       expect(err).toMatch(/CrossClusterStatefulset.*has 'lockstep install --apply' been run there\?/);
     }
     const install = await ask("install", "--apply");
-    expect(install.err).toContain("it is not Karmada's API server");
+    expect(install.err).toContain("this server serves neither Karmada's kinds nor those of Open Cluster Management");
     expect(await ask("doctor")).toMatchObject({ code: 1 });
   });
 

@@ -1,4 +1,4 @@
-/** The taint of a cluster that a user drains for maintenance (`lockstep drain`); its effect is NoSchedule. */
+/** The taint of a cluster that a user drains for maintenance (`lockstep drain`); each engine has its own effect (engines.ts). */
 export const DRAIN_TAINT = "lockstep.karmada.io/drain";
 
 /** Whether `EngineCluster.cordoned` is a drain. Every engine gives `KEY:EFFECT`, and puts this key before any other. */

@@ -1,5 +1,5 @@
 import { kindsOf, STATEFULSET_WORKLOAD } from "../workloads.ts";
-import { celKind, celList, celText, type Policy, type PolicySettings } from "./policy.ts";
+import { celKind, celList, celText, deliveries, type Policy, type PolicySettings } from "./policy.ts";
 
 /** The kinds that a revision may contain in addition to its template, as `group/kind`. */
 const DEPENDENCIES = [
@@ -13,36 +13,45 @@ const DEPENDENCIES = [
 const LABELLED = "(has(object.metadata.labels) && 'lockstep.karmada.io/app' in object.metadata.labels)";
 const APP_NAMESPACE = "lockstep.karmada.io/app-namespace";
 
+/** Pods are only ever named in order to be observed. */
+const OBSERVED_POD =
+  "(m.apiVersion == 'v1' && m.kind == 'Pod' && has(object.spec.manifestConfigs) && object.spec.manifestConfigs.exists(c, (!has(c.resourceIdentifier.group) || c.resourceIdentifier.group == '') && c.resourceIdentifier.resource == 'pods' && c.resourceIdentifier.name == m.metadata.name && has(c.updateStrategy) && c.updateStrategy.type == 'ReadOnly'))";
+
 /**
- * Karmada applies a Work with its own rights, which are an administrator's. So the API server checks what the
+ * The engine applies a Work with its own rights, which are an administrator's or nearly so. So the API server checks what the
  * controller puts into a Work, without exceptions: templates and their allowed dependencies, in the application's
  * namespace.
  */
-export function workContents({ controller, workloads }: PolicySettings): Policy {
+export function workContents(settings: PolicySettings): Policy {
+  const { controller, workloads, engine } = settings;
+  const { group, plural, kind } = deliveries(settings);
   const kinds = [...[STATEFULSET_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
-  const isKind = `${celKind("m")} in ${celList(kinds)}`;
+  const isKind = `(${celKind("m")} in ${celList(kinds)}${engine === "ocm" ? ` || ${OBSERVED_POD}` : ""})`;
   const isOwn = `has(m.metadata.namespace) && has(object.metadata.annotations) && '${APP_NAMESPACE}' in object.metadata.annotations && m.metadata.namespace == object.metadata.annotations['${APP_NAMESPACE}']`;
   return {
     name: "work-contents",
-    resources: [{ group: "work.karmada.io", plurals: ["works"] }],
+    resources: [{ group, plurals: [plural] }],
     operations: ["CREATE", "UPDATE"],
     matchConditions: [
       { name: "lockstep-s-own", expression: `request.userInfo.username == ${celText(controller)} || ${LABELLED}` },
       {
         name: "the-workload-is-new",
-        expression: "oldObject == null || object.spec.workload != oldObject.spec.workload",
+        // On Open Cluster Management, the settings beside a manifest say whether it is written or only observed.
+        expression:
+          engine === "ocm"
+            ? "oldObject == null || object.spec != oldObject.spec"
+            : "oldObject == null || object.spec.workload != oldObject.spec.workload",
       },
     ],
     validations: [
       {
         expression: LABELLED,
-        message: "Lockstep's controller may write only its own Works",
+        message: `Lockstep's controller may write only its own ${kind}s`,
         reason: "Forbidden",
       },
       {
         expression: `!has(object.spec.workload.manifests) || object.spec.workload.manifests.all(m, ${isKind} && ${isOwn})`,
-        message:
-          "a Work of Lockstep may hold only the template's kinds, ConfigMaps, Secrets, ServiceAccounts, Services and ServiceExports, in the application's own namespace. The template's kinds are those of 'lockstep install --workload'",
+        message: `a ${kind} of Lockstep may hold only the template's kinds, ConfigMaps, Secrets, ServiceAccounts, Services and ServiceExports, in the application's own namespace. The template's kinds are those of 'lockstep install --workload'`,
         reason: "Forbidden",
       },
     ],

@@ -1,7 +1,15 @@
 /** What only the controller may write: each guard refuses the writes of other users, and names what to do instead. */
 import { APPS_GROUP } from "../kinds/cross-cluster-statefulset.ts";
 import { CROSS_CLUSTER_LEDGER } from "../kinds/ledger.ts";
-import { exceptOwners, leavesAlone, NAMESPACE_IS_GOING, type Policy, type PolicySettings } from "./policy.ts";
+import {
+  deliveries,
+  type Expression,
+  exceptOwners,
+  leavesAlone,
+  NAMESPACE_IS_GOING,
+  type Policy,
+  type PolicySettings,
+} from "./policy.ts";
 
 const ALL = ["CREATE", "UPDATE", "DELETE"] as const;
 const HOLD_LABEL = "lockstep.karmada.io/hold";
@@ -36,20 +44,31 @@ export function holds(settings: PolicySettings): Policy {
 }
 
 export function works(settings: PolicySettings): Policy {
+  const { group, plural, kind } = deliveries(settings);
   return {
     name: "works",
-    resources: [{ group: "work.karmada.io", plurals: ["works"] }],
+    resources: [{ group, plurals: [plural] }],
     operations: ALL,
     objectSelector: labelled(WORK_LABEL),
-    matchConditions: exceptOwners(settings),
+    matchConditions: [...exceptOwners(settings), ...exceptDetaching(settings)],
     validations: [
       {
         expression: `${NAMESPACE_IS_GOING} || ${leavesAlone("spec")}`,
-        message: `only Lockstep's controller may write a Work labelled ${WORK_LABEL}: it says what a member cluster was granted. Change the template or the CrossClusterStatefulset instead`,
+        message: `only Lockstep's controller may write a ${kind} labelled ${WORK_LABEL}: it says what a member cluster was granted. Change the template or the CrossClusterStatefulset instead`,
         reason: "Forbidden",
       },
     ],
   };
+}
+
+/**
+ * A cluster that is detached from Open Cluster Management loses all its ManifestWorks; its hub's own controllers delete
+ * them. What Lockstep delivered stays in the cluster.
+ */
+function exceptDetaching({ engine }: PolicySettings): Expression[] {
+  if (engine !== "ocm") return [];
+  const isHubs = "'system:serviceaccounts:open-cluster-management-hub' in request.userInfo.groups";
+  return [{ name: "not-detaching-a-cluster", expression: `!(request.operation == 'DELETE' && ${isHubs})` }];
 }
 
 export function ledgers(settings: PolicySettings): Policy {

@@ -20,7 +20,7 @@ export function admissionPolicies(settings: PolicySettings): JsonObject[] {
     allowedClustersSetting(settings),
     approver(),
     requester(),
-    holds(settings),
+    ...(settings.engine === "ocm" ? [] : [holds(settings)]),
     works(settings),
     workContents(settings),
     ledgers(settings),

@@ -12,6 +12,18 @@ export interface PolicySettings {
   readonly workloads: readonly Workload[];
   /** Whether a namespace must name its clusters before a CrossClusterStatefulset in it may have spec.topology. */
   readonly requireAllowedClusters: boolean;
+  /** The hub's engine; absent: Karmada. */
+  readonly engine?: EngineName;
+}
+
+/** The engines of hubs (src/engine). */
+export type EngineName = "karmada" | "ocm";
+
+/** What an engine delivers objects with: its group, plural and kind. */
+export function deliveries({ engine = "karmada" }: Pick<PolicySettings, "engine">) {
+  return engine === "ocm"
+    ? { group: "work.open-cluster-management.io", plural: "manifestworks", kind: "ManifestWork" }
+    : { group: "work.karmada.io", plural: "works", kind: "Work" };
 }
 
 /** The account that `lockstep install` creates for the controller. */
@@ -98,12 +110,14 @@ export function manifests(policy: Policy, settings: PolicySettings): JsonObject[
   ];
 }
 
-function settingsText({ systemNamespace, controller, workloads, requireAllowedClusters }: PolicySettings): string {
+function settingsText(settings: PolicySettings): string {
+  const { systemNamespace, controller, workloads, requireAllowedClusters, engine } = settings;
   return JSON.stringify({
     systemNamespace,
     controller,
     workloads: workloads.map(workloadText),
     ...(requireAllowedClusters && { requireAllowedClusters }),
+    ...(engine && { engine }),
   });
 }
 

@@ -25,12 +25,6 @@ import { UP_KUBECONFIG, upKubeconfig } from "./up-kubeconfig.ts";
 export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
 export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
 export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
-export const CLUSTERS = resource({
-  apiVersion: "cluster.karmada.io/v1alpha1",
-  kind: "Cluster",
-  plural: "clusters",
-  namespaced: false,
-});
 
 /** The hub as one command uses it. */
 export interface Hub {

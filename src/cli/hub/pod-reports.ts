@@ -1,13 +1,15 @@
 /**
- * The pods that are not ready, with their own messages and the end of their logs. Read through the hub's cluster proxy,
- * with the user's rights, and stored nowhere.
+ * The pods that are not ready, with their own messages and the end of their logs. Read with the user's rights, on Karmada
+ * through the hub's cluster proxy, and stored nowhere.
  */
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
 import { type PodTrouble, podTrouble } from "../../controllers/index.ts";
 import { ForbiddenError, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { explain } from "../errors.ts";
+import { engineOf } from "./engine.ts";
 import type { Hub } from "./hub.ts";
+import { type ReachedMember, withMember } from "./members.ts";
 
 type Row = NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number];
 
@@ -48,11 +50,16 @@ const TIMEOUT_MS = 5_000;
 export async function podReports(hub: Hub, question: PodQuestion): Promise<PodReports> {
   const pods: PodReport[] = [];
   const notes: string[] = [];
-  for (const row of troubledRows(question)) {
+  const rows = troubledRows(question);
+  if (rows.length === 0) return { pods, notes };
+  const engine = await engineOf(hub);
+  for (const row of rows) {
     try {
-      for (const pod of await podsOf(hub, question, row)) {
-        if (pods.length < MAX_PODS) pods.push(await reportOf(hub, row.name, pod, question.withLogs, notes));
-      }
+      await withMember(hub, engine, row.name, async (member) => {
+        for (const pod of await podsOf(hub, member, question, row)) {
+          if (pods.length < MAX_PODS) pods.push(await reportOf(hub, member, row.name, pod, question.withLogs, notes));
+        }
+      });
     } catch (error) {
       const right = error instanceof ForbiddenError ? " (you may not read them)" : "";
       notes.push(`the pods in ${row.name} cannot be read${right}: ${oneLine(explain(error))}`);
@@ -70,8 +77,12 @@ function troubledRows({ status, first }: PodQuestion): Row[] {
   return rows.sort((a, b) => Number(b.name === first) - Number(a.name === first)).slice(0, MAX_CLUSTERS);
 }
 
-async function podsOf(hub: Hub, { namespace, status }: PodQuestion, row: Row): Promise<KubeObject[]> {
-  const member = hub.client.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", row.name, "proxy");
+async function podsOf(
+  hub: Hub,
+  { client: member }: ReachedMember,
+  { namespace, status }: PodQuestion,
+  row: Row,
+): Promise<KubeObject[]> {
   const request = { ...hub.request, timeoutMs: TIMEOUT_MS, maxAttempts: 1 };
   const { selector } = status;
   const all =
@@ -85,6 +96,7 @@ async function podsOf(hub: Hub, { namespace, status }: PodQuestion, row: Row): P
 
 async function reportOf(
   hub: Hub,
+  member: ReachedMember,
   cluster: string,
   pod: KubeObject,
   withLogs: boolean,
@@ -94,7 +106,7 @@ async function reportOf(
   const trouble = podTrouble(pod);
   const reason = deletionTimestamp === undefined ? (trouble?.reason ?? "NotReady") : "Terminating";
   const message = trouble?.message ?? notReadyMessage(pod);
-  const log = withLogs ? await logOf(hub, cluster, pod, trouble, notes) : [];
+  const log = withLogs ? await logOf(hub, member, cluster, pod, trouble, notes) : [];
   return {
     cluster,
     name,
@@ -108,6 +120,7 @@ async function reportOf(
 /** For a container that does not run: the output of the previous one. */
 async function logOf(
   hub: Hub,
+  { transport, basePath }: ReachedMember,
   cluster: string,
   { metadata }: KubeObject,
   trouble: PodTrouble | undefined,
@@ -115,7 +128,6 @@ async function logOf(
 ): Promise<string[]> {
   const query = new URLSearchParams({ tailLines: String(LOG_LINES), limitBytes: String(LOG_BYTES) });
   if (trouble?.container !== undefined) query.set("container", trouble.container);
-  const proxy = `/apis/cluster.karmada.io/v1alpha1/clusters/${encodeURIComponent(cluster)}/proxy`;
   const pod = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace ?? "")}/pods/${encodeURIComponent(metadata.name)}`;
   const done = new AbortController();
   const cancel = hub.clock.after(TIMEOUT_MS, () => done.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
@@ -123,8 +135,8 @@ async function logOf(
     for (const previous of trouble?.last === undefined ? [false] : [true, false]) {
       if (previous) query.set("previous", "true");
       else query.delete("previous");
-      const path = `${proxy}${pod}/log?${query}`;
-      const { status, body } = await hub.transport.request({ method: "GET", path, headers: {}, signal: done.signal });
+      const path = `${basePath}${pod}/log?${query}`;
+      const { status, body } = await transport.request({ method: "GET", path, headers: {}, signal: done.signal });
       if (status === 200) return linesOf(body);
       if (status === 403) {
         notes.push(`the log of ${metadata.name} in ${cluster} is not shown: you may not read pods/log there`);

@@ -1,19 +1,21 @@
 /** The moment that a preview speaks of: read with the controller's own adapter, so that both read the same. */
 import type { ParsedCrossClusterStatefulset } from "../../api/index.ts";
 import { isFresh, type Moment } from "../../controllers/index.ts";
-import {
-  type Dispatched,
-  type EngineApp,
-  type EngineCluster,
-  type EngineSchedule,
-  type HoldState,
-  KarmadaEngine,
-  type Snapshot,
+import type {
+  Dispatched,
+  EngineApp,
+  EngineCluster,
+  EngineDefinition,
+  EngineSchedule,
+  HoldState,
+  Snapshot,
 } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { Ledger } from "../../plan/index.ts";
 import { CommandError, explain } from "../errors.ts";
-import { CLUSTERS, type Hub } from "../hub/hub.ts";
+import { engineOf, openEngine } from "../hub/engine.ts";
+import type { Hub } from "../hub/hub.ts";
+import { withMember } from "../hub/members.ts";
 
 /** What the engine says. */
 export interface EngineFacts {
@@ -22,6 +24,8 @@ export interface EngineFacts {
   readonly policies: readonly KubeObject[];
   readonly dispatched: readonly Dispatched[];
   readonly hold: HoldState;
+  /** Absent: no hub was asked. */
+  readonly engine?: EngineDefinition;
 }
 
 /** A hub whose few kinds cannot be listed within this does not let us. */
@@ -31,17 +35,19 @@ const LOOK_AGAIN_MS = 20;
 /** Nothing is written. */
 export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts> {
   const { client, clock, random, request } = hub;
-  // Says at once when this is no Karmada; the adapter would wait for the kinds to be installed.
-  await client.discovery.resource(CLUSTERS.apiVersion, CLUSTERS.kind, request);
+  // Says at once when this is no hub; the adapter would wait for the kinds to be installed.
+  const definition = await engineOf(hub);
+  const { clusters } = definition;
+  await client.discovery.resource(clusters.apiVersion, clusters.kind, request);
   const stop = new AbortController();
-  const engine = new KarmadaEngine({ hub: client, clock, random });
+  const engine = openEngine(definition, { hub: client, clock, random });
   const running = engine.run(stop.signal);
   try {
     const endMs = clock.monotonicMs() + SYNC_MS;
     while (!engine.synced()) {
       if (clock.monotonicMs() > endMs) {
         throw new CommandError(
-          `the hub's clusters, bindings, works and override policies could not be listed within ${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
+          `the hub's clusters and what ${definition.title} schedules and delivers could not be listed within ${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
         );
       }
       await clock.sleep(LOOK_AGAIN_MS);
@@ -49,9 +55,10 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
     return {
       clusters: engine.clusters(),
       schedule: engine.schedule(app),
-      policies: engine.overridePolicies(),
+      policies: engine.overridePolicies?.() ?? [],
       dispatched: engine.dispatched(app),
-      hold: await engine.foreseeHold(app),
+      hold: await (engine.foreseeHold?.(app) ?? engine.hold(app)),
+      engine: definition,
     };
   } finally {
     stop.abort();
@@ -84,15 +91,15 @@ export async function previewMoment(
   nowMs: number,
   notes: string[],
 ): Promise<Moment> {
-  const { clusters, schedule, policies, dispatched } = facts;
+  const { clusters, schedule, policies, dispatched, engine } = facts;
   const rendered = renderedIn(facts);
   const members = new Map<string, Snapshot>();
   const absent = { kind: "absent", atMs: nowMs } as const;
   for (const name of new Set([...clusters.map((cluster) => cluster.name), ...Object.keys(ledger.clusters)])) {
     const mayRun = isFresh(ledger) || (rendered.has(name) && !ledger.clusters[name]?.grant);
     const isInFleet = clusters.some((cluster) => cluster.name === name);
-    const isRead = hub && mayRun && isInFleet;
-    members.set(name, isRead ? await memberObject(hub, app, name, rendered.has(name), notes) : absent);
+    const isRead = hub && engine && mayRun && isInFleet;
+    members.set(name, isRead ? await memberObject(hub, engine, app, name, rendered.has(name), notes) : absent);
   }
   return {
     nowMs,
@@ -109,23 +116,24 @@ export function renderedIn({ hold }: Pick<EngineFacts, "hold">): ReadonlySet<str
   return new Set(hold.kind === "adopting" ? hold.clusters : []);
 }
 
-/** Through the hub's cluster proxy. */
 async function memberObject(
-  { client, clock, request }: Hub,
+  hub: Hub,
+  engine: EngineDefinition,
   { template }: EngineApp,
   cluster: string,
   isRendered: boolean,
   notes: string[],
 ): Promise<Snapshot> {
   const { apiVersion, kind, namespace, name } = template;
-  const atMs = clock.now();
+  const atMs = hub.clock.now();
   try {
-    const member = client.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy");
-    const resource = await member.discovery.resource(apiVersion, kind, request);
-    const object = await member.find(resource, { namespace, name }, request);
+    const object = await withMember(hub, engine, cluster, async ({ client }) => {
+      const resource = await client.discovery.resource(apiVersion, kind, hub.request);
+      return client.find(resource, { namespace, name }, hub.request);
+    });
     return object ? { kind: "present", object, source: "live", atMs } : { kind: "absent", atMs };
   } catch (error) {
-    const message = `what it runs cannot be read through the hub's cluster proxy: ${explain(error)}`;
+    const message = `what it runs cannot be read ${engine.name === "karmada" ? "through the hub's cluster proxy" : "there"}: ${explain(error)}`;
     notes.push(`${cluster}: ${message}`);
     // Something may run there: no instance may be planned into it.
     return isRendered ? { kind: "unreachable", message } : { kind: "absent", atMs };

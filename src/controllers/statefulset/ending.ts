@@ -56,7 +56,7 @@ export class Ending {
   /** Nothing of the application is left but its hold and its finalizer. */
   async letGo(object: KubeObject, app: EngineApp): Promise<void> {
     const { engine, hub, announcements } = this.#options;
-    const unheld = await engine.unhold(app);
+    const unheld = (await engine.unhold?.(app)) ?? ({ kind: "gone" } as const);
     if (unheld.kind === "kept") announcements.holdKept(object, app, unheld.hold);
     const freed = withoutFinalizer(object);
     if (freed) await hub.update(STATEFULSETS, freed);

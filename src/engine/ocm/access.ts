@@ -76,7 +76,7 @@ export class MemberAccesses {
   async read(secret: KubeObject): Promise<void> {
     const { namespace: cluster = "", name } = secret.metadata;
     const { log, open, clock, random, opened } = this.#options;
-    const point = readPoint(secret);
+    const point = accessPointOf(secret);
     const known = this.#opened.get(cluster);
     if (!point) {
       log.warn("this Secret gives no access: it needs server and token, and ca.crt as a rule", {
@@ -118,7 +118,8 @@ export class MemberAccesses {
   }
 }
 
-function readPoint({ data }: KubeObject): AccessPoint | undefined {
+/** Undefined: the Secret gives no access. */
+export function accessPointOf({ data }: KubeObject): AccessPoint | undefined {
   const text = (key: string) => {
     const value = isJsonObject(data) ? data[key] : undefined;
     return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8").trim() : "";

@@ -148,7 +148,7 @@ async function valuesOf(io: Io, option: Option, { globals, positionals }: Cursor
     case "for":
       return ["settled", "revision", "ready"];
     case "engine":
-      return ["karmada"];
+      return ["karmada", "ocm"];
     case "logLevel":
       return ["debug", "info", "warn", "error"];
     case "context": {
@@ -166,8 +166,14 @@ function objectNames(io: Io, globals: GlobalOptions): Promise<string[]> {
   return list(io, globals, { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterStatefulset" }, true);
 }
 
-function clusterNames(io: Io, globals: GlobalOptions): Promise<string[]> {
-  return list(io, globals, { apiVersion: "cluster.karmada.io/v1alpha1", kind: "Cluster" }, false);
+async function clusterNames(io: Io, globals: GlobalOptions): Promise<string[]> {
+  const { withHub } = await import("../../hub/hub.ts");
+  const { engineOf } = await import("../../hub/engine.ts");
+  return withHub(io, { requestTimeout: COMPLETION_TIMEOUT, ...globals }, async (hub) => {
+    const { clusters } = await engineOf(hub);
+    const { items } = await hub.client.listAll(clusters, hub.request);
+    return items.map(({ metadata }) => metadata.name).sort(natural);
+  });
 }
 
 async function list(

@@ -1,9 +1,9 @@
 import { parseCrossClusterStatefulset } from "../../../api/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
-import { isJsonObject } from "../../../runtime/index.ts";
 import { CommandError } from "../../errors.ts";
 import { describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
-import { CLUSTERS, getStatefulset, type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
+import { engineOf } from "../../hub/engine.ts";
+import { getStatefulset, type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -19,8 +19,9 @@ export function runConfirmLost(
 ): Promise<undefined> {
   return withHub(io, options, async (hub) => {
     const objects = await namedUsers(hub, cluster, given);
-    const found = await hub.client.find(CLUSTERS, { name: cluster }, hub.request);
-    if (found && isReady(found)) {
+    const engine = await engineOf(hub);
+    const found = await hub.client.find(engine.clusters, { name: cluster }, hub.request);
+    if (found && engine.readCluster(found)?.state === "Ready") {
       throw new CommandError(
         `Cluster ${cluster} is Ready: its instances are not lost. To move them away, set it to 0 in spec.topology (lockstep scale NAME --cluster ${cluster}=0), or remove it from the PropagationPolicy`,
       );
@@ -92,10 +93,4 @@ function clustersOf(object: KubeObject): string[] {
   const { spec, status } = parsed.value;
   const named = (spec.topology?.clusters ?? []).map(({ name }) => name);
   return [...new Set([...named, ...(status?.clusters ?? []).map(({ name }) => name)])];
-}
-
-function isReady(cluster: KubeObject): boolean {
-  const status = isJsonObject(cluster.status) ? cluster.status : {};
-  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isJsonObject) : [];
-  return conditions.some((condition) => condition.type === "Ready" && condition.status === "True");
 }

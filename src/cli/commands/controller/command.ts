@@ -1,3 +1,4 @@
+import { ENGINE_OPTION } from "../../hub/engine-option.ts";
 import {
   examples,
   perform,
@@ -9,7 +10,7 @@ import {
 } from "../registry.ts";
 
 export interface ControllerOptions {
-  readonly engine: string;
+  readonly engine?: string;
   readonly systemNamespace: string;
   readonly workload?: string[];
   readonly requireAllowedClusters?: boolean;
@@ -25,7 +26,7 @@ export function registerController(registry: Registry): void {
   const command = program
     .command("controller")
     .description("run the controller: leader-elected, JSON log lines on standard output, until SIGTERM")
-    .option("--engine <name>", "the hub's engine: karmada", "karmada")
+    .option(...ENGINE_OPTION)
     .option(...SYSTEM_NAMESPACE_OPTION)
     .option(...WORKLOAD_OPTION, repeated)
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)

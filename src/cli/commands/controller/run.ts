@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { runManager } from "../../../controllers/index.ts";
-import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
 import { collectQuietly, LIMITS } from "../../../runtime/index.ts";
 import { CommandError } from "../../errors.ts";
+import { engineOf, namedEngine, openEngine } from "../../hub/engine.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
@@ -18,8 +18,8 @@ const MAX_CONCURRENCY = 256;
  * Runs until it is asked to stop; then completes the requests that it has sent, releases the lease, and ends with 0.
  */
 export async function runController(io: Io, options: ControllerOptions & GlobalOptions): Promise<number> {
-  const { engine, systemNamespace, logLevel, kubeconfig, context } = options;
-  if (engine !== "karmada") throw new CommandError(`--engine '${engine}' is not known; use karmada`);
+  const { systemNamespace, logLevel, kubeconfig, context } = options;
+  if (options.engine !== undefined) namedEngine(options.engine);
   if (!isLogLevel(logLevel)) {
     throw new CommandError(`--log-level '${logLevel}' is not known; use debug, info, warn or error`);
   }
@@ -35,15 +35,16 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
   const streams = new StreamBudget({ limit, log });
   const hub = new KubeClient({ transport, clock, random, log, streams, userAgent: "lockstep-controller" });
   const identity = options.identity ?? hostname();
-  log.info("started", { server: connection.server, engine, identity, systemNamespace });
   try {
+    const engine = await engineOf({ client: hub }, options.engine);
+    log.info("started", { server: connection.server, engine: engine.name, identity, systemNamespace });
     await runManager(
       {
         hub,
         clock,
         random,
         log,
-        engine: () => new KarmadaEngine({ hub, clock, random, log }),
+        engine: () => openEngine(engine, { hub, clock, random, log }),
         webhookTransports: httpWebhookTransports,
         systemNamespace,
         workloads,

@@ -55,12 +55,13 @@ export async function checkPolicies({ client, request }: Hub, settings: PolicySe
   ];
   if (wrong.length > 0) return [{ check, state: "problem", message: wrong.join("; "), remedy: REMEDY }];
   const { controller, systemNamespace, workloads, requireAllowedClusters } = settings;
+  const installed = admissionPolicies(settings).length / 2;
   const kinds = ["StatefulSet", ...workloads.map(workloadText)].join(", ");
   return [
     {
       check,
       state: "ok",
-      message: `${ownPolicies().length} are installed and bound to deny; templates may be ${kinds}; holds, Works, ledgers, revisions and namespace ${systemNamespace} are written by ${controller} and administrators only; a namespace without allowed clusters may use ${requireAllowedClusters ? "none" : "all"}`,
+      message: `${installed} are installed and bound to deny; templates may be ${kinds}; holds, Works, ledgers, revisions and namespace ${systemNamespace} are written by ${controller} and administrators only; a namespace without allowed clusters may use ${requireAllowedClusters ? "none" : "all"}`,
     },
   ];
 }
@@ -86,12 +87,13 @@ function ownPolicies(): KubeObject[] {
 /** A policy that a user has edited is read as far as possible. */
 function readSettings(text: string): PolicySettings {
   const settings = parsed(text);
-  const { systemNamespace, controller, workloads, requireAllowedClusters } = settings;
+  const { systemNamespace, controller, workloads, requireAllowedClusters, engine } = settings;
   return {
     systemNamespace: typeof systemNamespace === "string" ? systemNamespace : DEFAULT_POLICY_SETTINGS.systemNamespace,
     controller: typeof controller === "string" ? controller : DEFAULT_POLICY_SETTINGS.controller,
     workloads: Array.isArray(workloads) ? workloads.flatMap((each) => readWorkload(String(each)) ?? []) : [],
     requireAllowedClusters: requireAllowedClusters === true,
+    ...(engine === "ocm" && { engine }),
   };
 }
 

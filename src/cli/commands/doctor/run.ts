@@ -1,7 +1,10 @@
 import { customResourceDefinitions } from "../../../api/index.ts";
+import { ENGINES, type EngineDefinition, findEngines } from "../../../engine/index.ts";
 import { ForbiddenError, type KubeObject, resource, StatusError, UnknownKindError } from "../../../kube/index.ts";
 import { includesJson, isJsonObject, type JsonObject } from "../../../runtime/index.ts";
-import { CLUSTERS, type Hub, STATEFULSETS, withHub } from "../../hub/hub.ts";
+import { engineOf } from "../../hub/engine.ts";
+import type { EngineOption } from "../../hub/engine-option.ts";
+import { type Hub, STATEFULSETS, withHub } from "../../hub/hub.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { natural } from "../../terminal/natural.ts";
@@ -9,6 +12,7 @@ import { duration, formatOf, print, printData, styleOf } from "../../terminal/ou
 import { hubRules, memberRules, type Rule, systemRules } from "../install/roles.ts";
 import type { OutputOption } from "../registry.ts";
 import type { Finding } from "./findings.ts";
+import { checkFeedback, checkManagedCluster } from "./ocm.ts";
 import { checkPolicies, installedSettings } from "./policies.ts";
 import { checkTemplates } from "./templates.ts";
 
@@ -34,16 +38,7 @@ const HOLD_APP = "lockstep.karmada.io/app-name";
 const MEMBER_TIMEOUT_MS = 5_000;
 /** Leases are renewed every few seconds; one this old has no holder. */
 const LEASE_STALE_MS = 60_000;
-/** What the Karmada adapter reads and writes, in these versions. */
-const KARMADA_KINDS: readonly [string, string][] = [
-  ["cluster.karmada.io/v1alpha1", "Cluster"],
-  ["work.karmada.io/v1alpha1", "Work"],
-  ["work.karmada.io/v1alpha2", "ResourceBinding"],
-  ["policy.karmada.io/v1alpha1", "OverridePolicy"],
-  ["policy.karmada.io/v1alpha1", "ClusterOverridePolicy"],
-];
-
-export async function runDoctor(io: Io, options: OutputOption & GlobalOptions): Promise<number> {
+export async function runDoctor(io: Io, options: OutputOption & EngineOption & GlobalOptions): Promise<number> {
   const format = formatOf(options.output, ["json", "yaml"]);
   return withHub(io, options, async (hub) => {
     const findings: Finding[] = [];
@@ -56,7 +51,7 @@ export async function runDoctor(io: Io, options: OutputOption & GlobalOptions): 
         state === "ok" ? style.good("ok     ") : state === "warning" ? style.busy("warning") : style.bad("problem");
       print(io, `${mark}  ${check}: ${message}${remedy === undefined ? "" : `\n         ${remedy}`}`);
     };
-    await examine(hub, told);
+    await examine(hub, options.engine, told);
     const problems = findings.filter(({ state }) => state === "problem").length;
     if (format === "text") print(io, problems === 0 ? "\nNo problems found." : `\n${problems} problems.`);
     else printData(io, format, findings);
@@ -64,24 +59,33 @@ export async function runDoctor(io: Io, options: OutputOption & GlobalOptions): 
   });
 }
 
-async function examine(hub: Hub, tell: (finding: Finding) => void): Promise<void> {
+async function examine(hub: Hub, named: string | undefined, tell: (finding: Finding) => void): Promise<void> {
   tell(await checkHub(hub));
-  const karmada = await checkKarmada(hub);
-  tell(karmada);
+  // A server that is no hub of any engine is examined as Karmada's: the findings say what is missing.
+  const [found, another] = await findEngines(hub.client, hub.request);
+  const engine =
+    named === undefined && another === undefined ? ENGINES[found ?? "karmada"] : await engineOf(hub, named);
+  const kinds = await checkKinds(hub, engine);
+  tell(kinds);
   for (const finding of await asFarAsAllowed("CRDs", () => checkDefinitions(hub))) tell(finding);
   const settings = await installedSettings(hub);
   const { workloads, systemNamespace } = settings;
   for (const finding of await asFarAsAllowed("admission policies", () => checkPolicies(hub, settings))) tell(finding);
   for (const finding of await asFarAsAllowed("controller", () => checkController(hub, systemNamespace))) tell(finding);
-  for (const finding of await checkRights(hub, "hub", "", hubRules({ workloads }))) tell(finding);
+  for (const finding of await checkRights(hub, "hub", "", hubRules({ workloads, engine: engine.name }))) tell(finding);
   for (const finding of await checkRights(hub, `namespace ${systemNamespace}`, "", systemRules(), systemNamespace))
     tell(finding);
-  if (karmada.state === "problem") return;
-  const { items } = await hub.client.listAll(CLUSTERS, hub.request);
+  if (kinds.state === "problem") return;
+  const isOcm = engine.name === "ocm";
+  if (isOcm) for (const finding of await asFarAsAllowed("reports of agents", () => checkFeedback(hub))) tell(finding);
+  const { items } = await hub.client.listAll(engine.clusters, hub.request);
   for (const cluster of [...items].sort((a, b) => natural(a.metadata.name, b.metadata.name))) {
-    for (const finding of await checkMember(hub, cluster, memberRules({ workloads }))) tell(finding);
+    const findings = isOcm
+      ? await checkManagedCluster(hub, engine, cluster, workloads, MEMBER_TIMEOUT_MS)
+      : await checkMember(hub, cluster, memberRules({ workloads }));
+    for (const finding of findings) tell(finding);
   }
-  for (const finding of await checkHolds(hub)) tell(finding);
+  if (!isOcm) for (const finding of await checkHolds(hub)) tell(finding);
   for (const finding of await checkTemplates(hub)) tell(finding);
 }
 
@@ -105,9 +109,9 @@ async function checkHub({ client, server, context, request }: Hub): Promise<Find
   };
 }
 
-async function checkKarmada({ client, request }: Hub): Promise<Finding> {
+async function checkKinds({ client, request }: Hub, { kinds, title, since }: EngineDefinition): Promise<Finding> {
   const missing: string[] = [];
-  for (const [apiVersion, kind] of KARMADA_KINDS) {
+  for (const [apiVersion, kind] of kinds) {
     try {
       await client.discovery.resource(apiVersion, kind, request);
     } catch (error) {
@@ -116,12 +120,12 @@ async function checkKarmada({ client, request }: Hub): Promise<Finding> {
     }
   }
   if (missing.length === 0)
-    return { check: "engine", state: "ok", message: "Karmada's kinds are served in the versions that are used" };
+    return { check: "engine", state: "ok", message: `${title}'s kinds are served in the versions that are used` };
   return {
     check: "engine",
     state: "problem",
     message: `not served: ${missing.join(", ")}`,
-    remedy: "Use --context of Karmada's API server, or install Karmada 1.18 or later.",
+    remedy: `Use --context of the hub's API server, or install ${since} or later.`,
   };
 }
 

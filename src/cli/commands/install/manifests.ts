@@ -4,10 +4,12 @@ import {
   admissionPolicies,
   CONTROLLER_ACCOUNT,
   customResourceDefinitions,
+  type EngineName,
   type PolicySettings,
   type Workload,
 } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
+import { customizationDefinition } from "./ocm.ts";
 import {
   clusterRole,
   hubRules,
@@ -22,6 +24,8 @@ import {
 
 export interface InstallSettings {
   readonly systemNamespace: string;
+  /** The hub's engine; absent: Karmada. */
+  readonly engine?: EngineName | undefined;
   /** Custom workloads that may be managed; StatefulSets always may. */
   readonly workloads: readonly Workload[];
   readonly standingHold: boolean;
@@ -40,13 +44,14 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 
 /** In the order in which they can be applied. */
 export function installManifests(settings: InstallSettings): JsonObject[] {
-  const { systemNamespace, standingHold, controllerUser } = settings;
+  const { systemNamespace, controllerUser, engine = "karmada" } = settings;
   const subject: JsonObject =
     controllerUser === undefined
       ? { kind: "ServiceAccount", name: CONTROLLER_ACCOUNT, namespace: systemNamespace }
       : { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controllerUser };
   return [
     ...customResourceDefinitions(),
+    ...(engine === "ocm" ? [customizationDefinition()] : []),
     { apiVersion: "v1", kind: "Namespace", metadata: { name: systemNamespace } },
     {
       apiVersion: "v1",
@@ -68,6 +73,16 @@ export function installManifests(settings: InstallSettings): JsonObject[] {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: CONTROLLER_ACCOUNT },
       subjects: [subject],
     },
+    ...(engine === "karmada" ? karmadaManifests(settings, subject) : peopleRoles(engine)),
+    // Last: from then on, only the controller and administrators write Lockstep's own objects.
+    ...admissionPolicies(policySettings(settings)),
+  ];
+}
+
+/** Karmada carries rights to the members, and renders templates unless a hold prevents it. */
+function karmadaManifests(settings: InstallSettings, subject: JsonObject): JsonObject[] {
+  const { systemNamespace, standingHold, controllerUser } = settings;
+  return [
     ...(controllerUser === undefined ? accountGroups(systemNamespace) : []),
     // Karmada's proxy acts in the members under the controller's own name, so it needs rights there too.
     clusterRole(MEMBER_ROLE, memberRules(settings)),
@@ -82,18 +97,17 @@ export function installManifests(settings: InstallSettings): JsonObject[] {
       { apiVersion: RBAC, kind: "ClusterRoleBinding", labelSelector: { matchLabels: { [ON_CALL_LABEL]: "true" } } },
     ]),
     ...(standingHold ? [standingHoldPolicy(settings)] : []),
-    // Last: from then on, only the controller and administrators write Lockstep's own objects.
-    ...admissionPolicies(policySettings(settings)),
   ];
 }
 
 export function policySettings(settings: InstallSettings): PolicySettings {
-  const { systemNamespace, workloads, controllerUser, requireAllowedClusters = false } = settings;
+  const { systemNamespace, workloads, controllerUser, requireAllowedClusters = false, engine } = settings;
   return {
     systemNamespace,
     controller: controllerUser ?? accountUser(systemNamespace),
     workloads,
     requireAllowedClusters,
+    ...(engine === "ocm" && { engine }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Rights: the controller's on the hub and in the members, and roles for people. Pure. */
-import { APPS_GROUP, type Workload } from "../../../api/index.ts";
+import { APPS_GROUP, type EngineName, type Workload } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 
 export interface Rule {
@@ -8,13 +8,23 @@ export interface Rule {
   readonly verbs: string[];
 }
 
+interface RoleSettings {
+  readonly workloads: readonly Workload[];
+  /** Absent: Karmada. */
+  readonly engine?: EngineName | undefined;
+}
+
 export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
 const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
 const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
-export function hubRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
+export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[] {
+  return [...commonHubRules(workloads), ...(engine === "ocm" ? OCM_HUB_RULES : KARMADA_HUB_RULES)];
+}
+
+function commonHubRules(workloads: readonly Workload[]): Rule[] {
   return [
     rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
     rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
@@ -30,12 +40,6 @@ export function hubRules({ workloads }: { readonly workloads: readonly Workload[
     rule("apps", ["statefulsets"], READ),
     ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
     rule("", ["events"], ["create", "patch"]),
-    rule("cluster.karmada.io", ["clusters"], READ),
-    rule("cluster.karmada.io", ["clusters/proxy"], ["get", "delete"]),
-    rule("work.karmada.io", ["works"], [...READ, "create", "update", "patch", "delete"]),
-    rule("work.karmada.io", ["resourcebindings"], READ),
-    rule("policy.karmada.io", ["overridepolicies"], [...READ, "create", "update", "patch", "delete"]),
-    rule("policy.karmada.io", ["clusteroverridepolicies"], READ),
     rule(
       "config.karmada.io",
       [
@@ -47,6 +51,20 @@ export function hubRules({ workloads }: { readonly workloads: readonly Workload[
     ),
   ];
 }
+
+const KARMADA_HUB_RULES = [
+  rule("cluster.karmada.io", ["clusters"], READ),
+  rule("cluster.karmada.io", ["clusters/proxy"], ["get", "delete"]),
+  rule("work.karmada.io", ["works"], [...READ, "create", "update", "patch", "delete"]),
+  rule("work.karmada.io", ["resourcebindings"], READ),
+  rule("policy.karmada.io", ["overridepolicies"], [...READ, "create", "update", "patch", "delete"]),
+  rule("policy.karmada.io", ["clusteroverridepolicies"], READ),
+];
+
+const OCM_HUB_RULES = [
+  rule("cluster.open-cluster-management.io", ["managedclusters", "placements", "placementdecisions"], READ),
+  rule("work.open-cluster-management.io", ["manifestworks"], [...READ, "create", "update", "patch", "delete"]),
+];
 
 /** Only in Lockstep's own namespace: the lease, the ledgers, and the revisions, which are Secrets. */
 export function systemRules(): Rule[] {
@@ -80,7 +98,7 @@ export const ON_CALL_LABEL = "lockstep.karmada.io/on-call";
  * Roles for people. Two of them are aggregated into Kubernetes' own roles (view, edit, admin) by labels, as for
  * Karmada's kinds. Approving is not: a user who may edit an application must not be able to approve its rollout.
  */
-export function peopleRoles(): JsonObject[] {
+export function peopleRoles(engine: EngineName = "karmada"): JsonObject[] {
   const change = ["create", "update", "patch", "delete", "deletecollection"];
   const scale = rule(APPS_GROUP, [`${STATEFULSETS}/scale`], ["get", "update", "patch"]);
   const read = rule(APPS_GROUP, [STATEFULSETS, `${STATEFULSETS}/status`, APPROVALS, `${APPROVALS}/status`], READ);
@@ -94,7 +112,8 @@ export function peopleRoles(): JsonObject[] {
     // Pause, resume, undo, restart and scale are all changes of the spec; Kubernetes cannot grant them separately.
     clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, [STATEFULSETS], ["update", "patch"]), scale]),
     clusterRole("lockstep-approver", [...look, rule(APPS_GROUP, [APPROVALS], ["create", "delete"])]),
-    clusterRole(ON_CALL_ROLE, onCallRules()),
+    // On other hubs people reach members with credentials of their own.
+    ...(engine === "karmada" ? [clusterRole(ON_CALL_ROLE, onCallRules())] : []),
   ];
 }
 

@@ -1,6 +1,9 @@
 import { stringify } from "yaml";
+import type { EngineName, Workload } from "../../../api/index.ts";
+import type { EngineDefinition } from "../../../engine/index.ts";
 import { isKubeObject, type KubeObject, UnknownKindError } from "../../../kube/index.ts";
 import { CommandError } from "../../errors.ts";
+import { engineOf, namedEngine } from "../../hub/engine.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -8,6 +11,7 @@ import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
 import { installManifests } from "./manifests.ts";
+import { memberRightsWork } from "./ocm.ts";
 
 const FIELD_MANAGER = "lockstep-install";
 /** A CRD is served a moment after it was created. */
@@ -15,14 +19,19 @@ const ESTABLISH_MS = 10_000;
 const LOOK_AGAIN_MS = 200;
 
 export async function runInstall(io: Io, options: InstallOptions & GlobalOptions): Promise<undefined> {
-  const manifests = installManifests({
-    systemNamespace: options.systemNamespace,
-    workloads: workloadsOf(options.workload),
-    standingHold: options.standingHold !== false,
-    controllerUser: options.controllerUser,
-    requireAllowedClusters: options.requireAllowedClusters,
-  });
+  const named = options.engine === undefined ? undefined : namedEngine(options.engine);
+  const workloads = workloadsOf(options.workload);
+  const manifestsFor = (engine: EngineName) =>
+    installManifests({
+      systemNamespace: options.systemNamespace,
+      engine,
+      workloads,
+      standingHold: options.standingHold !== false,
+      controllerUser: options.controllerUser,
+      requireAllowedClusters: options.requireAllowedClusters,
+    });
   if (!options.apply) {
+    const manifests = manifestsFor(named?.name ?? "karmada");
     print(
       io,
       manifests.map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
@@ -30,18 +39,27 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
     return undefined;
   }
   return withHub(io, options, async (hub) => {
-    for (const manifest of manifests) {
+    const engine = named ?? (await engineOf(hub));
+    const manifests = manifestsFor(engine.name);
+    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads))]) {
       if (!isKubeObject(manifest)) continue;
-      await applyOne(hub, manifest);
-      print(io, `${manifest.kind} ${manifest.metadata.name} applied`);
+      await applyOne(hub, engine, manifest);
+      const { name, namespace } = manifest.metadata;
+      const where = manifest.kind === "ManifestWork" ? ` for cluster ${namespace}` : "";
+      print(io, `${manifest.kind} ${name}${where} applied`);
     }
     return undefined;
   });
 }
 
-/** Throws CommandError for a value that is not PLURAL.GROUP or PLURAL.GROUP=Kind. */
+/** Agents of Open Cluster Management need the right to write custom kinds: one ManifestWork carries it to each cluster. */
+async function memberRights(hub: Hub, engine: EngineDefinition, workloads: readonly Workload[]) {
+  if (engine.name !== "ocm" || workloads.length === 0) return [];
+  const { items } = await hub.client.listAll(engine.clusters, hub.request);
+  return items.map(({ metadata }) => memberRightsWork(metadata.name, workloads));
+}
 
-async function applyOne(hub: Hub, manifest: KubeObject): Promise<void> {
+async function applyOne(hub: Hub, engine: EngineDefinition, manifest: KubeObject): Promise<void> {
   const { client, clock, request } = hub;
   const endMs = clock.monotonicMs() + ESTABLISH_MS;
   for (;;) {
@@ -50,11 +68,11 @@ async function applyOne(hub: Hub, manifest: KubeObject): Promise<void> {
       await client.apply(resource, manifest, { ...request, fieldManager: FIELD_MANAGER, force: true });
       return;
     } catch (error) {
-      // Waiting does not make Karmada's own kinds appear; our own do not matter here.
+      // Waiting does not make the engine's own kinds appear; our own do not matter here.
       if (!(error instanceof UnknownKindError) || clock.monotonicMs() >= endMs) throw error;
-      if (manifest.apiVersion.includes("karmada.io")) {
+      if (/karmada\.io|open-cluster-management\.io/.test(manifest.apiVersion)) {
         throw new CommandError(
-          `this server does not know ${manifest.kind} of ${manifest.apiVersion}: it is not Karmada's API server. Use --context of the hub, or print the manifests and apply the ones that you need`,
+          `this server does not know ${manifest.kind} of ${manifest.apiVersion}: it is no hub of ${engine.title}. Use --context of the hub, or print the manifests and apply the ones that you need`,
         );
       }
       await clock.sleep(LOOK_AGAIN_MS);

@@ -40,7 +40,7 @@ export function takeMoment(
     nowMs,
     clusters,
     schedule,
-    policies: engine.overridePolicies(),
+    policies: engine.overridePolicies?.() ?? [],
     dispatched: engine.dispatched(app),
     members: new Map([...names].map((name) => [name, engine.snapshot(app, name)])),
   };

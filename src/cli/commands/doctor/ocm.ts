@@ -1,0 +1,111 @@
+/** What `doctor` checks on a hub of Open Cluster Management only: its clusters, and what Lockstep can know of them. */
+import type { Workload } from "../../../api/index.ts";
+import { type EngineDefinition, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
+import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
+import { includesJson, isJsonObject } from "../../../runtime/index.ts";
+import type { Hub } from "../../hub/hub.ts";
+import { withMember } from "../../hub/members.ts";
+import { MEMBER_RIGHTS_WORK, memberRightsWork } from "../install/ocm.ts";
+import type { Finding } from "./findings.ts";
+
+const WORKS = resource({
+  apiVersion: "work.open-cluster-management.io/v1",
+  kind: "ManifestWork",
+  plural: "manifestworks",
+  namespaced: true,
+});
+const DEFINITIONS = resource({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+});
+
+/** What an agent's reports alone never prove; gates and deletions that need it wait, and the status says so. */
+const UNPROVEN =
+  "pods that Lockstep did not name, claims that exist, what a dry run would refuse, and the content of objects that others created";
+
+/** Whether ManifestWorks have the field with which agents report at once (OCM 1.2). */
+export async function checkFeedback({ client, request }: Hub): Promise<Finding[]> {
+  const found = await client.find(DEFINITIONS, { name: "manifestworks.work.open-cluster-management.io" }, request);
+  if (!found) return [];
+  const check = "reports of agents";
+  if (JSON.stringify(found.spec).includes("feedbackScrapeType")) {
+    return [{ check, state: "ok", message: "agents can report changes at once (feedbackScrapeType)" }];
+  }
+  return [
+    {
+      check,
+      state: "warning",
+      message: "ManifestWorks have no field feedbackScrapeType: agents poll, and every step takes 10 to 60 s longer",
+      remedy: "Update Open Cluster Management to 1.2 or later.",
+    },
+  ];
+}
+
+export async function checkManagedCluster(
+  hub: Hub,
+  engine: EngineDefinition,
+  cluster: KubeObject,
+  workloads: readonly Workload[],
+  timeoutMs: number,
+): Promise<Finding[]> {
+  const { name } = cluster.metadata;
+  const check = `member ${name}`;
+  const facts = engine.readCluster(cluster);
+  if (facts?.state !== "Ready") {
+    const why = facts ? "its agent does not report" : "it has not joined, or was not accepted";
+    const remedy = `kubectl describe managedcluster ${name}`;
+    return [{ check, state: "problem", message: `is not available: ${why}`, remedy }];
+  }
+  return [
+    await checkAccess(hub, engine, name, timeoutMs),
+    ...(await checkMemberRights(hub.client, hub, name, workloads)),
+  ];
+}
+
+async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, timeoutMs: number): Promise<Finding> {
+  const check = `member ${name}`;
+  try {
+    const version = await withMember(hub, engine, name, ({ client }) =>
+      client.getJson("/version", { ...hub.request, timeoutMs, maxAttempts: 1 }),
+    );
+    const message = `is available, and its own API server answers (Kubernetes ${String(version.gitVersion ?? "of unknown version")})`;
+    return { check, state: "ok", message };
+  } catch (error) {
+    return {
+      check,
+      state: "warning",
+      message: `is available, and known by its agent's reports alone (${error instanceof Error ? error.message : String(error)}). They do not prove: ${UNPROVEN}`,
+      remedy: `To let Lockstep read it: a Secret labelled ${MEMBER_ACCESS_LABEL}=true in namespace ${name} of the hub, with server, ca.crt and token (docs/guides/ocm.md).`,
+    };
+  }
+}
+
+/** Custom kinds: the agent may write, list and watch them only with the role that `install` carries there. */
+async function checkMemberRights(
+  client: KubeClient,
+  { request }: Pick<Hub, "request">,
+  name: string,
+  workloads: readonly Workload[],
+): Promise<Finding[]> {
+  if (workloads.length === 0) return [];
+  const check = `rights: agent of ${name}`;
+  const remedy = "As an administrator of the hub: lockstep install --apply, with the same options as before.";
+  try {
+    const work = await client.find(WORKS, { namespace: name, name: MEMBER_RIGHTS_WORK }, request);
+    if (!work || !includesJson(work.spec, memberRightsWork(name, workloads).spec)) {
+      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${workloads.map(({ plural }) => plural).join(", ")}`;
+      return [{ check, state: "problem", message, remedy }];
+    }
+    const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
+    const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
+    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply the custom kinds" }];
+    return [
+      { check, state: "problem", message: `are not applied yet: ${String(applied?.message ?? "no report")}`, remedy },
+    ];
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return [{ check, state: "warning", message: `cannot be checked: ${error.message}` }];
+  }
+}
