@@ -51,7 +51,7 @@ import {
 } from "./resources.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
-import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
+import { configsOf, outlineOf, readWork, reservationFor, versionOf, workFor } from "./works.ts";
 import { lineageFrom } from "./write-marks.ts";
 
 export interface OcmEngineOptions {
@@ -305,7 +305,14 @@ export class OcmEngine implements Engine {
   async stamp(app: EngineOwner, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
     const stamped = readAll(await this.#own.stamp(app, term, clusters));
     this.#led.set(this.#own.mark(app), term);
+    // The last answers may be old: the former leader asked.
+    for (const work of this.#own.of(app)) if (this.#isReadFrom(work)) void this.#signs.ask(work);
     return stamped;
+  }
+
+  awaitsLeader(app: EngineApp): boolean {
+    const term = this.#led.get(this.#own.mark(app));
+    return this.#own.of(app).some((work) => termOf(work) !== term && this.#isReadFrom(work));
   }
 
   async reserve(app: EngineOwner, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
@@ -466,7 +473,7 @@ export class OcmEngine implements Engine {
     return [...this.#led].flatMap(([mark, term]) => {
       const app = this.#byApp.get(mark)?.app;
       const works = app ? this.#own.of(app) : [];
-      return works.filter((work) => termOf(work) === term && this.#isReadFrom(work) && !wasRemoving(work));
+      return works.filter((work) => termOf(work) === term && this.#isReadFrom(work));
     });
   }
 

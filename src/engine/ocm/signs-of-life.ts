@@ -3,7 +3,7 @@ import type { Clock, Log } from "../../runtime/index.ts";
 import { MARKS } from "../marks.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
-import { askingPatch, returnedMark, sentMark } from "./works.ts";
+import { askingPatch, returnedMark, sentMark, wasRemoving } from "./works.ts";
 
 /**
  * How often an agent is asked for a sign of life: one write on the hub, one apply in the member, which changes no
@@ -110,7 +110,9 @@ function provenNow(work: KubeObject): number | undefined {
   const [sent, returned] = [sentMark(work), returnedMark(work)];
   if (!sent) return undefined;
   // An agent may read through its own watch, so only the mark inside the object shows that the watch is alive.
-  if (isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage) return returned.sentAtMs;
+  // What is being removed is not written any more, so its mark stays as it is.
+  const isMarked = isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage;
+  if (isMarked && !wasRemoving(work)) return returned.sentAtMs;
   return isLookedAt(work) ? sent.sentAtMs : undefined;
 }
 

@@ -20,6 +20,8 @@ export interface PeopleTold {
   acted(): void;
   /** They run the application without Lockstep; false: creating its template is enough. */
   ranByHand(): boolean;
+  /** They delete an instance that never became ready, where Lockstep cannot. */
+  deleteBroken(): void;
   /** They delete an instance of an old revision, if nothing else would ever restart it. */
   deleteOld(): void;
 }
@@ -216,7 +218,10 @@ export class People {
     const { reason, phase, clusters, updateRevision, rejectedRevision } = this.status;
     const rows = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
     const reasons = new Set([reason, ...rows.map((row) => row.reason)]);
-    if (phase === "Halted") this.#spec("resumes", { resumedAt: this.#now() });
+    if (phase === "Halted") {
+      this.#told.deleteBroken();
+      this.#spec("resumes", { resumedAt: this.#now() });
+    }
     if (rejectedRevision !== undefined && !this.#image.startsWith("app:final")) this.edit("app:final");
     // What was undone stays undone until the template changes.
     else if (reasons.has("RevisionRejected")) this.edit(`app:final${++this.#edits}`);

@@ -139,6 +139,7 @@ class Stage {
         ground.runByHand?.(people.replicas);
         return ground.runByHand !== undefined;
       },
+      deleteBroken: () => this.#deleteBroken(),
       deleteOld: () => this.#deleteOld(),
     });
     this.#people = people;
@@ -323,6 +324,16 @@ class Stage {
   #isOld(revision: string): boolean {
     const { image } = this.#people;
     return revision !== image && !revision.startsWith(`${image.replaceAll(":", "-")}-`);
+  }
+
+  /** Without access to the cluster Lockstep cannot delete a pod, and says so. */
+  #deleteBroken(): void {
+    for (const [name, member] of this.#ground.members) {
+      const { agents } = this.#ground;
+      if (!agents || agents.isReadDirectly(name) || this.#happenings.left.has(name)) continue;
+      if (member.deleteOne((revision) => revision.includes("broken")))
+        this.#world.note("USER", `deletes a pod in ${name}`);
+    }
   }
 
   #deleteOld(): void {

@@ -50,7 +50,7 @@ export async function carryOut(
     grantsOutstanding(standing, now, app, session.dispatchedRefs).filter((grant) => !isLooked(grant));
   const outstanding = outstandingOf(dispatched);
   const granted = standing.map(({ cluster }) => cluster);
-  const unasked = unaskedIn(moment, wanted, granted);
+  const unasked = unaskedIn(moment, app, wanted, granted, result.ledger);
   const context: ActContext = {
     engine,
     app,
@@ -75,11 +75,12 @@ export async function carryOut(
   // What is to be written is made ready while the ledger is on its way.
   const prepared = prepare(context, outstanding, clusters);
   const decides = await saving;
-  if (outstanding.length === 0 && actions.length === 0 && unasked.length === 0)
+  const mustAsk = engine.awaitsLeader?.(app) === true;
+  if (outstanding.length === 0 && actions.length === 0 && unasked.length === 0 && !mustAsk)
     return { context, failures: [], awaited: looked, unfinished: false };
   // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
   if (!decides) await session.confirm();
-  if (!session.stamped) {
+  if (!session.stamped || mustAsk) {
     await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));
     session.stamped = true;
   }
