@@ -202,8 +202,10 @@ export class OcmEngine implements Engine {
       added: (work) => this.#workChanged(work),
       updated: (work, previous) => {
         // An agent reports often; its reports are read only if the member itself cannot be read.
-        const isTold = isWrittenOtherwise(work, previous);
-        if (isTold || (this.#isReadFrom(work) && isReportedOtherwise(work, previous))) this.#workChanged(work);
+        const isReadFrom = this.#isReadFrom(work);
+        const isBack = isReadFrom && this.#signs.saw(work);
+        const isTold = isWrittenOtherwise(work, previous) || isBack;
+        if (isTold || (isReadFrom && isReportedOtherwise(work, previous))) this.#workChanged(work);
       },
       deleted: (work) => {
         this.#signs.forget(work);

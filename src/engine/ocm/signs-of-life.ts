@@ -63,7 +63,23 @@ export class SignsOfLife {
     return proven;
   }
 
+  /** What the caller is told is remembered: when it turns, that is news. */
   isFresh(work: KubeObject): boolean {
+    const isFresh = this.#isFreshNow(work);
+    this.#wasFresh.set(work.metadata.uid ?? "", isFresh);
+    return isFresh;
+  }
+
+  /**
+   * Another version of a ManifestWork has arrived. An answer is noted when it comes: the next question may be on its way
+   * when a caller asks. Returns whether a cluster that had been silent gives signs of life again.
+   */
+  saw(work: KubeObject): boolean {
+    const isFresh = this.#isFreshNow(work);
+    return isFresh && this.#wasFresh.get(work.metadata.uid ?? "") === false;
+  }
+
+  #isFreshNow(work: KubeObject): boolean {
     const provenMs = this.provenMs(work);
     // Another process's clock may be a little ahead of ours, but not by more than would be too old.
     return provenMs !== undefined && Math.abs(this.#options.clock.now() - provenMs) <= FRESH_MS;
@@ -98,8 +114,8 @@ export class SignsOfLife {
     }
     for (const work of works) {
       const uid = work.metadata.uid ?? "";
-      const [before, now] = [this.#wasFresh.get(uid), this.isFresh(cache.get(work.metadata) ?? work)];
-      this.#wasFresh.set(uid, now);
+      const before = this.#wasFresh.get(uid);
+      const now = this.isFresh(cache.get(work.metadata) ?? work);
       if (before !== undefined && before !== now) changed(work);
     }
   }

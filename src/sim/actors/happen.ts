@@ -43,6 +43,8 @@ const BY_PEOPLE: readonly Happening["kind"][] = [
 export class Happenings {
   readonly #cast: Cast;
   readonly left = new Set<string>();
+  /** Clusters of which a user deleted dispatch objects that keep what they delivered. */
+  readonly torn = new Set<string>();
   wasLiedTo = false;
   #holder: string | undefined;
   #followsLease = false;
@@ -209,6 +211,7 @@ export class Happenings {
         this.#forAWhile(happening, happening.forMs, () => this.agentReturns(cluster));
         return;
       case "tear off":
+        this.torn.add(cluster);
         void agents.tearOff(cluster).then((some) => {
           if (some) reach.count("a finalizer is torn off");
         });
@@ -269,6 +272,7 @@ export class Happenings {
         people.giveUp(cluster);
         return;
       case "delete works":
+        if (this.#cast.ground.agents) this.torn.add(cluster);
         if (people.deleteWorks(cluster, happening.all)) reach.count("a user deletes a Work");
         return;
       default:

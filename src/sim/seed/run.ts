@@ -311,7 +311,10 @@ class Stage {
     for (const [name, member] of this.#ground.members) {
       if (left.has(name)) continue;
       // [I22] Nothing is left that no grant refers to.
-      if ([...member.parts.keys()].sort().join() !== [...member.refersTo].sort().join()) return false;
+      const parts = [...member.parts.keys()];
+      if (!member.refersTo.every((part) => parts.includes(part))) return false;
+      // What was dispatched to keep its object leaves it behind if a user deletes the dispatch.
+      if (parts.length !== member.refersTo.length && !this.#happenings.torn.has(name)) return false;
       const all = [...member.instances.values()];
       if (!all.every(({ up, revision }) => up && !this.#isOld(revision))) return false;
       const lacks = (asked.get(name) ?? 0) - all.length;
