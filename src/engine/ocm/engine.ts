@@ -40,6 +40,7 @@ import { ReachableMember, ReportedMember } from "./member.ts";
 import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
 import { readPlacement } from "./placements.ts";
 import { Plurals } from "./plurals.ts";
+import { isApplied } from "./reports.ts";
 import {
   MANAGED_CLUSTERS,
   MANIFEST_WORKS,
@@ -51,7 +52,7 @@ import {
 } from "./resources.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
-import { configsOf, outlineOf, readWork, reservationFor, versionOf, workFor } from "./works.ts";
+import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
 import { lineageFrom } from "./write-marks.ts";
 
 export interface OcmEngineOptions {
@@ -204,7 +205,9 @@ export class OcmEngine implements Engine {
         // An agent reports often; its reports are read only if the member itself cannot be read.
         const isReadFrom = this.#isReadFrom(work);
         const isBack = isReadFrom && this.#signs.saw(work);
-        const isTold = isWrittenOtherwise(work, previous) || isBack;
+        // The next step of a removal waits for it.
+        const isLetGo = wasRemoving(work) && isApplied(work) === true && isApplied(previous) !== true;
+        const isTold = isWrittenOtherwise(work, previous) || isBack || isLetGo;
         if (isTold || (isReadFrom && isReportedOtherwise(work, previous))) this.#workChanged(work);
       },
       deleted: (work) => {

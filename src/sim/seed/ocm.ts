@@ -24,7 +24,11 @@ export function withAgents(scenario: Scenario, dice: Dice): Scenario {
   const joined = Object.fromEntries(
     scenario.clusters.map((cluster) => [
       cluster,
-      { access: dice.chance(ACCESS_CHANCE) || process.env.ALLACCESS !== undefined, polls: dice.chance(POLLS_CHANCE) },
+      {
+        // What runs without Lockstep can only be adopted where it can be read as a whole.
+        access: dice.chance(ACCESS_CHANCE) || scenario.adoption !== undefined,
+        polls: dice.chance(POLLS_CHANCE),
+      },
     ]),
   );
   const at = () => dice.whole(8_000, scenario.calmAtMs - 5_000);

@@ -28,6 +28,7 @@ export interface OcmOptions {
 const CLUSTERS_API = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
 const PLACEMENTS_API = "/apis/cluster.open-cluster-management.io/v1beta1";
 const PLACEMENTS = "cluster.open-cluster-management.io/placements";
+const OWN_APP_LABEL = "lockstep.karmada.io/app";
 const UNREACHABLE = "cluster.open-cluster-management.io/unreachable";
 /** Five leases after the last renewal; a lease is a minute in production. */
 const LEASE_MS: Span = [1_000, 2_000];
@@ -147,9 +148,9 @@ export class OcmModel {
     });
   }
 
-  /** A user deletes what hangs: without the agent's part in it. */
+  /** A user deletes what Lockstep dispatched: without the agent's part in it. */
   async tearOff(cluster: string): Promise<boolean> {
-    const works = await this.#worksOf(cluster);
+    const works = await this.#worksOf(cluster, `?labelSelector=${OWN_APP_LABEL}`);
     for (const work of works) {
       await this.#tearOff(work);
       await write(this.#options.server, "DELETE", work).catch(unlessGone);
@@ -167,9 +168,9 @@ export class OcmModel {
     await write(server, "PATCH", path, { metadata: { finalizers: null } }).catch(unlessGone);
   }
 
-  async #worksOf(cluster: string): Promise<string[]> {
+  async #worksOf(cluster: string, query = ""): Promise<string[]> {
     const path = OCM_DISPATCHING.worksPath(cluster);
-    const list: unknown = await write(this.#options.server, "GET", path);
+    const list: unknown = await write(this.#options.server, "GET", `${path}${query}`);
     const items = isJsonObject(list) && Array.isArray(list.items) ? (list.items as unknown as KubeObject[]) : [];
     return items.map(({ metadata }) => `${path}/${metadata.name}`);
   }
