@@ -85,6 +85,11 @@ export interface Engine {
    */
   stamp(owner: EngineOwner, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
   /**
+   * Some of what is known of members comes from answers to questions that only their leader asks, and this process does
+   * not ask them: a leader that has nothing to write must stamp all the same.
+   */
+  awaitsLeader?(app: EngineApp): boolean;
+  /**
    * Creates empty dispatch objects, and returns those that did not exist. The caller must then confirm that it still
    * leads before it dispatches. Then it cannot recreate what a later leader has deleted: a later leader has either
    * stamped these objects, or is noticed by the confirmation. They also record that an object is taken over, for any

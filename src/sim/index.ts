@@ -5,7 +5,7 @@
  * controller never loads it.
  */
 
-export { HubImage } from "./lean/hub.ts";
+export { type EngineName, HubImage } from "./lean/hub.ts";
 export type { GivenApp } from "./seed/app.ts";
 export { Campaign, describeFailure, SEEDS_FOR_REACH } from "./seed/campaign.ts";
 export { Reach, SITUATIONS } from "./seed/reach.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SeedPool } from "./testing/seed-pool.ts";
-import { campaign } from "./testing/seeds.ts";
+import { campaign, ocmCampaign } from "./testing/seeds.ts";
 
 const HOURS_MS = 3_600_000;
 
@@ -19,5 +19,10 @@ it("every property holds for every seed of the lean tier", { timeout: 2 * HOURS_
 
 it("every property holds for every seed of the full tier", { timeout: 2 * HOURS_MS }, async () => {
   const { seeds, reach } = await campaign(pool, "full");
+  expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
+});
+
+it("every property holds for every seed on the lean model of OCM", { timeout: 2 * HOURS_MS }, async () => {
+  const { seeds, reach } = await ocmCampaign(pool);
   expect(reach["settled in the end"]).toBeGreaterThan(seeds / 4);
 });

@@ -12,7 +12,7 @@ function one(cluster: string, kind: "StatefulSet" | "ConfigMap", state: Partial<
   return {
     cluster,
     ref: { apiVersion: "v1", kind, namespace: "default", name: "web", ...(kind === "StatefulSet" && APP.template) },
-    manifest: {},
+    manifest: { kind },
     notes: {},
     term: 1,
     version: "1",
@@ -34,6 +34,7 @@ it("dispatch objects show for each cluster whether its workload is dispatched an
         one("b", "StatefulSet", going),
         one("b", "ConfigMap"),
         one("c", "ConfigMap", { deleting: true }),
+        one("d", "StatefulSet", { manifest: {} }),
       ],
       APP,
     ),
@@ -41,5 +42,6 @@ it("dispatch objects show for each cluster whether its workload is dispatched an
     a: { workload: "there", isLetGo: false },
     b: { workload: "going", isLetGo: false },
     c: { workload: "none", isLetGo: true },
+    d: { workload: "reserved", isLetGo: false },
   });
 });

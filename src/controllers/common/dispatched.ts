@@ -11,10 +11,14 @@ export function dispatchSeen(dispatched: readonly Dispatched[], app: EngineApp):
   const seen = new Map<string, DispatchSeen>();
   for (const one of dispatched) {
     const before = seen.get(one.cluster) ?? { workload: "none", isLetGo: false };
-    const workload =
-      isWorkload(one, app) && before.workload !== "there" ? (one.deleting ? "going" : "there") : undefined;
+    const workload = isWorkload(one, app) && before.workload !== "there" ? standOf(one) : undefined;
     const isLetGo = before.isLetGo || (one.deleting && one.keeps);
     seen.set(one.cluster, { workload: workload ?? before.workload, isLetGo });
   }
   return Object.fromEntries(seen);
+}
+
+function standOf({ deleting, manifest }: Dispatched): DispatchSeen["workload"] {
+  if (deleting) return "going";
+  return Object.keys(manifest).length === 0 ? "reserved" : "there";
 }

@@ -193,7 +193,7 @@ export class Reconciler {
 
     const adopting = new Set([...rendered, ...former]);
     const wanted = intent.deletion || intent.schedule.kind !== "known" ? [] : intent.schedule.clusters;
-    const names = wanted.map(({ cluster }) => cluster);
+    const names = wanted.filter(({ replicas }) => replicas > 0).map(({ cluster }) => cluster);
     const done = await carryOut(carryOutOptions, subject, session, result, moment, adopting, names);
     if (await ending.finish(subject, session, result)) return undefined;
     reporter.report(subject, moment, withAwaited(result, done.awaited), seen.clusters, done.failures);

@@ -87,12 +87,22 @@ it("a leader asks for signs of life until a later one has stamped its term", asy
   await expect(engine.stamp(APP, 1, ["east"])).rejects.toThrow(SupersededError);
 });
 
+it("a process that has stamped nothing says that a leader is awaited, and the stamp asks at once", async () => {
+  const engine = await started();
+  expect(engine.awaitsLeader(APP)).toBe(true);
+  await engine.stamp(APP, 1, ["east"]);
+  expect(engine.awaitsLeader(APP)).toBe(false);
+  await clock.advance(1_000);
+  expect(questions()).toBe(1);
+});
+
 it("an application that is not tracked any more is not asked about", async () => {
   const engine = await started();
   await engine.stamp(APP, 1, ["east"]);
   engine.untrack(APP);
+  const asked = questions();
   await clock.advance(FRESH_MS);
-  expect(questions()).toBe(0);
+  expect(questions()).toBe(asked);
 });
 
 it("a cluster that a Placement drops while it is away stays in the schedule; one that is there leaves it", async () => {

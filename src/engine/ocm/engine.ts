@@ -40,6 +40,7 @@ import { ReachableMember, ReportedMember } from "./member.ts";
 import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
 import { readPlacement } from "./placements.ts";
 import { Plurals } from "./plurals.ts";
+import { isApplied } from "./reports.ts";
 import {
   MANAGED_CLUSTERS,
   MANIFEST_WORKS,
@@ -202,8 +203,12 @@ export class OcmEngine implements Engine {
       added: (work) => this.#workChanged(work),
       updated: (work, previous) => {
         // An agent reports often; its reports are read only if the member itself cannot be read.
-        const isTold = isWrittenOtherwise(work, previous);
-        if (isTold || (this.#isReadFrom(work) && isReportedOtherwise(work, previous))) this.#workChanged(work);
+        const isReadFrom = this.#isReadFrom(work);
+        const isBack = isReadFrom && this.#signs.saw(work);
+        // The next step of a removal waits for it.
+        const isLetGo = wasRemoving(work) && isApplied(work) === true && isApplied(previous) !== true;
+        const isTold = isWrittenOtherwise(work, previous) || isBack || isLetGo;
+        if (isTold || (isReadFrom && isReportedOtherwise(work, previous))) this.#workChanged(work);
       },
       deleted: (work) => {
         this.#signs.forget(work);
@@ -301,7 +306,14 @@ export class OcmEngine implements Engine {
   async stamp(app: EngineOwner, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
     const stamped = readAll(await this.#own.stamp(app, term, clusters));
     this.#led.set(this.#own.mark(app), term);
+    // The last answers may be old: the former leader asked.
+    for (const work of this.#own.of(app)) if (this.#isReadFrom(work)) void this.#signs.ask(work);
     return stamped;
+  }
+
+  awaitsLeader(app: EngineApp): boolean {
+    const term = this.#led.get(this.#own.mark(app));
+    return this.#own.of(app).some((work) => termOf(work) !== term && this.#isReadFrom(work));
   }
 
   async reserve(app: EngineOwner, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
@@ -462,7 +474,7 @@ export class OcmEngine implements Engine {
     return [...this.#led].flatMap(([mark, term]) => {
       const app = this.#byApp.get(mark)?.app;
       const works = app ? this.#own.of(app) : [];
-      return works.filter((work) => termOf(work) === term && this.#isReadFrom(work) && !wasRemoving(work));
+      return works.filter((work) => termOf(work) === term && this.#isReadFrom(work));
     });
   }
 

@@ -3,7 +3,7 @@ import type { Clock, Log } from "../../runtime/index.ts";
 import { MARKS } from "../marks.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
-import { askingPatch, returnedMark, sentMark } from "./works.ts";
+import { askingPatch, returnedMark, sentMark, wasRemoving } from "./works.ts";
 
 /**
  * How often an agent is asked for a sign of life: one write on the hub, one apply in the member, which changes no
@@ -63,7 +63,23 @@ export class SignsOfLife {
     return proven;
   }
 
+  /** What the caller is told is remembered: when it turns, that is news. */
   isFresh(work: KubeObject): boolean {
+    const isFresh = this.#isFreshNow(work);
+    this.#wasFresh.set(work.metadata.uid ?? "", isFresh);
+    return isFresh;
+  }
+
+  /**
+   * Another version of a ManifestWork has arrived. An answer is noted when it comes: the next question may be on its way
+   * when a caller asks. Returns whether a cluster that had been silent gives signs of life again.
+   */
+  saw(work: KubeObject): boolean {
+    const isFresh = this.#isFreshNow(work);
+    return isFresh && this.#wasFresh.get(work.metadata.uid ?? "") === false;
+  }
+
+  #isFreshNow(work: KubeObject): boolean {
     const provenMs = this.provenMs(work);
     // Another process's clock may be a little ahead of ours, but not by more than would be too old.
     return provenMs !== undefined && Math.abs(this.#options.clock.now() - provenMs) <= FRESH_MS;
@@ -98,8 +114,8 @@ export class SignsOfLife {
     }
     for (const work of works) {
       const uid = work.metadata.uid ?? "";
-      const [before, now] = [this.#wasFresh.get(uid), this.isFresh(cache.get(work.metadata) ?? work)];
-      this.#wasFresh.set(uid, now);
+      const before = this.#wasFresh.get(uid);
+      const now = this.isFresh(cache.get(work.metadata) ?? work);
       if (before !== undefined && before !== now) changed(work);
     }
   }
@@ -110,7 +126,9 @@ function provenNow(work: KubeObject): number | undefined {
   const [sent, returned] = [sentMark(work), returnedMark(work)];
   if (!sent) return undefined;
   // An agent may read through its own watch, so only the mark inside the object shows that the watch is alive.
-  if (isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage) return returned.sentAtMs;
+  // What is being removed is not written any more, so its mark stays as it is.
+  const isMarked = isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage;
+  if (isMarked && !wasRemoving(work)) return returned.sentAtMs;
   return isLookedAt(work) ? sent.sentAtMs : undefined;
 }
 

@@ -29,14 +29,14 @@ export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: num
   // The written spec is the object's only if the object has the mark of exactly that write.
   const spec = returned?.version === sent?.version ? writtenSpec(work) : undefined;
   const object = objectOf(ref, readValues(report), spec === undefined ? {} : { spec });
-  const pods = podsByValues(ref, work);
+  const pods = podsByValues(ref, work, object);
   return { kind: "present", object, source: "values", atMs: provenMs, ...(pods && { pods }) };
 }
 
 /** Undefined if one of them is unknown: missing pods would look deleted. */
-function podsByValues(workload: ObjectRef, work: KubeObject): KubeObject[] | undefined {
+function podsByValues(workload: ObjectRef, work: KubeObject, object: KubeObject): KubeObject[] | undefined {
   const refs = observedPods(work);
-  if (refs.length === 0) return undefined;
+  if (refs.length === 0) return hasNoPods(object) ? [] : undefined;
   const pods: KubeObject[] = [];
   for (const ref of refs) {
     const report = manifestStatus(work, ref);
@@ -47,6 +47,12 @@ function podsByValues(workload: ObjectRef, work: KubeObject): KubeObject[] | und
     if (isOwnedBy(pod, workload)) pods.push(pod);
   }
   return pods;
+}
+
+/** A StatefulSet's own controller counts terminating pods too, until they are gone. */
+function hasNoPods({ kind, metadata, status, spec }: KubeObject): boolean {
+  if (kind !== "StatefulSet" || !isJsonObject(status) || !isJsonObject(spec)) return false;
+  return spec.replicas === 0 && status.replicas === 0 && status.observedGeneration === metadata.generation;
 }
 
 function isOwnedBy({ metadata }: KubeObject, { kind, name }: ObjectRef): boolean {

@@ -13,8 +13,8 @@ function isDrained({ grant, done }: ClusterEntry): boolean {
 
 /** Whether something delivers the workload to the cluster, even if that is being deleted. */
 export function isDispatched({ observations }: Draft, cluster: ClusterName): boolean {
-  const { dispatch = {} } = observations;
-  return Object.hasOwn(dispatch, cluster) && dispatch[cluster]?.workload !== "none";
+  const { workload = "none" } = observations.dispatch?.[cluster] ?? {};
+  return workload === "there" || workload === "going";
 }
 
 /**
@@ -70,9 +70,18 @@ export function removeLeftovers(draft: Draft, finished: boolean): void {
   for (const [cluster, { workload, isLetGo }] of Object.entries(dispatch)) {
     const isKnown = Object.hasOwn(draft.ledger.clusters, cluster) && draft.entry(cluster).grant !== null;
     if (isKnown || named.has(cluster)) continue;
-    if (finished && (isLetGo || workload === "there")) draft.actions.push({ kind: "release", cluster });
+    const stands = workload === "there" || workload === "reserved";
+    if (finished && (isLetGo || stands)) draft.actions.push({ kind: "release", cluster });
+    else if (workload === "reserved" && mayBeGranted(draft, cluster)) continue;
     else if (workload !== "there") draft.actions.push({ kind: "remove", cluster, volumes: retentionOf(draft) });
   }
+}
+
+/** Its place may have been taken for the next grant, or to look at it before. */
+function mayBeGranted({ intent }: Draft, cluster: ClusterName): boolean {
+  const { schedule, deletion } = intent;
+  if (deletion) return false;
+  return schedule.kind !== "known" || schedule.clusters.some((one) => one.cluster === cluster && one.replicas > 0);
 }
 
 /**

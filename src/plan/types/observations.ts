@@ -11,8 +11,8 @@ export interface Observations {
 }
 
 export interface DispatchSeen {
-  /** What delivers the workload. `going`: it is being deleted. */
-  readonly workload: "none" | "there" | "going";
+  /** What delivers the workload. `reserved`: it delivers nothing yet. `going`: it is being deleted. */
+  readonly workload: "none" | "reserved" | "there" | "going";
   /** Something is being deleted there, and the cluster keeps what it delivered. */
   readonly isLetGo: boolean;
 }

@@ -35,12 +35,16 @@ const BY_PEOPLE: readonly Happening["kind"][] = [
   "confirm lost",
   "give up",
   "delete works",
+  "tear off",
+  "rival",
 ];
 
 /** Carries out the events of the scenario. */
 export class Happenings {
   readonly #cast: Cast;
   readonly left = new Set<string>();
+  /** Clusters of which a user deleted dispatch objects that keep what they delivered. */
+  readonly torn = new Set<string>();
   wasLiedTo = false;
   #holder: string | undefined;
   #followsLease = false;
@@ -66,6 +70,7 @@ export class Happenings {
     world.note("FAULT", label, () => JSON.stringify(happening));
     this.#toControllers(happening);
     this.#toClusters(happening, cluster);
+    this.#toAgents(happening, cluster);
     this.#byPeople(happening, cluster);
   }
 
@@ -194,6 +199,39 @@ export class Happenings {
     }
   }
 
+  #toAgents(happening: Happening, cluster: string): void {
+    const { ground, reach, properties, world } = this.#cast;
+    const { agents } = ground;
+    if (!agents || this.left.has(cluster)) return;
+    switch (happening.kind) {
+      case "agent dies":
+        if (happening.workOnly) reach.count("a work agent dies, and its cluster stays available");
+        agents.die(cluster, happening.workOnly);
+        if (!agents.isReadDirectly(cluster)) properties.silent(cluster, true);
+        this.#forAWhile(happening, happening.forMs, () => this.agentReturns(cluster));
+        return;
+      case "tear off":
+        this.torn.add(cluster);
+        void agents.tearOff(cluster).then((some) => {
+          if (some) reach.count("a finalizer is torn off");
+        });
+        return;
+      case "rival":
+        if (!agents.rival(cluster, happening.forMs)) return;
+        world.note("USER", `dispatches the same object to ${cluster}`);
+        reach.count("two works on one object");
+        return;
+      default:
+    }
+  }
+
+  agentReturns(cluster: string): void {
+    const { ground, properties } = this.#cast;
+    if (this.left.has(cluster)) return;
+    ground.agents?.return(cluster);
+    properties.silent(cluster, false);
+  }
+
   #byPeople(happening: Happening, cluster: string): void {
     const { people, reach } = this.#cast;
     switch (happening.kind) {
@@ -234,6 +272,7 @@ export class Happenings {
         people.giveUp(cluster);
         return;
       case "delete works":
+        if (this.#cast.ground.agents) this.torn.add(cluster);
         if (people.deleteWorks(cluster, happening.all)) reach.count("a user deletes a Work");
         return;
       default:

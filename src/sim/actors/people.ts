@@ -3,12 +3,12 @@ import { isJsonObject, type JsonObject, timestamp } from "../../runtime/index.ts
 import { HubRefused, write } from "../lean/hub.ts";
 import { imageIn, topologyOf, withImage } from "../seed/app.ts";
 import type { Scenario } from "../seed/scenario.ts";
+import type { Dispatching } from "../world/dispatching.ts";
 import type { HubDoor } from "../world/ground.ts";
 import type { World } from "../world/world.ts";
 
 const CCS_API = "/apis/apps.karmada.io/v1alpha1";
 const OWN_APP_LABEL = "lockstep.karmada.io/app";
-const PROTECTION = "resourcetemplate.karmada.io/deletion-protected";
 /** About how often a user looks at the object. */
 const LOOKS_EVERY_MS = 12_000;
 
@@ -18,6 +18,10 @@ export interface PeopleTold {
   placed(replicas: ReadonlyMap<string, number>): void;
   /** They changed something: from now on, instances may move. */
   acted(): void;
+  /** They run the application without Lockstep; false: creating its template is enough. */
+  ranByHand(): boolean;
+  /** They delete an instance that never became ready, where Lockstep cannot. */
+  deleteBroken(): void;
   /** They delete an instance of an old revision, if nothing else would ever restart it. */
   deleteOld(): void;
 }
@@ -31,6 +35,7 @@ export class People {
   readonly #drains = new Set<string>();
   /** Clusters that a user gave up, and when. */
   readonly #lost = new Map<string, string>();
+  readonly #dispatching: Dispatching;
   readonly #told: PeopleTold;
   #image: string;
   #hasTemplate = false;
@@ -42,8 +47,9 @@ export class People {
   object: KubeObject | undefined;
   isDeleted = false;
 
-  constructor(world: World, server: HubDoor, scenario: Scenario, told: PeopleTold) {
+  constructor(world: World, server: HubDoor, scenario: Scenario, dispatching: Dispatching, told: PeopleTold) {
     this.#world = world;
+    this.#dispatching = dispatching;
     this.#server = server;
     this.#scenario = scenario;
     this.#image = imageIn(scenario.template);
@@ -97,10 +103,17 @@ export class People {
   createTemplate(): void {
     this.#hasTemplate = true;
     const { template } = this.#scenario;
+    if (this.#told.ranByHand()) return;
     this.#send("creates the template", "POST", this.#templates, template);
   }
 
   edit(image: string): void {
+    if (this.#isInline) {
+      if (!this.object || this.isDeleted) return;
+      this.#image = image;
+      this.#spec(`edits the template: ${image}`, { template: { spec: withImage(this.#scenario.template, image) } });
+      return;
+    }
     if (!this.#hasTemplate) return;
     this.#image = image;
     const path = `${this.#templates}/${this.#scenario.workload.name}`;
@@ -161,16 +174,17 @@ export class People {
    * something.
    */
   deleteWorks(cluster: string, all: boolean): boolean {
-    const namespace = `karmada-es-${cluster}`;
+    const { works: kind, worksPath, clusterOf, unprotected } = this.#dispatching;
     const ofWorkload = `-${this.#scenario.workload.kind.toLowerCase()}-`;
-    const works = this.#server.snapshot().objects.filter(({ resource, object: { metadata } }) => {
-      if (resource !== "work.karmada.io/works" || metadata.namespace !== namespace) return false;
+    const works = this.#server.snapshot().objects.filter(({ resource, object }) => {
+      const { metadata } = object;
+      if (resource !== kind || clusterOf(object) !== cluster) return false;
       return metadata.labels?.[OWN_APP_LABEL] !== undefined && (all || metadata.name.includes(ofWorkload));
     });
     for (const { object } of works) {
-      const path = `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works/${object.metadata.name}`;
-      const unprotected = { metadata: { labels: { [PROTECTION]: null } } };
-      this.#send(`removes the protection of ${object.metadata.name} for ${cluster}`, "PATCH", path, unprotected);
+      const path = `${worksPath(cluster)}/${object.metadata.name}`;
+      if (unprotected)
+        this.#send(`removes the protection of ${object.metadata.name} for ${cluster}`, "PATCH", path, unprotected);
       this.#send(`deletes ${object.metadata.name} for ${cluster}`, "DELETE", path);
     }
     return works.length > 0;
@@ -204,7 +218,10 @@ export class People {
     const { reason, phase, clusters, updateRevision, rejectedRevision } = this.status;
     const rows = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
     const reasons = new Set([reason, ...rows.map((row) => row.reason)]);
-    if (phase === "Halted") this.#spec("resumes", { resumedAt: this.#now() });
+    if (phase === "Halted") {
+      this.#told.deleteBroken();
+      this.#spec("resumes", { resumedAt: this.#now() });
+    }
     if (rejectedRevision !== undefined && !this.#image.startsWith("app:final")) this.edit("app:final");
     // What was undone stays undone until the template changes.
     else if (reasons.has("RevisionRejected")) this.edit(`app:final${++this.#edits}`);
@@ -223,6 +240,10 @@ export class People {
     if (isNews)
       this.#spec("allows the drain of the returned cluster", { failover: { confirmedDrain: [...this.#drains] } });
     if (!this.#isRolling) this.#told.deleteOld();
+  }
+
+  get #isInline(): boolean {
+    return this.#scenario.spec.template !== undefined;
   }
 
   get #isRolling(): boolean {

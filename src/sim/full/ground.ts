@@ -4,6 +4,7 @@ import { isJsonObject, silentLog } from "../../runtime/index.ts";
 import type { SimProcess } from "../actors/process.ts";
 import { write } from "../lean/hub.ts";
 import type { Abilities, Scenario } from "../seed/scenario.ts";
+import { KARMADA_DISPATCHING } from "../world/dispatching.ts";
 import type { Ground } from "../world/ground.ts";
 import { policiesPath, policyFor } from "../world/placement.ts";
 import type { Witness } from "../world/truth.ts";
@@ -34,6 +35,7 @@ export const FULL_ABILITIES: Abilities = {
 export class FullGround implements Ground {
   readonly hub: FleetHub;
   readonly members: ReadonlyMap<string, FullMember>;
+  readonly dispatching = KARMADA_DISPATCHING;
   readonly #fleet: EmbeddedFleet;
   readonly #scenario: Scenario;
   readonly #process: SimProcess;

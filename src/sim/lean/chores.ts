@@ -5,7 +5,7 @@ import { HubRefused } from "./hub.ts";
 /** A delay, from and to, in milliseconds. */
 export type Span = readonly [number, number];
 
-/** The work of Karmada's controllers, each item some time after its cause. */
+/** The work of an engine's controllers and agents, each item some time after its cause. */
 export class Chores {
   readonly #world: World;
   readonly #dice: Dice;

@@ -36,6 +36,27 @@ const KARMADA_KINDS: readonly Kind[] = [
   },
 ];
 
+/** Open Cluster Management's kinds as far as the adapter uses them, likewise. */
+const OCM_KINDS: readonly Kind[] = [
+  {
+    apiVersion: "cluster.open-cluster-management.io/v1",
+    kind: "ManagedCluster",
+    plural: "managedclusters",
+    clusterScoped: true,
+  },
+  { apiVersion: "work.open-cluster-management.io/v1", kind: "ManifestWork", plural: "manifestworks" },
+  { apiVersion: "cluster.open-cluster-management.io/v1beta1", kind: "Placement", plural: "placements" },
+  { apiVersion: "cluster.open-cluster-management.io/v1beta1", kind: "PlacementDecision", plural: "placementdecisions" },
+  {
+    apiVersion: "cluster.open-cluster-management.io/v1beta2",
+    kind: "ManagedClusterSetBinding",
+    plural: "managedclustersetbindings",
+  },
+];
+
+/** The engine on the hub. */
+export type EngineName = "karmada" | "ocm";
+
 /** How the custom kind is read: without it, its health would be unknown. */
 const CUSTOMIZATION: JsonObject = {
   apiVersion: "config.karmada.io/v1alpha1",
@@ -63,16 +84,21 @@ export class HubImage {
     seed: number,
     clusters: readonly string[],
     extra: readonly JsonObject[],
+    engine: EngineName = "karmada",
   ): Promise<ApiServer> {
-    const key = JSON.stringify([clusters, extra]);
+    const key = JSON.stringify([clusters, extra, engine]);
     const known = this.#snapshots.get(key);
-    const snapshot = known ?? this.#prepare(clusters, extra);
+    const snapshot = known ?? this.#prepare(clusters, extra, engine);
     this.#snapshots.set(key, snapshot);
     const storage = await snapshot;
     return new ApiServer({ clock, random: seededRandom(seed), schemas: this.schemas, storage, trackUpdates: false });
   }
 
-  async #prepare(clusters: readonly string[], extra: readonly JsonObject[]): Promise<ServerSnapshot> {
+  async #prepare(
+    clusters: readonly string[],
+    extra: readonly JsonObject[],
+    engine: EngineName,
+  ): Promise<ServerSnapshot> {
     const clock: Clock = {
       now: () => Date.UTC(2025, 0, 1),
       monotonicMs: () => 0,
@@ -83,6 +109,7 @@ export class HubImage {
     const definitions = [
       ...customResourceDefinitions(),
       ...KARMADA_KINDS.map(definitionOf),
+      ...(engine === "ocm" ? OCM_KINDS.map(definitionOf) : []),
       ...(extra.length > 0 ? [] : [definitionOf(OWN_KIND)]),
       ...extra,
     ];
@@ -90,7 +117,7 @@ export class HubImage {
     for (const name of [
       "karmada-system",
       DEFAULT_SYSTEM_NAMESPACE,
-      ...clusters.map((cluster) => `karmada-es-${cluster}`),
+      ...clusters.map((cluster) => (engine === "ocm" ? cluster : `karmada-es-${cluster}`)),
     ]) {
       await write(server, "POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }

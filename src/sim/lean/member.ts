@@ -42,6 +42,18 @@ export interface LeanMemberOptions {
   readonly labelsLeader: boolean;
 }
 
+/** An object as a writer wants it to be; the API server adds the rest. */
+export interface Replacement extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: JsonObject & {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Record<string, string>;
+    readonly annotations: Record<string, string>;
+  };
+}
+
 /** On the leading pod, if pods show the leader. */
 export const LEADER_LABEL = { key: "role", value: "leader" } as const;
 
@@ -167,24 +179,45 @@ export class LeanMember implements GroundMember, KarmadaMember {
     const takesOver = annotations["work.karmada.io/conflict-resolution"] === "overwrite";
     if (before && before.metadata.labels[MANAGED] !== "true" && !takesOver) return false;
     const { metadata: _metadata, status: _status, ...content } = manifest;
-    const { spec } = manifest.kind === "StatefulSet" ? withDefaults(manifest) : manifest;
+    this.replace({
+      ...content,
+      metadata: {
+        name,
+        namespace,
+        labels: { ...before?.metadata.labels, ...labels },
+        annotations: { ...before?.metadata.annotations, ...annotations },
+      },
+    });
+    this.#options.witness.applied(this, manifest.kind, name, content.spec);
+    return true;
+  }
+
+  /** Stores the object with exactly these labels, annotations and owners; its uid and its status stay. */
+  replace({ metadata, ...content }: Replacement): void {
+    const plural = pluralOf(content.kind, this.#options.workload);
+    const before = this.store.get(plural, metadata.name);
+    const spec = content.kind === "StatefulSet" ? withDefaults({ ...content, metadata }).spec : content.spec;
     const sameSpec = before !== undefined && canonicalText(before.spec) === canonicalText(spec);
     this.store.put(plural, {
       ...content,
       spec,
       ...(before?.status !== undefined && { status: before.status }),
       metadata: {
-        name,
-        namespace,
+        ...metadata,
         uid: before?.metadata.uid ?? this.#uids.random.uuid(),
         generation: before ? before.metadata.generation + (sameSpec ? 0 : 1) : 1,
-        labels: { ...before?.metadata.labels, ...labels },
-        annotations: { ...before?.metadata.annotations, ...annotations },
       },
     });
-    this.#options.witness.applied(this, manifest.kind, name, content.spec);
     if (plural === this.#options.workload.plural) this.wake();
-    return true;
+  }
+
+  pluralOf(kind: string): string {
+    return pluralOf(kind, this.#options.workload);
+  }
+
+  /** An agent has written something that a grant says, not only its own mark. */
+  noteApplied(kind: string, name: string, spec: unknown): void {
+    this.#options.witness.applied(this, kind, name, spec);
   }
 
   /** The object is deleted in the member, together with its instances. */
@@ -492,7 +525,7 @@ export class LeanMember implements GroundMember, KarmadaMember {
 }
 
 /** Defaults that a StatefulSet's API server fills in, so that setting them explicitly makes no difference. */
-function withDefaults(manifest: StoredObject): StoredObject {
+function withDefaults(manifest: Replacement): Replacement {
   const filled = clone(manifest);
   statefulSetDefaults(filled);
   return filled;

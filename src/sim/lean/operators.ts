@@ -1,5 +1,6 @@
+import { statefulSetDefaults } from "../../apiserver/index.ts";
 import { ANNOTATIONS } from "../../contract/index.ts";
-import { canonicalText, isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { canonicalText, clone, isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { type Parts, topologyTold } from "../world/told.ts";
 import type { LeanMember, Operator } from "./member.ts";
 import type { StoredObject } from "./store.ts";
@@ -14,6 +15,14 @@ export function revisionOf(spec: JsonObject): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return `${image.replaceAll(":", "-")}-${(hash >>> 0).toString(16)}`;
+}
+
+/** The same for a spec as a writer sends it: a StatefulSet's API server fills in defaults, which count. */
+export function revisionAsSent(spec: JsonObject): string {
+  if (!isJsonObject(spec.template)) return revisionOf(spec);
+  const filled = clone({ apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "" }, spec });
+  statefulSetDefaults(filled);
+  return revisionOf(filled.spec);
 }
 
 /** Kubernetes' StatefulSet controller: one pod at a time from the highest ordinal, partition, OrderedReady or Parallel. */

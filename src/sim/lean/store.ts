@@ -21,6 +21,7 @@ export interface StoredObject extends JsonObject {
 interface Change {
   readonly version: number;
   readonly plural: string;
+  readonly name: string;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly text: string;
 }
@@ -37,11 +38,17 @@ export class LeanStore implements Backend {
   readonly #log: Change[] = [];
   readonly #readers = new Set<Reader>();
   readonly #podDeleted: ((pod: StoredObject) => void)[] = [];
+  readonly #changed: ((plural: string, name: string, type: Change["type"]) => void)[] = [];
   #version = 1;
 
   /** Called when a client deletes a pod, which is not gone then: pods take time to terminate. */
   onPodDeleted(told: (pod: StoredObject) => void): void {
     this.#podDeleted.push(told);
+  }
+
+  /** Called for every change of every object. */
+  onChange(told: (plural: string, name: string, type: Change["type"]) => void): void {
+    this.#changed.push(told);
   }
 
   get(plural: string, name: string): StoredObject | undefined {
@@ -58,7 +65,8 @@ export class LeanStore implements Backend {
     plural: string,
     object: Omit<StoredObject, "metadata"> & { metadata: Omit<StoredMeta, "resourceVersion"> },
   ): void {
-    const key = `${plural}/${object.metadata.name}`;
+    const name = String(object.metadata.name);
+    const key = `${plural}/${name}`;
     const version = ++this.#version;
     const stored = {
       ...object,
@@ -66,7 +74,7 @@ export class LeanStore implements Backend {
     } as StoredObject;
     const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
     this.#objects.set(key, stored);
-    this.#publish({ version, plural, type, text: eventText(type, stored) });
+    this.#publish({ version, plural, name, type, text: eventText(type, stored) });
   }
 
   remove(plural: string, name: string): void {
@@ -75,7 +83,7 @@ export class LeanStore implements Backend {
     this.#objects.delete(`${plural}/${name}`);
     const version = ++this.#version;
     const last = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
-    this.#publish({ version, plural, type: "DELETED", text: eventText("DELETED", last) });
+    this.#publish({ version, plural, name, type: "DELETED", text: eventText("DELETED", last) });
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
@@ -156,6 +164,7 @@ export class LeanStore implements Backend {
   #publish(change: Change): void {
     this.#log.push(change);
     for (const reader of this.#readers) if (reader.plural === change.plural) reader.push(change.text);
+    for (const told of this.#changed) told(change.plural, change.name, change.type);
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Commit, KubeObject } from "../../apiserver/index.ts";
-import { isJsonObject } from "../../runtime/index.ts";
 import type { Reach } from "../seed/reach.ts";
 import type { TrueMember } from "../world/truth.ts";
 import type { World } from "../world/world.ts";
@@ -10,6 +9,19 @@ import type { Rules } from "./rules.ts";
 export const HEARD_OF_MS = 25_000;
 /** A cluster is unreachable as soon as it cannot be read; its Ready condition changes up to this much later. */
 const HEARD_OF_LOSS_MS = 14_000;
+/** Reports that are older than this prove nothing, and the next question for a sign of life is due. */
+const REPORTS_AGE_MS = 60_000;
+/** The last report may be this much older than the silence: then the cluster is lost as soon as that is noticed. */
+const SILENT_AND_LOST_MS = 15_000;
+
+export interface FleetRecordOptions {
+  readonly world: World;
+  readonly rules: Rules;
+  readonly reach: Reach;
+  readonly grants: Grants;
+  readonly members: ReadonlyMap<string, TrueMember>;
+  readonly isReady: (cluster: KubeObject) => boolean;
+}
 
 /** Which clusters are, were and may have been lost. */
 export class FleetRecord {
@@ -18,21 +30,24 @@ export class FleetRecord {
   readonly #reach: Reach;
   readonly #grants: Grants;
   readonly #members: ReadonlyMap<string, TrueMember>;
+  readonly #isReady: FleetRecordOptions["isReady"];
   readonly #notReadySinceMs = new Map<string, number>();
   readonly #returned = new Set<string>();
   /** When a lost cluster was Ready again. */
   readonly #backMs = new Map<string, number>();
+  readonly #silentSinceMs = new Map<string, number>();
   readonly #left = new Set<string>();
   readonly #hubOutages: { readonly fromMs: number; readonly toMs: number }[] = [];
   /** [S5] While it was lost, others continued without it; it carries out its earlier grants until it is whole again. */
   readonly #wasLost = new Set<string>();
 
-  constructor(world: World, rules: Rules, reach: Reach, grants: Grants, members: ReadonlyMap<string, TrueMember>) {
+  constructor({ world, rules, reach, grants, members, isReady }: FleetRecordOptions) {
     this.#world = world;
     this.#rules = rules;
     this.#reach = reach;
     this.#grants = grants;
     this.#members = members;
+    this.#isReady = isReady;
   }
 
   notReadySinceMs(name: string): number | undefined {
@@ -51,7 +66,9 @@ export class FleetRecord {
   /** Lockstep counts from when it could no longer be read; its Ready condition changes up to this much later. */
   isLost({ name }: TrueMember): boolean {
     const sinceMs = this.#notReadySinceMs.get(name);
+    const silentMs = this.#silentSinceMs.get(name);
     if (this.#left.has(name)) return true;
+    if (silentMs !== undefined && this.#world.nowMs - silentMs >= SILENT_AND_LOST_MS) return true;
     return sinceMs !== undefined && this.#awayMs(sinceMs) >= this.#rules.failoverAfterMs - HEARD_OF_LOSS_MS;
   }
 
@@ -85,10 +102,40 @@ export class FleetRecord {
       return;
     }
     const sinceMs = this.#notReadySinceMs.get(name);
-    if (!isReady(object)) {
+    if (!this.#isReady(object)) {
       if (sinceMs === undefined) this.#notReadySinceMs.set(name, this.#world.nowMs);
       return;
     }
+    if (this.#silentSinceMs.has(name)) return;
+    this.#ready(name, sinceMs);
+  }
+
+  /**
+   * The agent of a cluster that is only known by its reports is gone, or back. The controller learns of it when the last
+   * report is too old, whatever the cluster's own conditions say.
+   */
+  silent(name: string, isSilent: boolean): void {
+    if (isSilent) {
+      const sinceMs = this.#world.nowMs;
+      this.#silentSinceMs.set(name, sinceMs);
+      this.#world.after(REPORTS_AGE_MS, `silent ${name}`, () => {
+        if (this.#silentSinceMs.get(name) !== sinceMs || this.#notReadySinceMs.has(name)) return;
+        this.#notReadySinceMs.set(name, this.#world.nowMs);
+      });
+      return;
+    }
+    const silentMs = this.#silentSinceMs.get(name);
+    if (silentMs === undefined) return;
+    if (this.#world.nowMs - silentMs >= SILENT_AND_LOST_MS) {
+      this.#wasLost.add(name);
+      this.#backMs.set(name, this.#world.nowMs);
+    }
+    this.#silentSinceMs.delete(name);
+    const sinceMs = this.#notReadySinceMs.get(name);
+    if (sinceMs !== undefined) this.#ready(name, sinceMs);
+  }
+
+  #ready(name: string, sinceMs: number | undefined): void {
     this.#notReadySinceMs.delete(name);
     this.noteWhole(name);
     if (sinceMs === undefined) return;
@@ -140,9 +187,4 @@ export class FleetRecord {
   #awayMs(sinceMs: number): number {
     return this.#rules.clocksWrong ? Number.POSITIVE_INFINITY : this.#world.nowMs - sinceMs;
   }
-}
-
-function isReady({ status }: KubeObject): boolean {
-  const conditions = isJsonObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
-  return conditions.filter(isJsonObject).some((one) => one.type === "Ready" && one.status === "True");
 }

@@ -2,6 +2,7 @@ import type { Commit, KubeObject } from "../../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { SimProcess } from "../actors/process.ts";
 import type { Reach } from "../seed/reach.ts";
+import { type Dispatching, WRITE_ANNOTATION } from "../world/dispatching.ts";
 import { refersTo } from "../world/told.ts";
 import type { TrueMember } from "../world/truth.ts";
 import type { World } from "../world/world.ts";
@@ -10,10 +11,8 @@ import { type Given, type Grants, manifestOf } from "./grants.ts";
 import type { OrderProperties } from "./order.ts";
 import type { Rules } from "./rules.ts";
 
-const WORKS = "work.karmada.io/works";
 const LEDGERS = "apps.karmada.io/crossclusterledgers";
 const STATEFULSETS = "apps.karmada.io/crossclusterstatefulsets";
-const CLUSTERS = "cluster.karmada.io/clusters";
 const HOLDS = "policy.karmada.io/overridepolicies";
 const OWN_APP_LABEL = "lockstep.karmada.io/app";
 const TERM = "lockstep.karmada.io/term";
@@ -27,6 +26,7 @@ export interface HubPropertiesOptions {
   readonly fleet: FleetRecord;
   readonly order: OrderProperties;
   readonly members: ReadonlyMap<string, TrueMember>;
+  readonly dispatching: Dispatching;
 }
 
 /** What must hold for everything that the hub stores. */
@@ -43,15 +43,16 @@ export class HubProperties {
   }
 
   committed({ type, key, object, old }: Commit, sender: SimProcess | undefined): void {
+    const { works, clusters } = this.#options.dispatching;
     switch (key.resource) {
-      case WORKS:
+      case works:
         if (object.metadata.labels?.[OWN_APP_LABEL] !== undefined) this.#work(type, object, old, sender);
-        else this.#karmadaWork(type, object);
+        else this.#foreignWork(type, object);
         return;
       case LEDGERS:
         this.#ledger(type, object, sender);
         return;
-      case CLUSTERS:
+      case clusters:
         this.#options.fleet.committed(type, object);
         return;
       case STATEFULSETS:
@@ -64,16 +65,16 @@ export class HubProperties {
     }
   }
 
-  /** An adoption takes over what Karmada rendered before the template was held. */
-  #karmadaWork(type: Commit["type"], work: KubeObject): void {
+  /** An adoption takes over what Karmada rendered before the template was held, or what a user dispatched by hand. */
+  #foreignWork(type: Commit["type"], work: KubeObject): void {
     const manifest = manifestOf(work);
     if (type === "DELETED" || this.#isHeld || !manifest || !isJsonObject(manifest.spec)) return;
-    this.#options.grants.allow(clusterOf(work), manifest.spec);
+    this.#options.grants.allow(this.#options.dispatching.clusterOf(work), manifest.spec);
   }
 
   #work(type: Commit["type"], work: KubeObject, old: KubeObject | undefined, sender: SimProcess | undefined): void {
-    const { reach, rules, world } = this.#options;
-    const cluster = clusterOf(work);
+    const { reach, rules, world, dispatching } = this.#options;
+    const cluster = dispatching.clusterOf(work);
     if (type === "DELETED") return;
     const term = Number(work.metadata.annotations?.[TERM] ?? 0);
     const uid = work.metadata.uid ?? "";
@@ -90,16 +91,18 @@ export class HubProperties {
     const manifest = manifestOf(work);
     if (!manifest || manifest.kind !== rules.kind) return;
     const isDeleting = work.metadata.deletionTimestamp !== undefined && old?.metadata.deletionTimestamp === undefined;
-    const spec = isJsonObject(work.spec) ? work.spec : {};
-    if (isDeleting && spec.preserveResourcesOnDeletion !== true) this.#removal(cluster);
-    if (type === "ADDED" || work.metadata.generation !== old?.metadata.generation) this.#grant(cluster, manifest, old);
+    if (isDeleting && !dispatching.keepsObject(work)) this.#removal(cluster);
+    if (!dispatching.isGrant(work)) return;
+    const lastGrant = old && dispatching.isGrant(old) ? old : undefined;
+    if (type === "ADDED" || work.metadata.generation !== old?.metadata.generation)
+      this.#grant(cluster, manifest, lastGrant);
   }
 
   #grant(cluster: string, manifest: KubeObject, old: KubeObject | undefined): void {
     const { grants, reach, world, rules, order } = this.#options;
     const before = grants.of(cluster);
     const oldManifest = old && manifestOf(old);
-    if (oldManifest !== undefined && JSON.stringify(oldManifest) === JSON.stringify(manifest)) return;
+    if (oldManifest !== undefined && grantText(oldManifest) === grantText(manifest)) return;
     // The Work was being deleted when the grant was written, or a user deleted it: it is recreated with exactly the
     // same grant.
     if (oldManifest === undefined && before && isSameGrant(JSON.parse(before.manifest), manifest)) return;
@@ -194,10 +197,6 @@ export class HubProperties {
   }
 }
 
-function clusterOf(work: KubeObject): string {
-  return (work.metadata.namespace ?? "").replace("karmada-es-", "");
-}
-
 function epochsOf({ spec }: KubeObject): ReadonlyMap<string, number> {
   const state = isJsonObject(spec) && isJsonObject(spec.state) ? spec.state : {};
   const clusters = isJsonObject(state.clusters) ? state.clusters : {};
@@ -208,8 +207,11 @@ function epochsOf({ spec }: KubeObject): ReadonlyMap<string, number> {
 
 /** Except for what only Karmada reads: that a recreated Work takes over the existing object. */
 function isSameGrant(one: KubeObject, other: KubeObject): boolean {
-  const text = (manifest: KubeObject) => {
-    return JSON.stringify(manifest, (key, value) => (key === CONFLICT_RESOLUTION ? undefined : value));
-  };
-  return text(one) === text(other);
+  return grantText(one, CONFLICT_RESOLUTION) === grantText(other, CONFLICT_RESOLUTION);
+}
+
+/** Without what says only which write it came from. */
+function grantText(manifest: KubeObject, ...except: string[]): string {
+  const left = [WRITE_ANNOTATION, ...except];
+  return JSON.stringify(manifest, (key, value) => (left.includes(key) ? undefined : value));
 }

@@ -1,6 +1,7 @@
 import type { Commit } from "../../apiserver/index.ts";
 import type { SimProcess } from "../actors/process.ts";
 import type { Reach } from "../seed/reach.ts";
+import type { Dispatching } from "../world/dispatching.ts";
 import type { TrueMember, Witness } from "../world/truth.ts";
 import type { World } from "../world/world.ts";
 import { FleetRecord } from "./fleet.ts";
@@ -25,12 +26,13 @@ export class Properties {
     reach: Reach,
     members: ReadonlyMap<string, TrueMember>,
     leader: OrderPropertiesOptions["leader"],
+    dispatching: Dispatching,
   ) {
     const grants = new Grants(rules, members);
-    const fleet = new FleetRecord(world, rules, reach, grants, members);
+    const fleet = new FleetRecord({ world, rules, reach, grants, members, isReady: dispatching.isReady });
     this.#fleet = fleet;
     const order = new OrderProperties({ world, rules, reach, grants, fleet, members, leader });
-    this.#hub = new HubProperties({ world, rules, reach, grants, fleet, order, members });
+    this.#hub = new HubProperties({ world, rules, reach, grants, fleet, order, members, dispatching });
     this.#instances = new InstanceProperties({ world, rules, reach, grants, fleet, order, members });
     if (rules.leaderLast) world.afterEvent(() => order.look());
   }
@@ -51,6 +53,11 @@ export class Properties {
   /** A user has changed how many instances each cluster should have. */
   resized(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): void {
     this.#fleet.resized(before, after);
+  }
+
+  /** The agent of a cluster that is only known by its reports is gone, or back. */
+  silent(cluster: string, isSilent: boolean): void {
+    this.#fleet.silent(cluster, isSilent);
   }
 
   hubDown(isDown: boolean): void {

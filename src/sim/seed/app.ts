@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { OWN_KIND } from "../lean/hub.ts";
 import type { Dice } from "./dice.ts";
 
@@ -47,9 +47,16 @@ export interface AppTraits {
   readonly rollingUpdate: JsonObject;
   /** Of the StatefulSet itself, in each cluster. */
   readonly parallelPods: boolean;
+  /** The template is inside the CrossClusterStatefulset. */
+  readonly isInline?: boolean;
 }
 
-export function drawnApp(dice: Dice, protocolFor: (drawn: Protocol) => Protocol, isLarge: boolean): App {
+export function drawnApp(
+  dice: Dice,
+  protocolFor: (drawn: Protocol) => Protocol,
+  isLarge: boolean,
+  isInline: boolean,
+): App {
   const drawn = dice.pick(["statefulset", "statefulset", "statefulset", "contract", "contract", "ignorant"] as const);
   const protocol = protocolFor(drawn);
   const clusters = Array.from(
@@ -59,7 +66,7 @@ export function drawnApp(dice: Dice, protocolFor: (drawn: Protocol) => Protocol,
   const replicas = Object.fromEntries(
     clusters.map((cluster) => [cluster, dice.pick(isLarge ? [1, 1, 1, 2, 2, 3] : [1, 1, 1, 2])]),
   );
-  const explicit = dice.chance(0.6);
+  const explicit = dice.chance(0.6) || isInline;
   const waves = dice.chance(0.2)
     ? [{ clusters: clusters.slice(0, 1), soakSeconds: dice.pick([0, 5]), approval: dice.pick(["Automatic", "Manual"]) }]
     : undefined;
@@ -80,16 +87,29 @@ export function drawnApp(dice: Dice, protocolFor: (drawn: Protocol) => Protocol,
       ...(dice.chance(0.15) && { partition: 1 }),
     },
     parallelPods: dice.chance(0.2),
+    ...(isInline && { isInline }),
   });
 }
 
-export function appOf({ protocol, replicas, explicit, rollingUpdate, parallelPods, ...traits }: AppTraits): App {
+export function appOf({
+  protocol,
+  replicas,
+  explicit,
+  rollingUpdate,
+  parallelPods,
+  isInline,
+  ...traits
+}: AppTraits): App {
   const workload =
     protocol === "statefulset"
       ? { apiVersion: "apps/v1", kind: "StatefulSet", plural: "statefulsets", name: NAME }
       : { apiVersion: OWN_KIND.apiVersion, kind: OWN_KIND.kind, plural: OWN_KIND.plural, name: NAME };
+  const total = Object.values(replicas).reduce((sum, count) => sum + count, 0);
+  const template = templateOf(workload, protocol, explicit ? 1 : total, parallelPods);
   const spec: JsonObject = {
-    resourceSelector: { apiVersion: workload.apiVersion, kind: workload.kind, name: NAME },
+    ...(isInline
+      ? { template: inlineOf(template) }
+      : { resourceSelector: { apiVersion: workload.apiVersion, kind: workload.kind, name: NAME } }),
     podManagementPolicy: traits.podManagementPolicy,
     quorum: traits.quorum,
     minReadySeconds: traits.minReadySeconds,
@@ -98,23 +118,25 @@ export function appOf({ protocol, replicas, explicit, rollingUpdate, parallelPod
     updateStrategy: { type: "RollingUpdate", rollingUpdate },
     ...(explicit && { topology: topologyOf(replicas) }),
   };
-  const total = Object.values(replicas).reduce((sum, count) => sum + count, 0);
-  const template = templateOf(workload, protocol, explicit ? 1 : total, parallelPods);
   const clusters = Object.keys(replicas);
   return { protocol, clusters, workload, namespace: "default", spec, template, explicit, replicas };
 }
 
-export function givenApp(given: GivenApp): App {
+export function givenApp(given: GivenApp, isInline: boolean): App {
   const { apiVersion, kind } = given.template;
   const { completion } = given.spec as { completion?: { protocol?: string } };
   const isSet = apiVersion === "apps/v1" && kind === "StatefulSet";
   const replicas = Object.fromEntries(given.clusters.map(({ name, replicas: count }) => [name, count]));
+  const { resourceSelector, ...rest } = given.spec;
+  const source: JsonObject = isInline
+    ? { template: inlineOf(given.template) }
+    : { ...(resourceSelector !== undefined && { resourceSelector }) };
   return {
     protocol: isSet ? "statefulset" : completion?.protocol === "Contract" ? "contract" : "ignorant",
     clusters: given.clusters.map(({ name }) => name),
     workload: { apiVersion: String(apiVersion), kind: String(kind), plural: given.plural, name: given.name },
     namespace: given.namespace,
-    spec: { ...given.spec, topology: topologyOf(replicas) },
+    spec: { ...rest, ...source, topology: topologyOf(replicas) },
     template: given.template,
     explicit: true,
     replicas,
@@ -148,6 +170,12 @@ function templateOf(
       },
     },
   };
+}
+
+/** As `spec.template`: its name is that of the CrossClusterStatefulset, if it is not given. */
+function inlineOf({ apiVersion = "", kind = "", metadata, spec = {} }: JsonObject): JsonObject {
+  const name = isJsonObject(metadata) ? metadata.name : undefined;
+  return { apiVersion, kind, ...(name !== undefined && { metadata: { name } }), spec };
 }
 
 /** The template's image; empty if it names none. */

@@ -1,4 +1,5 @@
-import { LEAN_ONLY, Reach, SITUATIONS } from "./reach.ts";
+import type { EngineName } from "../lean/hub.ts";
+import { AGENT_FAULTS, LEAN_ONLY, Reach, SITUATIONS } from "./reach.ts";
 import type { SeedResult, Tier } from "./run.ts";
 
 /** With fewer seeds a situation may not have occurred, and its count proves nothing. */
@@ -27,8 +28,9 @@ export class Campaign {
   }
 
   /** Situations that never occurred: what depends on them was not tested. */
-  unreached(tier: Tier): string[] {
+  unreached(tier: Tier, engine: EngineName = "karmada"): string[] {
     const { reach } = this;
+    if (engine === "ocm") return AGENT_FAULTS.filter((situation) => (reach[situation] ?? 0) === 0);
     const due = SITUATIONS.filter((situation) => tier === "lean" || !LEAN_ONLY.has(situation));
     return due.filter((situation) => (reach[situation] ?? 0) === 0);
   }

@@ -28,6 +28,18 @@ export type Happening =
   | { readonly atMs: number; readonly kind: "hub down"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "leave" | "evict"; readonly cluster: string }
   | { readonly atMs: number; readonly kind: "confirm lost" | "give up" | "delete one"; readonly cluster: string }
+  /** Where every member has an agent. `workOnly`: the hub goes on calling the cluster available. */
+  | {
+      readonly atMs: number;
+      readonly kind: "agent dies";
+      readonly cluster: string;
+      readonly forMs: number;
+      readonly workOnly: boolean;
+    }
+  /** A user deletes the cluster's dispatch objects, and does not wait for its agent's part. */
+  | { readonly atMs: number; readonly kind: "tear off"; readonly cluster: string }
+  /** Another writer dispatches the same object, for a while. */
+  | { readonly atMs: number; readonly kind: "rival"; readonly cluster: string; readonly forMs: number }
   /** Only the workload's, or also its dependencies'. */
   | { readonly atMs: number; readonly kind: "delete works"; readonly cluster: string; readonly all: boolean };
 

@@ -1,5 +1,5 @@
 /** A summary of a campaign's counts for readers who have not read the properties. Pure. */
-import { CHANGES, CHECKS, FAULTS, SITUATIONS } from "./reach.ts";
+import { AGENT_FAULTS, CHANGES, CHECKS, FAULTS, SITUATIONS } from "./reach.ts";
 
 interface Group {
   readonly title: string;
@@ -9,7 +9,8 @@ interface Group {
 }
 
 function groupsOf(reach: Readonly<Record<string, number>>): Group[] {
-  const known = new Set<string>(SITUATIONS);
+  const known = new Set<string>([...SITUATIONS, ...AGENT_FAULTS]);
+  const ofAgents = AGENT_FAULTS.filter((name) => reach[name] !== undefined);
   return [
     {
       title: "Checks",
@@ -19,7 +20,7 @@ function groupsOf(reach: Readonly<Record<string, number>>): Group[] {
     {
       title: "Faults",
       meaning: "how often each fault was injected",
-      names: FAULTS,
+      names: [...FAULTS, ...ofAgents],
     },
     {
       title: "Changes",

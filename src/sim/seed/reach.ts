@@ -92,6 +92,20 @@ export const CHANGES = [
   "the engine moves instances away",
 ] as const;
 
+/** What only agents of Open Cluster Management do. */
+export const AGENT_FAULTS = [
+  "feedback stays after its object is gone",
+  "Applied before its values",
+  "an agent polls",
+  "an agent dies and returns",
+  "a work agent dies, and its cluster stays available",
+  "a finalizer is torn off",
+  "an eviction after a torn-off finalizer",
+  "works deleted with their cluster",
+  "two works on one object",
+  "a report overtakes a write",
+] as const;
+
 /** What the properties must have seen, over a whole campaign. */
 export const SITUATIONS = [...CHECKS, ...FAULTS, ...CHANGES] as const;
 

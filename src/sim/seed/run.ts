@@ -1,20 +1,23 @@
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { type HttpRequest, type HttpResponse, isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { type ControllerSeams, Controllers } from "../actors/controllers.ts";
 import { Happenings } from "../actors/happen.ts";
 import { People } from "../actors/people.ts";
 import { SimProcess } from "../actors/process.ts";
 import { FULL_ABILITIES, FullGround, imageOf } from "../full/ground.ts";
 import { LeanGround } from "../lean/ground.ts";
-import type { HubImage } from "../lean/hub.ts";
-import { revisionOf } from "../lean/operators.ts";
+import type { EngineName, HubImage } from "../lean/hub.ts";
+import { OcmGround } from "../lean/ocm/ground.ts";
+import { revisionAsSent, revisionOf } from "../lean/operators.ts";
 import { Properties } from "../properties/properties.ts";
 import type { Rules } from "../properties/rules.ts";
+import { KARMADA_DISPATCHING, OCM_DISPATCHING } from "../world/dispatching.ts";
 import type { Ground, GroundMember } from "../world/ground.ts";
 import { ListMemory } from "../world/list-memory.ts";
 import type { Witness } from "../world/truth.ts";
 import { Climate, weatherFor } from "../world/weather.ts";
 import { World } from "../world/world.ts";
 import { FAILOVER_AFTER_S, type GivenApp } from "./app.ts";
+import { OCM_ABILITIES } from "./ocm.ts";
 import { Reach } from "./reach.ts";
 import { type Abilities, type Scenario, scenarioOf } from "./scenario.ts";
 import { WINDOWS } from "./twists.ts";
@@ -35,6 +38,8 @@ export type Tier = "lean" | "full";
 
 export interface RunOptions {
   readonly image: HubImage;
+  /** Absent: Karmada. OCM has a lean tier only. */
+  readonly engine?: EngineName;
   readonly tier?: Tier;
   readonly given?: GivenApp | undefined;
   /** The user's own kinds, for `given`. */
@@ -57,7 +62,8 @@ const ADOPTED_AFTER_MS = [4_000, 25_000] as const;
 
 /** Runs one seed from start to end. */
 export async function runSeed(seed: number, options: RunOptions): Promise<SeedResult> {
-  const abilities = options.tier === "full" ? FULL_ABILITIES : LEAN_ABILITIES;
+  const lean = options.engine === "ocm" ? OCM_ABILITIES : LEAN_ABILITIES;
+  const abilities = options.tier === "full" ? FULL_ABILITIES : lean;
   return runScenario(scenarioOf(seed, options.given, abilities), options);
 }
 
@@ -75,7 +81,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
 class Stage {
   readonly #scenario: Scenario;
   readonly #world: World;
-  readonly #reach = new Reach();
+  readonly #reach: Reach;
   readonly #climate = new Climate();
   readonly #ground: Ground;
   readonly #people: People;
@@ -88,24 +94,39 @@ class Stage {
   static async set(scenario: Scenario, options: RunOptions): Promise<Stage> {
     const world = new World(scenario.seed, options.transcript ?? false);
     const hub = new SimProcess(world, "hub");
-    const build = await groundFor(world, hub, scenario, options);
-    const stage = new Stage(scenario, world, build, options);
+    const reach = new Reach();
+    const build = await groundFor(world, hub, scenario, options, reach);
+    const stage = new Stage(scenario, world, build, options, reach);
     await world.finish(stage.#ground.start());
     return stage;
   }
 
-  private constructor(scenario: Scenario, world: World, build: (witness: Witness) => Ground, options: RunOptions) {
+  private constructor(
+    scenario: Scenario,
+    world: World,
+    build: (witness: Witness) => Ground,
+    options: RunOptions,
+    reach: Reach,
+  ) {
+    this.#reach = reach;
     this.#scenario = scenario;
     this.#world = world;
     const rules = rulesOf(scenario, options.tier ?? "lean");
     this.#rules = rules;
     const members = new Map<string, GroundMember>();
-    const properties = new Properties(world, rules, this.#reach, members, () => ground.leader());
+    const properties = new Properties(
+      world,
+      rules,
+      reach,
+      members,
+      () => ground.leader(),
+      scenario.ocm ? OCM_DISPATCHING : KARMADA_DISPATCHING,
+    );
     const ground = build(properties.witness);
     this.#ground = ground;
     for (const [name, member] of ground.members) members.set(name, member);
     const { hub } = ground;
-    const people = new People(world, hub, scenario, {
+    const people = new People(world, hub, scenario, ground.dispatching, {
       placed: (replicas) => {
         properties.resized(rules.desired, replicas);
         rules.desired = new Map(replicas);
@@ -114,6 +135,11 @@ class Stage {
       acted: () => {
         rules.still = undefined;
       },
+      ranByHand: () => {
+        ground.runByHand?.(people.replicas);
+        return ground.runByHand !== undefined;
+      },
+      deleteBroken: () => this.#deleteBroken(),
       deleteOld: () => this.#deleteOld(),
     });
     this.#people = people;
@@ -127,7 +153,8 @@ class Stage {
       backend: {
         handle: (request) => {
           this.#requests++;
-          return hub.handle(request);
+          const answered = hub.handle(request);
+          return scenario.ocm ? this.#counted(request, answered) : answered;
         },
         stream: (request) => hub.stream(request),
       },
@@ -137,6 +164,8 @@ class Stage {
       },
       paused: (process, forMs) => this.#happenings.pause(process, forMs, true),
       lists: new ListMemory(this.#reach),
+      reach: this.#reach,
+      ...(ground.door && { door: (cluster: string) => ground.door?.(cluster) ?? hub }),
       seams: options.seams ?? {},
       topologyInlineBytes: scenario.topologyInlineBytes,
       logs: options.transcript ?? false,
@@ -144,6 +173,14 @@ class Stage {
     this.#controllers = controllers;
     const shared = { world, scenario, ground, people, controllers, rules, properties };
     this.#happenings = new Happenings({ ...shared, climate: this.#climate, reach: this.#reach });
+  }
+
+  /** A compare-and-swap that fails only because an agent has just reported. */
+  async #counted(request: HttpRequest, answered: Promise<HttpResponse>): Promise<HttpResponse> {
+    const answer = await answered;
+    const isSwap = request.method === "PUT" && request.path.includes("/manifestworks/");
+    if (isSwap && answer.status === 409) this.#reach.count("a report overtakes a write");
+    return answer;
   }
 
   async play(): Promise<void> {
@@ -159,7 +196,7 @@ class Stage {
       world.after(happening.atMs, happening.kind, () => this.#happenings.happen(happening));
     }
     if (adoption) this.#adoptWhenItRuns();
-    else this.#templateAfterHold();
+    else if (!this.#scenario.ocm) this.#templateAfterHold();
     if (deletedAtMs !== undefined) world.after(deletedAtMs, "delete", () => this.#delete("deleted during a step"));
     await world.run(calmAtMs, () => false);
     this.#calm();
@@ -224,6 +261,7 @@ class Stage {
     for (const [name, member] of this.#ground.members) {
       if (this.#happenings.left.has(name)) continue;
       this.#ground.mend(name);
+      this.#happenings.agentReturns(name);
       member.stall(false);
       member.behave();
     }
@@ -273,7 +311,10 @@ class Stage {
     for (const [name, member] of this.#ground.members) {
       if (left.has(name)) continue;
       // [I22] Nothing is left that no grant refers to.
-      if ([...member.parts.keys()].sort().join() !== [...member.refersTo].sort().join()) return false;
+      const parts = [...member.parts.keys()];
+      if (!member.refersTo.every((part) => parts.includes(part))) return false;
+      // What was dispatched to keep its object leaves it behind if a user deletes the dispatch.
+      if (parts.length !== member.refersTo.length && !this.#happenings.torn.has(name)) return false;
       const all = [...member.instances.values()];
       if (!all.every(({ up, revision }) => up && !this.#isOld(revision))) return false;
       const lacks = (asked.get(name) ?? 0) - all.length;
@@ -286,6 +327,16 @@ class Stage {
   #isOld(revision: string): boolean {
     const { image } = this.#people;
     return revision !== image && !revision.startsWith(`${image.replaceAll(":", "-")}-`);
+  }
+
+  /** Without access to the cluster Lockstep cannot delete a pod, and says so. */
+  #deleteBroken(): void {
+    for (const [name, member] of this.#ground.members) {
+      const { agents } = this.#ground;
+      if (!agents || agents.isReadDirectly(name) || this.#happenings.left.has(name)) continue;
+      if (member.deleteOne((revision) => revision.includes("broken")))
+        this.#world.note("USER", `deletes a pod in ${name}`);
+    }
   }
 
   #deleteOld(): void {
@@ -362,13 +413,16 @@ async function groundFor(
   hub: SimProcess,
   scenario: Scenario,
   { image, tier, definitions = [] }: RunOptions,
+  reach: Reach,
 ): Promise<(witness: Witness) => Ground> {
   if (tier === "full") return (witness) => new FullGround(world, scenario, hub, image.schemas, witness);
-  const server = await image.boot(hub.clock, scenario.seed, scenario.clusters, definitions);
+  const engine = scenario.ocm ? "ocm" : "karmada";
+  const server = await image.boot(hub.clock, scenario.seed, scenario.clusters, definitions, engine);
+  if (scenario.ocm) return (witness) => new OcmGround(world, scenario, server, witness, reach);
   return (witness) => new LeanGround(world, scenario, server, witness);
 }
 
-function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader }: Scenario, tier: Tier): Rules {
+function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader, ocm }: Scenario, tier: Tier): Rules {
   const strategy = isJsonObject(spec.updateStrategy) ? spec.updateStrategy : {};
   const rolling = isJsonObject(strategy.rollingUpdate) ? strategy.rollingUpdate : {};
   const { maxUnavailable = 1, waves, partition, batches, order = "LeaderLast", maintenanceWindows } = rolling;
@@ -391,7 +445,7 @@ function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader }:
       maintenanceWindows === undefined
         ? undefined
         : { everyMs: WINDOWS.everyMinutes * 60_000, openMs: WINDOWS.openSeconds * 1000 },
-    revisionOf: tier === "full" ? imageOf : revisionOf,
+    revisionOf: tier === "full" ? imageOf : ocm ? revisionAsSent : revisionOf,
     tearsDown: false,
     desired: new Map(Object.entries(replicas)),
     confirmedDrain: new Set(),

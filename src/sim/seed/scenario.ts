@@ -1,6 +1,8 @@
+import type { EngineName } from "../lean/hub.ts";
 import { type App, drawnApp, type GivenApp, givenApp, type Protocol } from "./app.ts";
 import { Dice } from "./dice.ts";
 import { accidents, edits, type Happening } from "./happenings.ts";
+import { type OcmTraits, withAgents } from "./ocm.ts";
 import { withDeletedWorks, withLongAccident, withReferences, withTwists } from "./twists.ts";
 
 /** Everything that a seed decides in advance. What depends on the moment is decided by the streams of its dice. */
@@ -24,6 +26,8 @@ export interface Scenario extends App {
   readonly upgrades: boolean;
   /** [I11] The controller treats a topology of more bytes than this as too large; undefined: as in production. */
   readonly topologyInlineBytes: number | undefined;
+  /** How its clusters take part in Open Cluster Management; absent: the engine is Karmada. */
+  readonly ocm?: OcmTraits;
 }
 
 /** What a tier supports. */
@@ -34,6 +38,8 @@ export interface Abilities {
   readonly hasBrokenRevisions: boolean;
   /** Twists that it supports; undefined: all. */
   readonly twists: readonly string[] | undefined;
+  /** Absent: Karmada. */
+  readonly engine?: EngineName;
 }
 
 /**
@@ -50,7 +56,10 @@ const SEEDS_PER_SETTLING = 4;
 export function scenarioOf(seed: number, given: GivenApp | undefined, abilities: Abilities): Scenario {
   const dice = new Dice(seed).branch("scenario");
   const isLarge = seed <= LARGE_SEEDS;
-  const app = given ? givenApp(given) : drawnApp(dice.branch("app"), abilities.protocolFor, isLarge);
+  const isInline = abilities.engine === "ocm";
+  const app = given
+    ? givenApp(given, isInline)
+    : drawnApp(dice.branch("app"), abilities.protocolFor, isLarge, isInline);
   const faults = dice.branch("faults");
   const calmAtMs = 1000 * (isLarge ? faults.whole(70, 150) : faults.whole(45, 110));
   const happenings = [...accidents(faults, app.clusters, calmAtMs), ...edits(faults.branch("users"), app, calmAtMs)];
@@ -84,7 +93,8 @@ export function scenarioOf(seed: number, given: GivenApp | undefined, abilities:
         dice.branch("topology parts"),
       )
     : twisted;
-  return { ...scenario, happenings: [...scenario.happenings].sort((a, b) => a.atMs - b.atMs) };
+  const met = isInline ? withAgents(scenario, dice.branch("agents")) : scenario;
+  return { ...met, happenings: [...met.happenings].sort((a, b) => a.atMs - b.atMs) };
 }
 
 function withoutBroken(happening: Happening): Happening {

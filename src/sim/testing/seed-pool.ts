@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
-import type { SeedResult, Tier } from "../index.ts";
+import type { EngineName, SeedResult, Tier } from "../index.ts";
 
 /** Room for young objects, in megabytes: a seed leaves almost nothing behind, so collecting seldom saves time. */
 const YOUNG_GENERATION_MB = 192;
@@ -40,14 +40,20 @@ export class SeedPool {
   }
 
   /** A free thread takes the next seed, until `collect` wants no more. */
-  async play(tier: Tier, from: number, to: number, collect: (result: SeedResult) => "more" | "enough"): Promise<void> {
+  async play(
+    tier: Tier,
+    from: number,
+    to: number,
+    collect: (result: SeedResult) => "more" | "enough",
+    engine: EngineName = "karmada",
+  ): Promise<void> {
     let next = from;
     let last = to;
     const work = async (worker: Worker) => {
       while (next <= last) {
         // Rejects with what the thread threw.
         const answer = once(worker, "message");
-        worker.postMessage({ seed: next++, tier });
+        worker.postMessage({ seed: next++, tier, engine });
         const [result] = await answer;
         if (collect(result) === "enough") last = 0;
       }

@@ -34,6 +34,27 @@ const FIRST_SEED = LARGE_SEEDS + 1;
 const STALLS = new Set(["settles once faults stop", "a deletion ends"]);
 const STALLS_PER_THOUSAND = 1;
 
+/** One seed on the lean model of OCM for this many on Karmada's. */
+const LEAN_PER_OCM = 10;
+/** With fewer seeds an agent's fault may not have occurred. */
+const OCM_SEEDS_FOR_REACH = 200;
+
+/** The lean tier on Open Cluster Management. */
+export async function ocmCampaign(pool: SeedPool): Promise<Campaign> {
+  const found = new Campaign();
+  const first = FIRST_SEED + Math.ceil(LEAN_PASSED_OVER / LEAN_PER_OCM);
+  const last = first + Math.ceil(LEAN_SEEDS / LEAN_PER_OCM) - 1;
+  const collect = (result: SeedResult) => {
+    found.add(result);
+    return "more" as const;
+  };
+  await pool.play("lean", first, last, collect, "ocm");
+  const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
+  expect(failures.length, failures.map(describeFailure).join("\n")).toBe(0);
+  if (found.seeds >= OCM_SEEDS_FOR_REACH) expect(found.unreached("lean", "ocm")).toEqual([]);
+  return found;
+}
+
 /** How many failures are printed in full; the first transcripts are more useful than the twentieth. */
 const TOLD = 3;
 

@@ -1,4 +1,5 @@
 import type { Commit, ServerSnapshot } from "../../apiserver/index.ts";
+import type { Dispatching } from "./dispatching.ts";
 import type { TrueMember } from "./truth.ts";
 import type { Backend } from "./wire.ts";
 
@@ -26,11 +27,30 @@ export interface GroundMember extends TrueMember {
   hasObject(): boolean;
 }
 
+/** What only engines with an agent in every member have. */
+export interface AgentFaults {
+  /** `workOnly`: the hub goes on calling the cluster available. */
+  die(cluster: string, workOnly: boolean): void;
+  return(cluster: string): void;
+  /** The controller reads the member itself, and need not believe its agent. */
+  isReadDirectly(cluster: string): boolean;
+  /** A user deletes the cluster's dispatch objects without their agent's part. Resolves to whether there were any. */
+  tearOff(cluster: string): Promise<boolean>;
+  /** Another writer dispatches the same object for a while. Returns whether there was one. */
+  rival(cluster: string, forMs: number): boolean;
+}
+
 /** The controller's environment: a hub with its engine, and the members. */
 export interface Ground {
   readonly hub: HubDoor;
   readonly members: ReadonlyMap<string, GroundMember>;
+  readonly dispatching: Dispatching;
+  readonly agents?: AgentFaults;
   start(): Promise<void>;
+  /** A member's own API server, on engines that give clients credentials for it. */
+  door?(cluster: string): Backend;
+  /** Runs the application without Lockstep, on engines where a user has to. */
+  runByHand?(replicas: ReadonlyMap<string, number>): void;
   cut(cluster: string): void;
   mend(cluster: string): void;
   /** The user's placement has changed. */

@@ -4,6 +4,7 @@ export interface SimulateOptions {
   readonly seeds: string;
   readonly seed?: string;
   readonly tier: string;
+  readonly engine: string;
   readonly filename?: string;
   readonly workers?: string;
   readonly counters?: boolean;
@@ -19,6 +20,7 @@ export function registerSimulate(program: Command): void {
     .option("--seeds <n>", "how many seeds, starting with 1", "200")
     .option("--seed <seed>", "this one seed, with its whole transcript")
     .option("--tier <tier>", "lean (a model of the members) or full (the embedded fleet)", "lean")
+    .option("--engine <engine>", "karmada or ocm (Open Cluster Management; lean only)", "karmada")
     .option("-f, --filename <file>", "your own CrossClusterStatefulset and its template, in one file")
     .option("--workers <n>", "processes to run seeds in", "1")
     .option("--counters", "show how often each check, fault and change occurred")

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
 import {
   Campaign,
   describeFailure,
+  type EngineName,
   type GivenApp,
   HubImage,
   type RunOptions,
@@ -30,7 +31,12 @@ const PROGRESS_EVERY_SEEDS = 50;
 
 /** The exit code. */
 export async function simulateCommand(options: SimulateOptions): Promise<number> {
-  const run: RunOptions = { image: new HubImage(), tier: tierOf(options.tier), ...given(options.filename) };
+  const run: RunOptions = {
+    image: new HubImage(),
+    tier: tierOf(options.tier),
+    engine: engineOf(options),
+    ...given(options.filename),
+  };
   if (options.range !== undefined) return runRange(options.range, run);
   if (options.seed !== undefined) return runOne(whole(options.seed, "--seed"), run);
   const seeds = whole(options.seeds, "--seeds");
@@ -79,6 +85,8 @@ async function runWorkers(
       "simulate",
       "--tier",
       options.tier,
+      "--engine",
+      options.engine,
       "--range",
       range,
       ...file,
@@ -97,11 +105,13 @@ async function runWorkers(
 async function summary(campaign: Campaign, run: RunOptions, counters: boolean): Promise<number> {
   const { seeds, events, requests, virtualMs, failures, reach } = campaign;
   const tier = run.tier ?? "lean";
-  const unreached = campaign.unreached(tier);
+  const unreached = campaign.unreached(tier, run.engine);
   if (counters) for (const line of ["", ...reachTable(reach)]) say(line);
   for (const { seed } of failures.slice(0, TRANSCRIPTS_SHOWN)) {
     const { transcript } = await runSeed(seed, { ...run, transcript: true });
-    say(`the last of seed ${seed} ('lockstep simulate --seed ${seed}' shows all of it):`);
+    say(
+      `the last of seed ${seed} ('lockstep simulate${run.engine === "ocm" ? " --engine ocm" : ""} --seed ${seed}' shows all of it):`,
+    );
     for (const line of transcript.slice(-TRANSCRIPT_TAIL_LINES)) say(line);
   }
   const hours = (virtualMs / 3_600_000).toFixed(1);
@@ -199,6 +209,14 @@ function anyDefinition(apiVersion: string, kind: string, plural: string): JsonOb
 function tierOf(text: string): Tier {
   if (text === "lean" || text === "full") return text;
   throw new CommandError(`--tier ${text} is not known; use lean or full`);
+}
+
+function engineOf({ engine, tier }: SimulateOptions): EngineName {
+  if (engine !== "karmada" && engine !== "ocm") {
+    throw new CommandError(`--engine ${engine} is not known; use karmada or ocm`);
+  }
+  if (engine === "ocm" && tier === "full") throw new CommandError("--engine ocm has no full tier; use --tier lean");
+  return engine;
 }
 
 function whole(text: string, option: string): number {

@@ -377,7 +377,11 @@ export async function removeLeftovers(
     if (needed.some((ref) => isSameRef(one.ref, ref)) || !isSurplus(one.ref)) continue;
     await context.engine.withdraw(context.app, one, "remove");
   }
-  return true;
+  // Where an agent has its part in a removal, the first step only announces it.
+  const now = context.engine.dispatched(context.app).filter(({ cluster, deleting }) => {
+    return cluster === grant.cluster && !deleting;
+  });
+  return now.every(({ ref }) => needed.some((each) => isSameRef(ref, each)) || !isSurplus(ref));
 }
 
 async function neededRefs(context: ActContext, grant: Grant, facts: EngineCluster | undefined) {

@@ -50,7 +50,7 @@ export async function carryOut(
     grantsOutstanding(standing, now, app, session.dispatchedRefs).filter((grant) => !isLooked(grant));
   const outstanding = outstandingOf(dispatched);
   const granted = standing.map(({ cluster }) => cluster);
-  const unasked = unaskedIn(moment, wanted, granted);
+  const unasked = unaskedIn(moment, app, wanted, granted, result.ledger);
   const context: ActContext = {
     engine,
     app,
@@ -75,12 +75,13 @@ export async function carryOut(
   // The manifests are rendered while the ledger is being written.
   const prepared = prepare(context, outstanding, clusters);
   const decides = await saving;
-  if (outstanding.length === 0 && actions.length === 0 && unasked.length === 0)
+  const mustAsk = engine.awaitsLeader?.(app) === true;
+  if (outstanding.length === 0 && actions.length === 0 && unasked.length === 0 && !mustAsk)
     return { context, failures: [], awaited: looked, unfinished: false };
   // An earlier decision may only be carried out while this process leads. The check is needed because a Work that was
   // deleted cannot be compared and swapped.
   if (!decides) await session.confirm();
-  if (!session.stamped) {
+  if (!session.stamped || mustAsk) {
     await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));
     session.stamped = true;
   }

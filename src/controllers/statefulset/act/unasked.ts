@@ -1,20 +1,29 @@
+import type { EngineApp } from "../../../engine/index.ts";
+import type { Ledger } from "../../../plan/index.ts";
+import { isWorkload } from "../../common/dispatched.ts";
 import type { Moment } from "../observe/moment.ts";
 import type { ActContext, ActFailure } from "./act.ts";
 
 /**
- * Clusters that the engine looks at only once something is dispatched or reserved there, and that the schedule wants
- * instances in. What holds a grant is dispatched again by that.
+ * Clusters that the engine looks at only once something is dispatched or reserved there: those that the schedule wants
+ * instances in, and those that are drained, which may be forgotten only once their object is seen to be gone. What holds
+ * a grant is dispatched again by that.
  */
 export function unaskedIn(
   { members, clusters, dispatched }: Pick<Moment, "members" | "clusters" | "dispatched">,
+  app: EngineApp,
   wanted: readonly string[],
   granted: readonly string[],
+  ledger: Ledger,
 ): string[] {
-  return wanted.filter((cluster) => {
+  const drained = Object.entries(ledger.clusters).filter(([, { grant, done }]) => grant?.replicas === 0 && done);
+  const all = new Set([...wanted, ...drained.map(([cluster]) => cluster)]);
+  return [...all].filter((cluster) => {
     const seen = members.get(cluster);
     const isUnasked = seen?.kind === "unreachable" && seen.isUnasked === true;
+    const isDispatchedTo = (name: string) => dispatched.some((one) => one.cluster === name && isWorkload(one, app));
     const isReady = clusters.get(cluster)?.state === "Ready";
-    return isUnasked && isReady && !granted.includes(cluster) && !dispatched.some((one) => one.cluster === cluster);
+    return isUnasked && isReady && !granted.includes(cluster) && !isDispatchedTo(cluster);
   });
 }
 

@@ -1,9 +1,10 @@
 import type { Witness } from "../../world/truth.ts";
 import type { World } from "../../world/world.ts";
 import { Application } from "../application.ts";
-import { MEMBER_TIMES } from "../ground.ts";
 import type { KarmadaMember } from "../karmada.ts";
-import { LeanMember } from "../member.ts";
+import { LeanMember, type Replacement } from "../member.ts";
+import { MEMBER_TIMES } from "../members.ts";
+import type { OcmMember } from "../ocm/spoke.ts";
 import { statefulSetController } from "../operators.ts";
 import { LeanStore, type StoredObject } from "../store.ts";
 
@@ -18,7 +19,7 @@ const NO_WITNESS: Witness = {
 };
 
 /** A member cluster with any number of StatefulSets; each is a lean member, and all share one API server. */
-export class LeanCluster implements KarmadaMember {
+export class LeanCluster implements KarmadaMember, OcmMember {
   readonly name: string;
   readonly store = new LeanStore();
   readonly #world: World;
@@ -33,6 +34,16 @@ export class LeanCluster implements KarmadaMember {
   apply(manifest: StoredObject): boolean {
     return this.#set(manifest.metadata.name).apply(manifest);
   }
+
+  replace(object: Replacement): void {
+    this.#set(object.metadata.name).replace(object);
+  }
+
+  pluralOf(kind: string): string {
+    return `${kind.toLowerCase()}s`;
+  }
+
+  noteApplied(): void {}
 
   remove(kind: string, name: string): void {
     this.#set(name).remove(kind, name);

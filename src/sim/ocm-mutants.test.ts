@@ -1,0 +1,124 @@
+/** Mutants that only the dangers of Open Cluster Management reveal: each must be noticed on its lean model. */
+import { afterEach, expect, it, vi } from "vitest";
+import type { JsonObject } from "../runtime/index.ts";
+
+/** Each mutant must be noticed within this many seeds. */
+const SEEDS = 200;
+const FIRST = 601;
+const MINUTES_MS = 60_000;
+
+const PATHS = [
+  "../engine/ocm/reports.ts",
+  "../engine/ocm/signs-of-life.ts",
+  "../engine/ocm/wait.ts",
+  "../engine/ocm/values.ts",
+];
+
+afterEach(() => {
+  for (const path of PATHS) vi.doUnmock(path);
+  vi.resetModules();
+});
+
+type Simulator = typeof import("./index.ts");
+
+/** Some seed fails with the mutation and not without it; `known` did when this was written, and is tried first. */
+async function noticed<Module extends object>(
+  path: string,
+  change: (original: Module) => Partial<Module>,
+  known: number,
+): Promise<void> {
+  vi.resetModules();
+  vi.doMock(path, async (importOriginal) => {
+    const original = (await importOriginal()) as Module;
+    return { ...original, ...change(original) };
+  });
+  const mutated: Simulator = await import("./index.ts");
+  const image = new mutated.HubImage();
+  for (const seed of [known, ...Array.from({ length: SEEDS }, (_, index) => FIRST + index)]) {
+    if (!(await mutated.runSeed(seed, { image, engine: "ocm" })).failure) continue;
+    vi.doUnmock(path);
+    vi.resetModules();
+    const sane: Simulator = await import("./index.ts");
+    if ((await sane.runSeed(seed, { image: new sane.HubImage(), engine: "ocm" })).failure) continue;
+    if (seed !== known)
+      process.stdout.write(`seed ${known} does not notice it any more, seed ${seed} does: name that\n`);
+    return;
+  }
+  expect.fail(`no seed up to ${FIRST + SEEDS - 1} noticed`);
+}
+
+type WaitUntil = (...args: unknown[]) => Promise<boolean>;
+
+it("a foreign ManifestWork that is switched to Orphan and deleted at once is noticed", {
+  timeout: 10 * MINUTES_MS,
+}, async () => {
+  await noticed<{ waitUntil: WaitUntil }>("../engine/ocm/wait.ts", () => ({ waitUntil: async () => true }), 612);
+});
+
+interface Seen {
+  readonly kind: string;
+  readonly object?: { readonly metadata: JsonObject; readonly spec?: JsonObject; readonly status?: JsonObject };
+}
+type ByValues = (...args: unknown[]) => Seen;
+
+it("a gate that believes Applied, and not the values, is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  await noticed<{ snapshotByValues: ByValues }>(
+    "../engine/ocm/values.ts",
+    ({ snapshotByValues }) => ({
+      snapshotByValues: (...args) => {
+        const seen = snapshotByValues(...args);
+        if (!seen.object) return seen;
+        const work = args[1] as {
+          spec: { text?: string; workload: { manifests: { metadata: { annotations?: JsonObject } }[] } };
+          metadata: { generation?: number };
+        };
+        const sent = work.spec.workload.manifests[0]?.metadata.annotations ?? {};
+        const spec: JsonObject = JSON.parse(work.spec.text ?? "{}");
+        const replicas = spec.replicas ?? 0;
+        const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas };
+        const generation = seen.object.metadata.generation ?? 0;
+        const status = { ...seen.object.status, ...counts, observedGeneration: generation };
+        const { pods: _unread, ...rest } = seen as Seen & { pods?: unknown };
+        return {
+          ...rest,
+          object: { ...seen.object, spec, status, metadata: { ...seen.object.metadata, annotations: sent } },
+        };
+      },
+    }),
+    602,
+  );
+});
+
+it("values of an earlier write that count as the current one's are noticed", {
+  timeout: 10 * MINUTES_MS,
+}, async () => {
+  await noticed<{ snapshotByValues: ByValues }>(
+    "../engine/ocm/values.ts",
+    ({ snapshotByValues }) => ({
+      snapshotByValues: (...args) => {
+        const seen = snapshotByValues(...args);
+        if (!seen.object) return seen;
+        const work = args[1] as { spec: { workload: { manifests: { metadata: { annotations?: JsonObject } }[] } } };
+        const sent = work.spec.workload.manifests[0]?.metadata.annotations ?? {};
+        return { ...seen, object: { ...seen.object, metadata: { ...seen.object.metadata, annotations: sent } } };
+      },
+    }),
+    602,
+  );
+});
+
+type SignsClass = new (...args: never[]) => { isFresh(work: unknown): boolean };
+
+it("a stale report that counts as fresh is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  await noticed<{ SignsOfLife: SignsClass }>(
+    "../engine/ocm/signs-of-life.ts",
+    ({ SignsOfLife }) => ({
+      SignsOfLife: class extends SignsOfLife {
+        override isFresh(): boolean {
+          return true;
+        }
+      },
+    }),
+    601,
+  );
+});

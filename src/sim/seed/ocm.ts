@@ -1,0 +1,49 @@
+/** What a seed draws in addition if the engine is Open Cluster Management: how clusters join, and what agents do. */
+import type { EngineName } from "../lean/hub.ts";
+import type { Joined } from "../lean/ocm/model.ts";
+import type { Dice } from "./dice.ts";
+import type { Happening } from "./happenings.ts";
+import type { Abilities, Scenario } from "./scenario.ts";
+
+export interface OcmTraits {
+  readonly joined: Readonly<Record<string, Joined>>;
+}
+
+/** The inline template needs spec.topology, so nothing is scheduled by the engine. */
+export const OCM_ABILITIES: Abilities & { readonly engine: EngineName } = {
+  engine: "ocm",
+  protocolFor: (drawn) => drawn,
+  hasBrokenRevisions: true,
+  twists: undefined,
+};
+
+const ACCESS_CHANCE = 0.4;
+const POLLS_CHANCE = 0.3;
+
+export function withAgents(scenario: Scenario, dice: Dice): Scenario {
+  const joined = Object.fromEntries(
+    scenario.clusters.map((cluster) => [
+      cluster,
+      {
+        // What runs without Lockstep can only be adopted where it can be read as a whole.
+        access: dice.chance(ACCESS_CHANCE) || scenario.adoption !== undefined,
+        polls: dice.chance(POLLS_CHANCE),
+      },
+    ]),
+  );
+  const at = () => dice.whole(8_000, scenario.calmAtMs - 5_000);
+  const span = (low: number, high: number) => 1000 * dice.whole(low, high);
+  const cluster = () => dice.pick(scenario.clusters);
+  const dies = (forMs: number): Happening => {
+    return { atMs: at(), kind: "agent dies", cluster: cluster(), forMs, workOnly: dice.chance(0.6) };
+  };
+  const kinds: (() => Happening)[] = [
+    () => dies(span(2, 25)),
+    () => dies(span(50, 100)),
+    () => ({ atMs: at(), kind: "tear off", cluster: cluster() }),
+    () => ({ atMs: at(), kind: "rival", cluster: cluster(), forMs: span(3, 30) }),
+  ];
+  const count = dice.pick([0, 0, 1, 1, 2]);
+  const happenings = Array.from({ length: count }, () => dice.pick(kinds)());
+  return { ...scenario, ocm: { joined }, happenings: [...scenario.happenings, ...happenings] };
+}
