@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ClusterConnection, isKubeObject } from "../../src/kube/index.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
-import { connectAs } from "../karmada/people.ts";
 import { startWorld, type World } from "../karmada/world.ts";
+import { connectAs } from "../stories/people.ts";
 import { ACTS, ATTACKS, byName, type Targets } from "./attacks/index.ts";
 import { type Ask, askThrough, MERGE, PEOPLE, type Person, surroundings } from "./ground.ts";
 import { approval, crossCluster, isSettled, secret, statefulSet } from "./objects.ts";

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ANNOTATIONS, parseTopologyRef, TOPOLOGY_ELSEWHERE } from "../../src/contract/index.ts";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
 import { MEMBERS } from "../stack/commands.ts";
-import { SharedDatabase, startContractOperator } from "./contract-operator.ts";
+import { SharedDatabase, startContractOperator } from "../stories/contract-operator.ts";
+import { installXline, SEED_MANIFEST, XLINES, xline } from "../stories/xline.ts";
 import { CCS, MANAGER, startWorld, type World } from "./world.ts";
-import { installXline, SEED_MANIFEST, XLINES, xline } from "./xline.ts";
 
 const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 /** As long as a DNS name may be: with 900 instances twice as much text as Kubernetes allows in annotations. */
 const LONG_ADDRESS = `{instance}.{cluster}.${["a", "b", "c", "d"].map((letter) => letter.repeat(55)).join(".")}`;
 
-/** All instances at once, and no quorum: what is shown here is what is told, not in which order. */
+/** All instances at once, and no quorum: this test is about what the members receive, not about the order. */
 function manifest(each: number): KubeObject {
   return {
     ...SEED_MANIFEST,

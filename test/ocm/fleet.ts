@@ -35,7 +35,9 @@ export async function giveAccess(hub: Api, cluster: string, member: Api): Promis
     { apiGroups: ["apps"], resources: ["statefulsets"], verbs: ["get", "list", "watch", "create", "patch"] },
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "delete"] },
     { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "delete"] },
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] },
+    { apiGroups: [rbac], resources: ["clusterroles"], verbs: ["get", "list", "watch"] },
+    { apiGroups: ["apps.my.io"], resources: ["xlineclusters"], verbs: ["get", "list", "watch", "create", "patch"] },
   ];
   await member.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: ACCOUNT });
   await member.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });

@@ -87,8 +87,16 @@ const template = embeddedObject(
 const topology = object(
   "Which clusters, and how many instances in each. Absent: the engine's scheduler decides.",
   {
+    placementRef: optional(
+      object(
+        "A Placement in the same namespace that selects the clusters, on hubs of Open Cluster Management. Lockstep divides the instances over them by weight. A cluster that it drops while the cluster is unreachable counts as lost, not as removed.",
+        {
+          name: text("Name of the Placement.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN }),
+        },
+      ),
+    ),
     clusters: list(
-      "The clusters. Listed updates and ordinals follow this order.",
+      "The clusters. Listed updates and ordinals follow this order. With placementRef: weights of clusters that it may select; those that are not listed have weight 1.",
       object("One cluster.", {
         name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS, pattern: DNS_SUBDOMAIN }),
         replicas: optional(
@@ -101,11 +109,20 @@ const topology = object(
           integer("This cluster's share when spec.replicas is divided by weight.", { minimum: 1, maximum: 1_000_000 }),
         ),
       }),
-      { minItems: 1, maxItems: MAX_CLUSTERS, identity: ["name"] },
+      { maxItems: MAX_CLUSTERS, identity: ["name"], default: [] },
     ),
   },
   {
     rules: [
+      {
+        rule: "has(self.placementRef) || size(self.clusters) > 0",
+        message: "topology needs clusters, or placementRef",
+      },
+      {
+        rule: "!has(self.placementRef) || self.clusters.all(c, !has(c.replicas))",
+        message:
+          "with placementRef, topology.clusters sets weights, not replicas: the Placement decides which clusters there are",
+      },
       {
         rule: "self.clusters.all(c, has(c.replicas) && !has(c.weight)) || self.clusters.all(c, has(c.weight) && !has(c.replicas))",
         message: "topology.clusters: set replicas for every cluster, or set weight for every cluster, but not both",
@@ -431,7 +448,7 @@ export const crossClusterStatefulsetSpec = object(
         fieldPath: ".template",
       },
       {
-        rule: "!has(self.replicas) || !has(self.topology) || self.topology.clusters.exists(c, !has(c.replicas)) || self.topology.clusters.map(c, c.replicas).sum() == self.replicas",
+        rule: "!has(self.replicas) || !has(self.topology) || has(self.topology.placementRef) || self.topology.clusters.exists(c, !has(c.replicas)) || self.topology.clusters.map(c, c.replicas).sum() == self.replicas",
         message: "replicas must be the sum of topology.clusters[].replicas: change one of them, or use weights",
         fieldPath: ".replicas",
       },

@@ -13,6 +13,8 @@ const DEPENDENCIES = [
 const LABELLED = "(has(object.metadata.labels) && 'lockstep.karmada.io/app' in object.metadata.labels)";
 const APP_NAMESPACE = "lockstep.karmada.io/app-namespace";
 
+const configs = (object: string) => `(has(${object}.spec.manifestConfigs) ? ${object}.spec.manifestConfigs : [])`;
+
 /** Pods are only ever named in order to be observed. */
 const OBSERVED_POD =
   "(m.apiVersion == 'v1' && m.kind == 'Pod' && has(object.spec.manifestConfigs) && object.spec.manifestConfigs.exists(c, (!has(c.resourceIdentifier.group) || c.resourceIdentifier.group == '') && c.resourceIdentifier.resource == 'pods' && c.resourceIdentifier.name == m.metadata.name && has(c.updateStrategy) && c.updateStrategy.type == 'ReadOnly'))";
@@ -26,7 +28,8 @@ export function workContents(settings: PolicySettings): Policy {
   const { controller, workloads, engine } = settings;
   const { group, plural, kind } = deliveries(settings);
   const kinds = [...[STATEFULSET_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
-  const isKind = `(${celKind("m")} in ${celList(kinds)}${engine === "ocm" ? ` || ${OBSERVED_POD}` : ""})`;
+  const isDelivered = `${celKind("m")} in ${celList(kinds)}`;
+  const isKind = engine === "ocm" ? `(${isDelivered} || ${OBSERVED_POD})` : isDelivered;
   const isOwn = `has(m.metadata.namespace) && has(object.metadata.annotations) && '${APP_NAMESPACE}' in object.metadata.annotations && m.metadata.namespace == object.metadata.annotations['${APP_NAMESPACE}']`;
   return {
     name: "work-contents",
@@ -36,10 +39,11 @@ export function workContents(settings: PolicySettings): Policy {
       { name: "lockstep-s-own", expression: `request.userInfo.username == ${celText(controller)} || ${LABELLED}` },
       {
         name: "the-workload-is-new",
-        // On Open Cluster Management, the settings beside a manifest say whether it is written or only observed.
+        // On Open Cluster Management, the settings beside a manifest say whether it is written or only observed. What
+        // another writer's ManifestWork leaves behind may be changed: so its object is adopted.
         expression:
           engine === "ocm"
-            ? "oldObject == null || object.spec != oldObject.spec"
+            ? `oldObject == null || object.spec.workload != oldObject.spec.workload || ${configs("object")} != ${configs("oldObject")}`
             : "oldObject == null || object.spec.workload != oldObject.spec.workload",
       },
     ],

@@ -28,7 +28,7 @@ export interface EngineFacts {
   readonly engine?: EngineDefinition;
 }
 
-/** A hub whose few kinds cannot be listed within this does not let us. */
+/** If the hub's few kinds cannot be listed within this time, rights are missing or the hub does not answer. */
 const SYNC_MS = 15_000;
 const LOOK_AGAIN_MS = 20;
 
@@ -47,7 +47,8 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
     while (!engine.synced()) {
       if (clock.monotonicMs() > endMs) {
         throw new CommandError(
-          `the hub's clusters and what ${definition.title} schedules and delivers could not be listed within ${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
+          `the hub's clusters and what ${definition.title} schedules and delivers could not be listed within ` +
+            `${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
         );
       }
       await clock.sleep(LOOK_AGAIN_MS);
@@ -68,10 +69,11 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
 
 /** Without a hub: every cluster of spec.topology is there and Ready, and nothing is deployed. */
 export function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset): EngineFacts {
-  const names = spec.topology?.clusters.map(({ name }) => name);
+  const names = spec.topology?.placementRef ? undefined : spec.topology?.clusters.map(({ name }) => name);
   if (!names) {
     throw new CommandError(
-      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no spec.topology, and --offline asks no engine for a schedule; add spec.topology, or leave --offline out`,
+      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no clusters in spec.topology, and ` +
+        "--offline asks no engine for a schedule; add them, or leave --offline out",
     );
   }
   const clusters: EngineCluster[] = names.map((name) => ({ name, state: "Ready", labels: {}, zones: [] }));

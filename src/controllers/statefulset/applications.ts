@@ -93,9 +93,14 @@ export class Applications {
   track(key: string, { metadata, spec }: ParsedCrossClusterStatefulset, template: ObjectRef): EngineApp {
     const known = this.#tracked.get(key);
     const isInline = spec.template !== undefined;
-    const isKnown = known?.isInline === isInline && targetText(known.template) === targetText(template);
+    const placement = spec.topology?.placementRef?.name;
+    const isKnown =
+      known?.isInline === isInline &&
+      known.placement === placement &&
+      targetText(known.template) === targetText(template);
     if (isKnown) return known;
-    return this.#track(key, { namespace: metadata.namespace, name: metadata.name, template, isInline });
+    const { namespace, name } = metadata;
+    return this.#track(key, { namespace, name, template, isInline, ...(placement !== undefined && { placement }) });
   }
 
   untrack(key: string): void {

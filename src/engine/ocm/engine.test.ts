@@ -5,7 +5,7 @@ import { seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
 import { OcmEngine } from "./engine.ts";
-import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "./resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
 import { FRESH_MS } from "./signs-of-life.ts";
 import { APP, orderFor, reported, written } from "./testing/agent.ts";
 
@@ -103,6 +103,30 @@ it("an application that is not tracked any more is not asked about", async () =>
   const asked = questions();
   await clock.advance(FRESH_MS);
   expect(questions()).toBe(asked);
+});
+
+it("a cluster that a Placement drops while it is away stays in the schedule; one that is there leaves it", async () => {
+  const engine = await started();
+  const app = { ...APP, placement: "zones" };
+  const metadata = { name: "zones", namespace: APP.namespace };
+  const conditions = [{ type: "PlacementSatisfied", status: "True" }];
+  const placed = { apiVersion: PLACEMENTS.apiVersion, kind: PLACEMENTS.kind, metadata, spec: {} };
+  hub.put(PLACEMENTS, { ...placed, status: { conditions, numberOfSelectedClusters: 1 } });
+  hub.put(PLACEMENT_DECISIONS, {
+    apiVersion: PLACEMENT_DECISIONS.apiVersion,
+    kind: PLACEMENT_DECISIONS.kind,
+    metadata: { ...metadata, labels: { [PLACEMENT_LABEL]: "zones" } },
+    status: { decisions: [{ clusterName: "west", reason: "" }] },
+  });
+  await clock.advance(1_000);
+  const clusters = () => {
+    const schedule = engine.schedule(app);
+    return schedule.kind === "known" ? schedule.clusters.map((each) => each.cluster) : schedule.message;
+  };
+  expect(clusters()).toEqual(["west"]);
+  hub.put(MANAGED_CLUSTERS, cluster("Unknown"));
+  await clock.advance(1_000);
+  expect(clusters()).toEqual(["west", "east"]);
 });
 
 it("a cluster that the hub has lost is unreachable, however fresh the last report is", async () => {

@@ -283,16 +283,12 @@ export class OcmEngine implements Engine {
     const found = this.#placements.cache.get({ namespace, name: placement });
     const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
     if (schedule.kind === "unknown") return schedule;
+    // OCM taints clusters that are not available, and Placements without tolerations drop them at once. That is no
+    // decision to leave them: they are lost, and the rules for lost clusters say what happens.
     const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
-    const lost = this.dispatched(app).find(({ cluster }) => !selected.has(cluster) && !this.#isReady(cluster));
-    if (!lost) return schedule;
-    return {
-      kind: "unknown",
-      message:
-        `Placement ${namespace}/${placement} no longer selects cluster ${lost.cluster}, which is not available: OCM taints such ` +
-        "clusters, which is not a decision to leave them. Tolerate cluster.open-cluster-management.io/unreachable and " +
-        ".../unavailable in the Placement",
-    };
+    const holding = new Set(this.dispatched(app).map(({ cluster }) => cluster));
+    const lost = [...holding].filter((cluster) => !selected.has(cluster) && !this.#isReady(cluster)).sort();
+    return { ...schedule, clusters: [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))] };
   }
 
   async hold(app: EngineApp): Promise<HoldState> {

@@ -1,6 +1,7 @@
 /**
- * A real Open Cluster Management on loopback: the hub and the members of test/stack, the hub's registration and placement
- * controllers, and in each member one agent that registers it and applies its ManifestWorks. No operators, no webhooks.
+ * A real Open Cluster Management on loopback: the hub and the members of test/stack, the hub's registration and
+ * placement controllers, and in each member one agent that registers it and applies its ManifestWorks. No operators, no
+ * webhooks.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,6 @@ import {
   type Ground,
   HUB_CONTROLLERS,
   MEMBER_CONTROLLERS,
-  READY_TIMEOUT_MS,
   type Say,
   type Stack,
   startOn,
@@ -30,6 +30,9 @@ const AGENT_NAMESPACE = "open-cluster-management-agent";
 const BOOTSTRAP_USER = "lockstep-bootstrap";
 /** The name by which the klusterlet's own manifests call its one account when both agents are one process. */
 const AGENT_ACCOUNT = "klusterlet-work-sa";
+/** Joining takes two to three seconds, and ten on a machine with four times as much to do as it can. */
+const AGENT_READY_MS = 40_000;
+const AGENT_STARTS = 3;
 const AGENT_TOKEN_SECONDS = 30 * 24 * 60 * 60;
 
 /**
@@ -149,8 +152,8 @@ class Boot {
   async join(hub: Cluster, member: Cluster, bootstrap: string): Promise<void> {
     const { processes, folder, authority } = this.ground;
     const { name, server } = member;
-    // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster, and
-    // has no right to send it again.
+    // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster,
+    // and has no right to send it again.
     await hub.api.apply({
       apiVersion: "cluster.open-cluster-management.io/v1",
       kind: "ManagedCluster",
@@ -189,7 +192,17 @@ class Boot {
       const holds = (type: string) => conditions.some((each) => each.type === type && each.status === "True");
       return ["HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable"].every(holds);
     };
-    await processes.ready(agent, isAvailable, READY_TIMEOUT_MS);
+    // A klusterlet relies on its kubelet: it ends when it cannot continue, and is started again.
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await processes.ready(agent, isAvailable, AGENT_READY_MS);
+      } catch (error) {
+        if (attempt === AGENT_STARTS) throw error;
+        this.say(`${agent} is started again: ${error instanceof Error ? error.message.split(";")[0] : error}`);
+        processes.kill(agent);
+        processes.restart(agent);
+      }
+    }
   }
 
   /** The operators' manifests are Go templates: their labels are left out, and so is all that depends on a setting. */

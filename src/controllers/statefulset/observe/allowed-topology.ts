@@ -14,12 +14,14 @@ export interface TopologyRefusal {
 
 /**
  * Admission refuses a topology that the namespace may not use. This sees what admission cannot: an annotation that was
- * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is none.
+ * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is
+ * none. `selected`: what the engine selects for spec.topology.placementRef.
  */
 export function topologyRefusal(
   { metadata, spec }: ParsedCrossClusterStatefulset,
   namespace: Found,
   rule: AllowedClustersRule,
+  selected: readonly string[] = [],
 ): TopologyRefusal | undefined {
   if (spec.topology === undefined) return undefined;
   const own = metadata.namespace;
@@ -30,10 +32,21 @@ export function topologyRefusal(
     };
   }
   const object = namespace.kind === "present" ? namespace.object : { metadata: {} };
-  const refused = forbiddenClusters(object, spec.topology.clusters, rule);
+  const { placementRef } = spec.topology;
+  // A Placement's clusters change without a write of this object, so admission never sees them.
+  const clusters = placementRef ? selected.map((name) => ({ name })) : spec.topology.clusters;
+  const refused = forbiddenClusters(object, clusters, rule);
   if (refused.length === 0) return undefined;
+  if (placementRef) {
+    return {
+      message: `spec.topology.placementRef: Placement ${placementRef.name} selects ${refused.join(", ")}, which namespace ${own} may not use`,
+      remedy: `Narrow the Placement's predicates, or have an administrator of the hub add them to the annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
+    };
+  }
   return {
     message: `spec.topology: namespace ${own} may not use ${refused.join(", ")}`,
-    remedy: `Remove them from spec.topology, or have an administrator of the hub add them to the annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
+    remedy:
+      "Remove them from spec.topology, or have an administrator of the hub add them to the " +
+      `annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
   };
 }

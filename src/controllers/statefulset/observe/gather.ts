@@ -41,7 +41,8 @@ export interface Gathered {
 
 /**
  * Observe: puts together what was asked for and what every cluster shows, in the planner's words. The controller and
- * `lockstep plan` gather with this same code; they differ in where the moment, the hub's objects and the revisions are from.
+ * `lockstep plan` gather with this same code; they differ in where the moment, the hub's objects and the revisions are
+ * from.
  */
 export class Gatherer {
   readonly #options: GathererOptions;
@@ -87,7 +88,7 @@ export class Gatherer {
       revision,
       inForce,
       schedule: moment.schedule,
-      topologyRefusal: this.#topologyRefusal(subject),
+      topologyRefusal: this.#topologyRefusal(subject, moment),
       clusters: [...moment.clusters.values()],
       goneSinceMs: this.#missing.of(ledger, moment.clusters, nowMs),
       approvals: approvals.of(key),
@@ -100,14 +101,15 @@ export class Gatherer {
     return { intent, facts, seen: this.#observe(subject, intent, ledger, moment), former: running.former };
   }
 
-  #topologyRefusal({ key, statefulset }: GatheredSubject): TopologyRefusal | undefined {
+  #topologyRefusal({ key, statefulset }: GatheredSubject, { schedule }: Moment): TopologyRefusal | undefined {
     const { allowedClusters, hubObjects } = this.#options;
     // A deletion follows no topology.
     if (!allowedClusters || statefulset.metadata.deletionTimestamp !== undefined) return undefined;
     if (statefulset.spec.topology === undefined) return undefined;
     const { namespace: name } = statefulset.metadata;
     const namespace = hubObjects.get(key, { apiVersion: "v1", kind: "Namespace", namespace: "", name });
-    return topologyRefusal(statefulset, namespace, allowedClusters);
+    const selected = schedule.kind === "known" ? schedule.clusters.map(({ cluster }) => cluster) : [];
+    return topologyRefusal(statefulset, namespace, allowedClusters, selected);
   }
 
   #observe({ statefulset, app }: GatheredSubject, intent: Intent, ledger: Ledger, moment: Moment): Observations {

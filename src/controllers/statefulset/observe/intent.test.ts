@@ -54,7 +54,7 @@ describe("divide", () => {
     );
   });
 
-  it("gives nobody more than one beside the exact share", () => {
+  it("gives every cluster its exact share, rounded up or down by less than one", () => {
     fc.assert(
       fc.property(total, weights, (count, weighted) => {
         const sum = weighted.reduce((all, { weight }) => all + weight, 0);
@@ -135,6 +135,44 @@ describe("the schedule", () => {
   });
 });
 
+describe("a Placement's selection", () => {
+  const schedule = {
+    kind: "known",
+    isSelection: true,
+    clusters: ["c", "a", "b"].map((name) => ({ cluster: name, replicas: 1 })),
+  } as const;
+  const placementRef = { name: "zones" };
+
+  it("is divided by weight: listed clusters first, those that are not listed with weight 1, by name", () => {
+    const topology = {
+      placementRef,
+      clusters: [
+        { name: "b", weight: 3 },
+        { name: "gone", weight: 9 },
+      ],
+    };
+    expect(intent({ topology }, { schedule }).schedule).toEqual({
+      kind: "known",
+      source: "engine",
+      clusters: [
+        { cluster: "b", replicas: 3 },
+        { cluster: "a", replicas: 1 },
+        { cluster: "c", replicas: 1 },
+      ],
+    });
+  });
+
+  it("that is unknown is never zero clusters", () => {
+    const unknown = { kind: "unknown", message: "it has decided nothing yet" } as const;
+    expect(intent({ topology: { placementRef } }, { schedule: unknown }).schedule).toEqual(unknown);
+  });
+
+  it("without a number to divide is unknown", () => {
+    const { schedule: divided } = intent({ topology: { placementRef } }, { schedule, templateReplicas: undefined });
+    expect(divided).toMatchObject({ kind: "unknown", message: expect.stringContaining("how many instances") });
+  });
+});
+
 describe("the fleet", () => {
   it("tells states, times and cordons", () => {
     const clusters = [
@@ -172,7 +210,7 @@ describe("what a person asks for during a rollout", () => {
   });
 });
 
-describe("a person's word that a cluster is lost", () => {
+describe("a user's confirmation that a cluster is lost", () => {
   const at = "2025-01-01T00:00:00Z";
   const spec = { failover: { confirmedLost: [{ name: "member1", at }] } };
   const lost = (clusters: readonly EngineCluster[]) => intent(spec, { clusters }).requests.confirmedLost;
@@ -182,7 +220,7 @@ describe("a person's word that a cluster is lost", () => {
     expect(lost([away(Date.parse(at) - 1)])).toEqual(["member1"]);
   });
 
-  it("says nothing about one that began afterwards, or about a cluster that is Ready", () => {
+  it("does not count for a loss that began afterwards, or for a cluster that is Ready", () => {
     expect(lost([away(Date.parse(at) + 1)])).toEqual([]);
     expect(lost([cluster("member1")])).toEqual([]);
   });

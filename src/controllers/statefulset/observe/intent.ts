@@ -128,6 +128,9 @@ export function leaderSourceOf({ spec }: ParsedCrossClusterStatefulset): LeaderS
 function scheduleOf({ statefulset, schedule, templateReplicas, topologyRefusal }: IntentFacts): Schedule {
   const { topology, replicas } = statefulset.spec;
   if (topologyRefusal) return { kind: "unknown", ...topologyRefusal };
+  if (topology?.placementRef) {
+    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas);
+  }
   if (topology !== undefined) {
     const total = replicas ?? templateReplicas;
     const explicit = topology.clusters.flatMap(({ name, replicas: own }) =>
@@ -151,6 +154,30 @@ function scheduleOf({ statefulset, schedule, templateReplicas, topologyRefusal }
   // `kubectl scale` on this object: the engine's answer is kept as the proportion between the clusters.
   const weighted = schedule.clusters.map(({ cluster, replicas: weight }) => ({ cluster, weight }));
   return { kind: "known", source: "engine", clusters: divide(replicas, weighted) };
+}
+
+/** The engine selects clusters and divides nothing: listed clusters come first, in their order, then the others by name. */
+function selectedBy(
+  schedule: EngineSchedule,
+  listed: readonly { readonly name: string; readonly weight?: number | undefined }[],
+  total: number | undefined,
+): Schedule {
+  if (schedule.kind === "unknown") return schedule;
+  if (total === undefined) {
+    return {
+      kind: "unknown",
+      message:
+        "spec.topology.placementRef selects clusters, but neither spec.replicas nor the template says how many instances",
+    };
+  }
+  const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
+  const first = listed.filter(({ name }) => selected.has(name));
+  const others = [...selected].filter((name) => !listed.some((each) => each.name === name)).sort();
+  const weighted = [
+    ...first.map(({ name, weight = 1 }) => ({ cluster: name, weight })),
+    ...others.map((cluster) => ({ cluster, weight: 1 })),
+  ];
+  return { kind: "known", source: "engine", clusters: divide(total, weighted) };
 }
 
 /** By largest remainder; ties go to the cluster that is listed first, so that the same input gives the same answer. */
@@ -200,7 +227,7 @@ function requestsOf({ statefulset, approvals, clusters }: IntentFacts): Requests
     ...(undo && { undo: { id: undo.at, to: undo.to } }),
     // People count waves from 1, the planner from 0.
     approvals: approvals.map(({ spec }) => ({ revision: spec.revision, wave: spec.wave - 1 })),
-    // A word about an earlier loss says nothing about one that began afterwards.
+    // The confirmation of an earlier loss does not count for a loss that began afterwards.
     confirmedLost: (failover.confirmedLost ?? []).flatMap(({ name, at }) => {
       const known = clusters.some((cluster) => cluster.name === name);
       const sinceMs = away.get(name) ?? Number.POSITIVE_INFINITY;

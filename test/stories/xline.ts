@@ -32,7 +32,7 @@ function xlineCrd() {
   };
 }
 
-/** How Karmada and Lockstep read it: word for word the way a user would write it. */
+/** How it is read: word for word the way a user would write it. */
 const customization = {
   apiVersion: "config.karmada.io/v1alpha1",
   kind: "ResourceInterpreterCustomization",
@@ -77,40 +77,11 @@ export const SEED_MANIFEST = {
   },
 };
 
-export const POLICY = {
-  apiVersion: "policy.karmada.io/v1alpha1",
-  kind: "PropagationPolicy",
-  metadata: { name: "xline", namespace: "default" },
-  spec: {
-    resourceSelectors: [{ apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", name: "xline" }],
-    placement: {
-      clusterAffinity: { clusterNames: ["member1", "member2", "member3"] },
-      replicaScheduling: {
-        replicaSchedulingType: "Divided",
-        replicaDivisionPreference: "Weighted",
-        weightPreference: {
-          staticWeightList: ["member1", "member2", "member3"].map((name) => ({
-            targetCluster: { clusterNames: [name] },
-            weight: 1,
-          })),
-        },
-      },
-    },
-  },
-};
-
-/** Installs the kind on the hub and in every member, and how Karmada reads it. */
+/** Installs the kind on the hub and in every member, and how it is read. */
 export async function installXline(world: World): Promise<void> {
   const crd = xlineCrd();
   await world.stack.hub.apply(crd);
   for (const api of world.stack.members.values()) await api.apply(crd);
-  await world.until("every cluster serves XlineCluster", async () => {
-    const clusters = await world.stack.hub.get<{
-      items: { status?: { apiEnablements?: { groupVersion: string }[] } }[];
-    }>("/apis/cluster.karmada.io/v1alpha1/clusters");
-    return (clusters?.items ?? []).every(({ status }) =>
-      status?.apiEnablements?.some(({ groupVersion }) => groupVersion === "apps.my.io/v1alpha1"),
-    );
-  });
+  await world.stage.prepareKind(world);
   await world.stack.hub.apply(customization);
 }

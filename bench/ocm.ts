@@ -1,0 +1,9 @@
+import { startWorld } from "../test/ocm/world.ts";
+import type { BenchRow } from "./main.ts";
+import { STAGE, stepTimes } from "./support/step-times.ts";
+
+export const title = `a rolling update of five instances over three clusters on a real Open Cluster Management: where each step's time goes (${STAGE})`;
+
+export function run(): Promise<BenchRow[]> {
+  return stepTimes("Open Cluster Management", startWorld);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { isKubeObject } from "../../../kube/index.ts";
+import { installManifests } from "./manifests.ts";
+import { memberRightsWork } from "./ocm.ts";
+
+const workloads = [{ plural: "xlineclusters", group: "apps.my.io" }];
+const settings = { systemNamespace: "lockstep-system", engine: "ocm", workloads, standingHold: true } as const;
+const manifests = installManifests(settings).filter(isKubeObject);
+
+describe("what is installed on a hub of Open Cluster Management", () => {
+  it("names no kind of Karmada's, apart from the one that says how kinds are read", () => {
+    const groups = new Set(JSON.stringify(manifests).match(/(?:cluster|work|policy)\.karmada\.io/g));
+    expect([...groups]).toEqual([]);
+    const definitions = manifests.filter(({ kind }) => kind === "CustomResourceDefinition");
+    expect(definitions.map(({ metadata }) => metadata.name)).toContain(
+      "resourceinterpretercustomizations.config.karmada.io",
+    );
+  });
+
+  it("guards ManifestWorks as Works are guarded on Karmada, and no holds", () => {
+    const policies = manifests.filter(({ kind }) => kind === "ValidatingAdmissionPolicy");
+    const names = policies.map(({ metadata }) => metadata.name.split(".")[0]);
+    expect(names).toContain("works");
+    expect(names).toContain("work-contents");
+    expect(names).not.toContain("holds");
+    const guarded = policies.filter(({ spec }) => JSON.stringify(spec).includes("manifestworks"));
+    expect(guarded.map(({ metadata }) => metadata.name.split(".")[0])).toEqual(["works", "work-contents"]);
+  });
+
+  it("lets agents write and watch custom kinds, by a role that OCM collects", () => {
+    const text = JSON.stringify(memberRightsWork("member1", workloads));
+    expect(text).toContain('"open-cluster-management.io/aggregate-to-work":"true"');
+    expect(text).toContain(
+      '"resources":["xlineclusters"],"verbs":["get","list","watch","create","update","patch","delete"]',
+    );
+  });
+});
