@@ -86,7 +86,7 @@ export interface Engine {
   stamp(owner: EngineOwner, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
   /**
    * Some of what is known of members comes from answers to questions that only their leader asks, and this process does
-   * not ask them: a leader that has nothing to write must stamp all the same.
+   * not ask them: a leader that has nothing to write must stamp nevertheless.
    */
   awaitsLeader?(app: EngineApp): boolean;
   /**

@@ -63,7 +63,7 @@ export class SignsOfLife {
     return proven;
   }
 
-  /** What the caller is told is remembered: when it turns, that is news. */
+  /** What the caller learns is remembered: when it turns, that is news. */
   isFresh(work: KubeObject): boolean {
     const isFresh = this.#isFreshNow(work);
     this.#wasFresh.set(work.metadata.uid ?? "", isFresh);

@@ -28,7 +28,7 @@ export type Happening =
   | { readonly atMs: number; readonly kind: "hub down"; readonly forMs: number }
   | { readonly atMs: number; readonly kind: "leave" | "evict"; readonly cluster: string }
   | { readonly atMs: number; readonly kind: "confirm lost" | "give up" | "delete one"; readonly cluster: string }
-  /** Where every member has an agent. `workOnly`: the hub goes on calling the cluster available. */
+  /** Where every member has an agent. `workOnly`: the hub continues to call the cluster available. */
   | {
       readonly atMs: number;
       readonly kind: "agent dies";

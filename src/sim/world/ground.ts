@@ -29,7 +29,7 @@ export interface GroundMember extends TrueMember {
 
 /** What only engines with an agent in every member have. */
 export interface AgentFaults {
-  /** `workOnly`: the hub goes on calling the cluster available. */
+  /** `workOnly`: the hub continues to call the cluster available. */
   die(cluster: string, workOnly: boolean): void;
   return(cluster: string): void;
   /** The controller reads the member itself, and need not believe its agent. */

@@ -168,7 +168,7 @@ export class OcmAgent {
       this.#writeReport(name, (now) => this.#book.applied(now, parts, results, generation));
       if (!polls) this.#reportIn(REPORT_MS, name);
     });
-    // A conflict stays one until somebody changes something.
+    // A conflict stays one until a user or another writer changes something.
     if (failed?.kind === "refused") this.#retry(name, generation);
   }
 

@@ -112,7 +112,7 @@ export class OcmModel {
     this.#judgeLater(cluster);
   }
 
-  /** `workOnly`: the registration agent is another process, and goes on renewing the lease. */
+  /** `workOnly`: the registration agent is another process, and continues to renew the lease. */
   agentDies(cluster: string, workOnly: boolean): void {
     this.#options.world.note(cluster, workOnly ? "its work agent dies" : "its agent dies");
     this.#agents.get(cluster)?.die();
