@@ -18,6 +18,7 @@ import { ensurePrograms } from "../tools/programs.ts";
 export interface RealRenderer extends Renderer {
   readonly helm: string;
   readonly kustomize: string;
+  readonly workFolder: string;
   /** What runs have left behind: always nothing. */
   leftovers(): string[];
   stop(): void;
@@ -39,6 +40,7 @@ export async function realRenderer(options: Partial<RendererOptions> = {}): Prom
   });
   return {
     ...programs,
+    workFolder,
     render: (request, signal) => renderer.render(request, signal),
     programs: () => renderer.programs(),
     leftovers: () => readdirSync(workFolder),

@@ -41,8 +41,8 @@ function scanFolder(files: FolderFiles, folder: string, start: string): string[]
     );
   }
   const kustomization = readYaml(files.text(file) ?? "");
-  // kustomize itself has the better message for what is not a map.
-  if (!isJsonObject(kustomization)) return [];
+  // kustomize may read what this parser does not, and would then fetch what was not scanned.
+  if (!isJsonObject(kustomization)) throw refused(`${file} is not a YAML map`, "correct it");
   const folders: string[] = [];
   for (const field of FOLDERS_OR_FILES) {
     for (const entry of textsIn(kustomization[field]))

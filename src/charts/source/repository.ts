@@ -88,7 +88,9 @@ function indexEntry(entry: Json): IndexEntry[] {
   const { version, urls, digest } = entry;
   const url = Array.isArray(urls) ? urls[0] : undefined;
   if (typeof version !== "string" || typeof url !== "string") return [];
-  return [{ version, url, digest: typeof digest === "string" && digest !== "" ? digest : undefined }];
+  return [
+    { version, url, digest: digest === undefined || digest === null || digest === "" ? undefined : String(digest) },
+  ];
 }
 
 function notThere(message: string, remedy: string): RefusalError {
