@@ -15,7 +15,9 @@ import { objectsFromText, type TextReader } from "./read/from-text.ts";
 import { digestOf, objectsOf } from "./read/objects.ts";
 import { RefusalError } from "./refusal.ts";
 import { findProgram, type ProgramName } from "./run/find.ts";
+import { WorkFolder } from "./run/folder.ts";
 import { ProgramRunner } from "./run/program.ts";
+import { Shared } from "./run/shared.ts";
 import { Slots } from "./run/slots.ts";
 import { sha256 } from "./source/digest.ts";
 import { SourceHttp } from "./source/http.ts";
@@ -77,7 +79,8 @@ class ProgramRenderer implements Renderer {
   readonly #slots: Slots;
   readonly #sources: Sources;
   readonly #results = new LruMap<string, RenderResult>(KEPT_RESULTS, KEPT_RESULT_BYTES);
-  readonly #running = new Map<string, Promise<RenderResult>>();
+  readonly #running = new Shared<RenderResult>();
+  #swept: Promise<void> | undefined;
   readonly #programs = new Map<ProgramName, { status: Promise<ProgramStatus>; atMs: number }>();
 
   constructor(options: RendererOptions) {
@@ -108,11 +111,16 @@ class ProgramRenderer implements Renderer {
   async render(request: RenderRequest, signal: AbortSignal): Promise<RenderResult> {
     try {
       signal.throwIfAborted();
+      this.#swept ??= WorkFolder.sweep(this.#options.workFolder, this.#options.clock.now());
+      await this.#swept;
       const prepared = await this.#prepare(request, signal);
       const key = sha256(canonicalText(prepared.key));
       const kept = this.#results.get(key);
       if (kept) return kept;
-      return await this.#once(key, prepared, signal);
+      // Two requests with the same inputs share one render, and so its random values.
+      return await this.#running.do(key, signal, () =>
+        this.#slots.within(signal, () => this.#render(key, prepared, signal)),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusalError) return error.toResult();
@@ -124,23 +132,6 @@ class ProgramRenderer implements Renderer {
         message,
         remedy: "it is tried again; see the controller's log",
       };
-    }
-  }
-
-  /** Two requests with the same inputs share one render, and so its random values. */
-  async #once(key: string, prepared: Prepared, signal: AbortSignal): Promise<RenderResult> {
-    for (let running = this.#running.get(key); running; running = this.#running.get(key)) {
-      // If the other one gave up, this one renders.
-      const shared = await running.catch(() => undefined);
-      signal.throwIfAborted();
-      if (shared) return shared;
-    }
-    const running = this.#slots.within(signal, () => this.#render(key, prepared, signal));
-    this.#running.set(key, running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(key);
     }
   }
 

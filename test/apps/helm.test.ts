@@ -75,6 +75,10 @@ describe("a chart", () => {
     ).toBeUndefined();
   });
 
+  it("of five megabytes is read beside the event loop", async () => {
+    expect((await render(fault("many"))).objects).toHaveLength(51);
+  });
+
   it("is rendered once for the same inputs, also by several at a time: random values stay", async () => {
     const request = chartRequest(shop, [{ replicas: 3 }]);
     const [one, other] = await Promise.all([render(request), render(request)]);

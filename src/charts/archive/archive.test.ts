@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHART_LIMITS } from "../limits.ts";
 import { RefusalError } from "../refusal.ts";
@@ -100,6 +101,29 @@ describe("an archive", () => {
       "the archive is not compressed with gzip, or it is damaged",
     );
     expect(await refusal([])).toBe("the archive contains no files");
+  });
+});
+
+describe("any bytes", () => {
+  it("are read or refused, and what is read stays inside", () => {
+    const path = fc.constantFrom("a", "a/b", "../x", "/x", "a/../../x", "./a", "a\\b", "", ".", "..", "a//b", "x\0y");
+    const type = fc.constantFrom("0", "1", "2", "3", "5", "6", "x", "g", "L", "K", "7", "\0");
+    const entry = fc.record({ path, type, text: fc.string({ maxLength: 600 }) });
+    const damage = fc.array(fc.tuple(fc.nat(3000), fc.nat(255)), { maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 4 }), damage, (entries, changes) => {
+        const tar = testTar(entries);
+        for (const [at, byte] of changes) if (at < tar.length) tar[at] = byte;
+        try {
+          for (const file of readTar(tar, "the archive", budget())) {
+            expect(file.path).not.toMatch(/^\/|(?:^|\/)\.\.(?:\/|$)|\\|^$/);
+          }
+        } catch (error) {
+          if (!(error instanceof RefusalError)) throw error;
+        }
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import type { RenderedObject } from "../types.ts";
 import { differencesBetween } from "./determinism.ts";
 import { helmError, kustomizeError } from "./message.ts";
 import { refuseForeignReferences } from "./schema.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { describeLookup, StandIn } from "./stand-in.ts";
 import { withStandIn } from "./stand-in-server.ts";
 import { programWarnings, wordWarnings } from "./warnings.ts";
@@ -198,6 +199,13 @@ describe("a program's message", () => {
     expect(kustomizeError(stderr, { "/tmp/r/source/": "" })).toBe(
       "accumulating resources: open site/a.yaml: no such file",
     );
+  });
+
+  it("never shows secret values or the content of the application's Secrets", () => {
+    const previous = [object("Secret", "s", { data: { x: Buffer.from("generated-1").toString("base64") } })];
+    const values = [{ db: { password: "hunter22", keys: ["first-key"] }, name: "ordinary" }];
+    const message = "invalid: hunter22, first-key, generated-1, Z2VuZXJhdGVkLTE=, ordinary";
+    expect(withoutSecrets(message, values, previous)).toBe("invalid: ***, ***, ***, ***, ordinary");
   });
 
   it("becomes a warning where helm only warns", () => {

@@ -8,6 +8,7 @@ import { WorkFolder } from "../run/folder.ts";
 import type { ProgramOutput, ProgramRunner } from "../run/program.ts";
 import type { RenderedObject, RenderRequest } from "../types.ts";
 import { helmError } from "./message.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { type Lookup, StandIn } from "./stand-in.ts";
 import { withStandIn } from "./stand-in-server.ts";
 
@@ -62,13 +63,16 @@ export async function runHelm(
     const args = argumentsFor(source, request, chart, values);
     const call = { program: tools.program, args, folder };
     if (!answers)
-      return { result: await outcome(tools, request, await tools.runner.run(call, signal), folder, signal), asked: [] };
+      return {
+        result: await outcome(tools, source, request, await tools.runner.run(call, signal), folder, signal),
+        asked: [],
+      };
     const standIn = new StandIn({ ...answers, namespace, kubeVersion, apiVersions });
     const output = await withStandIn(standIn, tools.random, async (kubeconfig) => {
       const env = { KUBECONFIG: await folder.write("kubeconfig", kubeconfig) };
       return tools.runner.run({ ...call, args: [...args, "--dry-run=server"], env, needsLoopback: true }, signal);
     });
-    return { result: await outcome(tools, request, output, folder, signal), asked: standIn.asked };
+    return { result: await outcome(tools, source, request, output, folder, signal), asked: standIn.asked };
   });
 }
 
@@ -88,13 +92,15 @@ function argumentsFor(source: HelmSource, request: RenderRequest, chart: string,
 
 async function outcome(
   { reader }: HelmTools,
-  { namespace }: RenderRequest,
+  { values }: HelmSource,
+  { namespace, previousObjects }: RenderRequest,
   { exitCode, stdout, stderr }: ProgramOutput,
   folder: WorkFolder,
   signal: AbortSignal,
 ): Promise<HelmRun["result"]> {
   if (exitCode !== 0) {
-    const message = helmError(stderr, { [`${folder.path}/`]: "" });
+    const told = helmError(stderr, { [`${folder.path}/`]: "" });
+    const message = withoutSecrets(told, values, previousObjects);
     // The innermost template is the one that calls lookup; those before it include it.
     const lookup =
       /^[\s\S]*template: ?(\S+?:\d+:\d+)(?:(?!template: ?\S+?:\d+:\d+)[\s\S])*error calling lookup:\s*([\s\S]*)$/.exec(

@@ -1,6 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArchiveFile } from "../archive/tar.ts";
+
+const PREFIX = "render-";
+/** Far longer than any run takes. */
+const LEFT_BEHIND_MS = 60 * 60 * 1000;
 
 /** A folder of one run, removed with everything in it when the run ends, whatever happens. */
 export class WorkFolder {
@@ -12,11 +16,24 @@ export class WorkFolder {
 
   static async within<T>(parent: string, use: (folder: WorkFolder) => Promise<T>): Promise<T> {
     await mkdir(parent, { recursive: true, mode: 0o700 });
-    const folder = new WorkFolder(await mkdtemp(join(parent, "render-")));
+    const folder = new WorkFolder(await mkdtemp(join(parent, PREFIX)));
     try {
       return await use(folder);
     } finally {
       await rm(folder.path, { recursive: true, force: true });
+    }
+  }
+
+  /** Removes what processes that were killed have left. What is younger may be another process's run. */
+  static async sweep(parent: string, nowMs: number): Promise<void> {
+    for (const name of await readdir(parent).catch(() => [])) {
+      const path = join(parent, name);
+      const changedMs = await stat(path).then(
+        (found) => found.mtimeMs,
+        () => nowMs,
+      );
+      if (name.startsWith(PREFIX) && nowMs - changedMs > LEFT_BEHIND_MS)
+        await rm(path, { recursive: true, force: true });
     }
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -9,6 +9,7 @@ import { fakeProgram } from "../testing/programs.ts";
 import { findProgram } from "./find.ts";
 import { WorkFolder } from "./folder.ts";
 import { type ProgramOutput, ProgramRunner } from "./program.ts";
+import { Shared } from "./shared.ts";
 import { Slots } from "./slots.ts";
 
 let folder: string;
@@ -116,6 +117,32 @@ describe("finding a program", () => {
   it("refuses a program that does not tell its version", async () => {
     const path = fakeProgram(folder, "helm", "echo what >&2; exit 1");
     expect(await find("helm")).toMatchObject({ kind: "missing", message: `${path} does not tell its version: what` });
+  });
+});
+
+describe("a work folder", () => {
+  it("that a killed process left is removed after an hour, a younger one is not", async () => {
+    for (const name of ["render-old", "render-new", "other"]) mkdirSync(join(folder, name));
+    const nowMs = Date.now();
+    for (const name of ["render-old", "other"]) utimesSync(join(folder, name), 0, nowMs / 1000 - 7200);
+    await WorkFolder.sweep(folder, nowMs);
+    expect(readdirSync(folder).sort()).toEqual(["other", "render-new"]);
+    await WorkFolder.sweep(join(folder, "nowhere"), nowMs);
+  });
+});
+
+describe("shared work", () => {
+  it("is done once for all that ask meanwhile, and again for one whose starter failed", async () => {
+    const shared = new Shared<number>();
+    let calls = 0;
+    const work = async () => ++calls;
+    expect(
+      await Promise.all([shared.do("a", never, work), shared.do("a", never, work), shared.do("b", never, work)]),
+    ).toEqual([1, 1, 2]);
+    const failing = shared.do("a", never, () => Promise.reject(new Error("gave up")));
+    const waiting = shared.do("a", never, work);
+    await expect(failing).rejects.toThrow("gave up");
+    expect(await waiting).toBe(3);
   });
 });
 

@@ -213,6 +213,12 @@ describe("an archive by its address", () => {
     expect((await refusal({ archive: { url: "no address", sha256: "abc" } })).message).toContain("is not a URL");
   });
 
+  it("may be in a registry, too", async () => {
+    const { address } = await start();
+    const location = { oci: `oci://${address}/charts/web`, version: "1.0.0" };
+    expect((await sourcesWith().archive(location, never)).digest).toBe(`sha256:${digestOf(CHARTS[0]!.archive)}`);
+  });
+
   it("is cut off at the limit, as bytes of a ConfigMap are", async () => {
     const { repository, address } = await start();
     const small = sourcesWith({ limits: { archiveBytes: 10 } });

@@ -1,5 +1,6 @@
 import { LruMap } from "../../runtime/index.ts";
 import { badArchive } from "../archive/tar.ts";
+import { Shared } from "../run/shared.ts";
 import { Slots } from "../run/slots.ts";
 import type { ArchiveLocation, ChartLocation, Credentials } from "../types.ts";
 import { checkDigest, sha256 } from "./digest.ts";
@@ -34,6 +35,7 @@ interface Kept {
 /** Fetches archives. What has a digest is fetched once; the rest is asked for again after a while. */
 export class Sources {
   readonly #options: SourcesOptions;
+  readonly #running = new Shared<FetchedArchive>();
   readonly #slots = new Slots(CONCURRENT_FETCHES);
   readonly #kept = new LruMap<string, Kept>(KEPT_ARCHIVES, KEPT_BYTES);
 
@@ -111,9 +113,11 @@ export class Sources {
     const key = sha256(JSON.stringify([...parts, credentials ?? null]));
     const kept = this.#kept.get(key);
     if (kept && (isImmutable || clock.monotonicMs() - kept.atMs < keepMs)) return kept.archive;
-    const bytes = await this.#slots.within(signal, fetch);
-    const archive = { bytes, digest: `sha256:${sha256(bytes)}`, name };
-    this.#kept.set(key, { archive, atMs: clock.monotonicMs() }, bytes.length);
-    return archive;
+    return this.#running.do(key, signal, async () => {
+      const bytes = await this.#slots.within(signal, fetch);
+      const archive = { bytes, digest: `sha256:${sha256(bytes)}`, name };
+      this.#kept.set(key, { archive, atMs: clock.monotonicMs() }, bytes.length);
+      return archive;
+    });
   }
 }
