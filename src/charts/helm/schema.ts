@@ -38,8 +38,7 @@ function foreignReference(value: Json): string | undefined {
 /** `#/$defs/x` is inside. The names of the published drafts are known to helm without a request. */
 function isForeign(key: string, reference: string): boolean {
   if (reference.startsWith("#") || reference === "") return false;
-  if (/^https?:\/\/json-schema\.org\/(?:draft-0[4-7]\/schema|draft\/20\d\d-\d\d\/schema)#?$/.test(reference))
-    return false;
+  if (/^https?:\/\/json-schema\.org\/(?:draft-0[4-7]\/|draft\/20\d\d-\d\d\/)?schema#?$/.test(reference)) return false;
   // A name of its own is no request, but references would be relative to it.
   return !((key === "$id" || key === "id") && !reference.startsWith("file:"));
 }

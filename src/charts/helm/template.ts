@@ -1,12 +1,12 @@
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject, Random } from "../../runtime/index.ts";
 import type { CheckedChart } from "../archive/chart.ts";
-import { objectsFromText, type TextReader } from "../read/from-text.ts";
+import type { TextReader } from "../read/from-text.ts";
 import { skippedHook, unknownHook } from "../read/hooks.ts";
 import { RefusalError } from "../refusal.ts";
 import { WorkFolder } from "../run/folder.ts";
 import type { ProgramOutput, ProgramRunner } from "../run/program.ts";
-import type { RenderedObject, RenderRequest } from "../types.ts";
+import type { RenderRequest } from "../types.ts";
 import { helmError } from "./message.ts";
 import { withoutSecrets } from "./secrets.ts";
 import { type Lookup, StandIn } from "./stand-in.ts";
@@ -33,7 +33,7 @@ export interface LookupAnswers {
 }
 
 export interface HelmRun {
-  readonly result: { readonly kind: "ok"; readonly objects: RenderedObject[]; readonly stderr: string } | HelmFailure;
+  readonly result: { readonly kind: "ok"; readonly stdout: Buffer; readonly stderr: string } | HelmFailure;
   /** Lookups that found nothing, or asked for a list, or were refused. */
   readonly asked: readonly Lookup[];
 }
@@ -62,17 +62,13 @@ export async function runHelm(
     }
     const args = argumentsFor(source, request, chart, values);
     const call = { program: tools.program, args, folder };
-    if (!answers)
-      return {
-        result: await outcome(tools, source, request, await tools.runner.run(call, signal), folder, signal),
-        asked: [],
-      };
+    if (!answers) return { result: outcome(source, request, await tools.runner.run(call, signal), folder), asked: [] };
     const standIn = new StandIn({ ...answers, namespace, kubeVersion, apiVersions });
     const output = await withStandIn(standIn, tools.random, async (kubeconfig) => {
       const env = { KUBECONFIG: await folder.write("kubeconfig", kubeconfig) };
       return tools.runner.run({ ...call, args: [...args, "--dry-run=server"], env, needsLoopback: true }, signal);
     });
-    return { result: await outcome(tools, source, request, output, folder, signal), asked: standIn.asked };
+    return { result: outcome(source, request, output, folder), asked: standIn.asked };
   });
 }
 
@@ -90,14 +86,12 @@ function argumentsFor(source: HelmSource, request: RenderRequest, chart: string,
   ];
 }
 
-async function outcome(
-  { reader }: HelmTools,
+function outcome(
   { values }: HelmSource,
-  { namespace, previousObjects }: RenderRequest,
+  { previousObjects }: RenderRequest,
   { exitCode, stdout, stderr }: ProgramOutput,
   folder: WorkFolder,
-  signal: AbortSignal,
-): Promise<HelmRun["result"]> {
+): HelmRun["result"] {
   if (exitCode !== 0) {
     const told = helmError(stderr, { [`${folder.path}/`]: "" });
     const message = withoutSecrets(told, values, previousObjects);
@@ -115,8 +109,7 @@ async function outcome(
   }
   const skipped = skippedHook(stderr);
   if (skipped !== undefined) throw unknownHook("an object of the chart", skipped);
-  const objects = await objectsFromText(reader, stdout.toString("utf8"), { hasHooks: true, namespace }, signal);
-  return { kind: "ok", objects, stderr };
+  return { kind: "ok", stdout, stderr };
 }
 
 /** Helm's rule for release names, and Kubernetes' for namespaces; also keeps them from being read as options. */

@@ -24,7 +24,10 @@ export function hookOf(object: Json, place: string): Hook | undefined {
 
 /** helm leaves out objects whose hook it does not know, with one line on stderr; the first such name, if there is one. */
 export function skippedHook(stderr: string): string | undefined {
-  return /skipping unknown hook:?.*?"([^"]*)"/.exec(stderr)?.[1];
+  // helm 3: `skipping unknown hook: "x"`; helm 4: `msg="skipping unknown hooks" hookTypes=x`.
+  const [, old, quoted, plain] =
+    /skipping unknown hook(?:: "([^"]*)"|s" hookTypes=(?:"([^"]*)"|(\S+)))/.exec(stderr) ?? [];
+  return old ?? quoted ?? plain;
 }
 
 export function unknownHook(place: string, name: string): RefusalError {

@@ -188,7 +188,9 @@ describe("hooks", () => {
 
   it("that helm left out are found in its messages", () => {
     expect(skippedHook('2026/01/01 info: skipping unknown hook: "crd-install"\n')).toBe("crd-install");
-    expect(skippedHook('level=INFO msg="skipping unknown hooks" hookTypes=x')).toBeUndefined();
+    expect(skippedHook('level=INFO msg="skipping unknown hooks" hookTypes=crd-install')).toBe("crd-install");
+    expect(skippedHook('level=INFO msg="skipping unknown hooks" hookTypes="a, b"')).toBe("a, b");
+    expect(skippedHook("level=INFO msg=other")).toBeUndefined();
   });
 
   it("are plain objects outside charts, and may share a name with hooks of other events", () => {

@@ -23,7 +23,8 @@ export async function readText(text: string, clock: Clock, signal: AbortSignal):
 }
 
 function inThread(text: string, clock: Clock, signal: AbortSignal): Promise<ReadResult> {
-  const options = { workerData: text, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } };
+  // Options of this process's own command line are not for threads: some make them fail.
+  const options = { workerData: text, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } };
   const isBundled = existsSync(fileURLToPath(BUNDLED));
   const worker = isBundled ? new Worker(BUNDLED, options) : new Worker(fromSource(), { ...options, eval: true });
   return new Promise<ReadResult>((resolve, reject) => {
