@@ -200,7 +200,7 @@ class ProgramRenderer implements Renderer {
       lookups,
       previous: lookups === "Own" ? previousObjects.map((object) => canonicalText(object)).toSorted() : [],
     };
-    const tools = { ...this.#tools(program.path), random: this.#options.random };
+    const tools = { ...this.#tools(program.path), version: program.version, random: this.#options.random };
     const render = async (given: AbortSignal) => {
       const chart = await checkedChart(fetched.bytes, fetched.name, this.#limits);
       const rendered = await renderChart(tools, { chart, releaseName, values }, request, given);

@@ -20,6 +20,8 @@ export interface HelmSource {
 
 export interface HelmTools {
   readonly program: string;
+  /** `v3.22.0` */
+  readonly version: string;
   readonly workFolder: string;
   readonly runner: ProgramRunner;
   readonly reader: TextReader;
@@ -66,10 +68,22 @@ export async function runHelm(
     const standIn = new StandIn({ ...answers, namespace, kubeVersion, apiVersions });
     const output = await withStandIn(standIn, tools.random, async (kubeconfig) => {
       const env = { KUBECONFIG: await folder.write("kubeconfig", kubeconfig) };
-      return tools.runner.run({ ...call, args: [...args, "--dry-run=server"], env, needsLoopback: true }, signal);
+      return tools.runner.run(
+        { ...call, args: [...args, ...serverArguments(tools)], env, needsLoopback: true },
+        signal,
+      );
     });
     return { result: outcome(source, request, output, folder), asked: standIn.asked };
   });
+}
+
+/**
+ * helm 4 also looks whether the server would accept the objects and whether they are there already. That is not asked
+ * here: the stand-in knows no schemas, and the objects are this application's own.
+ */
+function serverArguments({ version }: HelmTools): string[] {
+  const unasked = /^v?3\./.test(version) ? [] : ["--disable-openapi-validation", "--take-ownership"];
+  return ["--dry-run=server", ...unasked];
 }
 
 function argumentsFor(source: HelmSource, request: RenderRequest, chart: string, values: readonly string[]): string[] {
