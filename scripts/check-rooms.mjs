@@ -12,7 +12,7 @@ export const ROOMS = [
   ["contract"],
   ["rollout"],
   ["api"],
-  ["plan"],
+  ["plan", "applications"],
   ["render"],
   ["kube"],
   ["interpret"],
@@ -32,6 +32,7 @@ const MAY_IMPORT = {
   contract: [], // operators ship it unchanged
   rollout: ["runtime"], // for every kind, regardless of its API
   plan: ["runtime", "contract", "rollout", "api"],
+  applications: ["runtime", "rollout"],
   render: ["runtime", "contract", "rollout", "api", "plan"],
   kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
   interpret: ["runtime", "contract", "api", "kube"],

@@ -155,6 +155,9 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
     `kubectl patch ccs ${name} -n ${namespace} --type merge -p '{"spec":{"memberConcurrency":"Parallel"}}'`,
   ],
 
+  WaitingForHook: member,
+  NoClusters: edit,
+  FailedOver: member,
   TeardownUnreachable: confirmLost,
   TeardownInProgress: watch,
   ReleaseUnreachable: cluster,
