@@ -12,20 +12,20 @@ interface PlannedRollout {
 
 const FIELD_MANAGER = "lockstep-status";
 
-/** The approvals of each CrossClusterStatefulset: what people opened, and what became of it. */
+/** The approvals of each object of one kind: what people opened, and what became of it. */
 export class Approvals {
   readonly #client: KubeClient;
   readonly #cache: Cache<KubeObject>;
 
-  constructor(client: KubeClient, cache: Cache<KubeObject>) {
+  constructor(client: KubeClient, cache: Cache<KubeObject>, kind?: string) {
     this.#client = client;
     this.#cache = cache;
-    cache.defineIndex("statefulset", approvalTargets);
+    cache.defineIndex("target", (approval) => approvalTargets(approval, kind));
   }
 
   /** Those that can be read; the others are told so on themselves by the API server that refused them. */
   of(key: string): RolloutApproval[] {
-    return this.#cache.byIndex("statefulset", key).flatMap((object) => {
+    return this.#cache.byIndex("target", key).flatMap((object) => {
       const parsed = parseRolloutApproval(object);
       return parsed.ok ? [parsed.value] : [];
     });
