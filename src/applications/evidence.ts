@@ -58,7 +58,7 @@ function applyGate(keys: readonly ObjectKey[], seen: ClusterSeen): Gate {
 }
 
 /** [A6] Whether one object of the granted revision is healthy. Unknown is never healthy. */
-export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused }: ObjectSeen): Gate {
+export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused, delivery }: ObjectSeen): Gate {
   const closed = (
     code: ReasonCode,
     message: string,
@@ -75,9 +75,15 @@ export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused }:
   if (refused !== undefined) return closed("MemberFailed", refused, "delivery", "refused", "failed");
   if (dispatched !== "wanted") return closed("WaitingForDelivery", "it is not written yet", "dispatch", dispatched);
   if (live.kind === "unknown") return closed("HealthUnknown", "it cannot be seen", "live", "unknown");
-  if (live.kind === "absent") return closed("WaitingForDelivery", "the cluster does not have it yet", "live", "absent");
+  if (live.kind === "absent")
+    return closed("WaitingForDelivery", delivery ?? "the cluster does not have it yet", "live", "absent");
   if (live.epoch !== epoch) {
-    return closed("WaitingForDelivery", "the cluster shows an earlier write", "epoch", `${live.epoch}, not ${epoch}`);
+    return closed(
+      "WaitingForDelivery",
+      delivery ?? "the cluster shows an earlier write",
+      "epoch",
+      `${live.epoch}, not ${epoch}`,
+    );
   }
   if (!live.observed) {
     return closed("WaitingForObserved", "its controller has not seen it yet", "observedGeneration", "behind");

@@ -101,8 +101,10 @@ export interface ObjectSeen {
   /** The epoch under which that was written. */
   readonly epoch: number;
   readonly live: LiveSeen;
-  /** Why it cannot be delivered: the member refused it, or it belongs to another owner. */
+  /** Why it is not written: it belongs to another owner. */
   readonly refused?: string;
+  /** What the engine says about a delivery that fails; it tries again. */
+  readonly delivery?: string;
 }
 
 export interface ClusterSeen {

@@ -72,6 +72,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   KindNotAllowed: () => ["lockstep install --help"],
   TemplateClaimed: ({ namespace }) => [`kubectl get ccs -n ${namespace}`],
   HoldDefeated: (facts) => [...binding(facts), "kubectl get works -A -l '!lockstep.karmada.io/app'"],
+  Forbidden: ({ namespace }) => [`kubectl get rolebindings,clusterrolebindings -n ${namespace} -o wide`],
   LedgerUnreadable: () => ["kubectl get crossclusterledgers -n lockstep-system"],
   WaitingForInterpreter: () => [
     "kubectl get resourceinterpreterwebhookconfigurations,resourceexploringwebhookconfigurations -o yaml",
