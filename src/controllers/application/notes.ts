@@ -17,8 +17,8 @@ export function epochNote(notes: Dispatched["notes"]): number {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
-export function isKept({ notes, keeps }: Dispatched): boolean {
-  return notes[NOTES.end] === "keep" || keeps;
+export function isKept({ notes }: Dispatched): boolean {
+  return notes[NOTES.end] === "keep";
 }
 
 export function isSameRef(a: ObjectRef, b: ObjectRef): boolean {

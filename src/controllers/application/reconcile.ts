@@ -183,10 +183,12 @@ export class Reconciler {
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
+    // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
+    const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
     const endMs = endOf(app);
     const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
-    const delays = [dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
+    const delays = [againMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -216,7 +218,8 @@ export class Reconciler {
       else refusals.set(`${cluster} ${key}`, message);
     };
     const { adopt, prune } = app.spec;
-    return act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    return { ...done, isNew };
   }
 
   #bundleOf(key: string, { metadata: { namespace, name } }: ParsedDistributedApplication): EngineBundle {

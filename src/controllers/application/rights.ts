@@ -60,17 +60,11 @@ export class Rights {
     const known = this.#known.get(id);
     if (known && nowMs - known.atMs < REMEMBERED_MS) return known.allowed;
     const { verb, group, resource: plural, namespace: where, name } = asked;
-    const review: KubeObject = {
-      apiVersion: REVIEWS.apiVersion,
-      kind: REVIEWS.kind,
-      metadata: { name: "" },
-      spec: {
-        user,
-        groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-        resourceAttributes: { verb, group, resource: plural, namespace: where, ...(name !== undefined && { name }) },
-      },
-    };
-    const { status } = await this.#hub.create(REVIEWS, review);
+    const { status } = await this.#hub.review(REVIEWS, {
+      user,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+      resourceAttributes: { verb, group, resource: plural, namespace: where, ...(name !== undefined && { name }) },
+    });
     const allowed = isJsonObject(status) && status.allowed === true && status.denied !== true;
     this.#known.set(id, { allowed, atMs: nowMs });
     return allowed;
