@@ -12,7 +12,7 @@ interface PlannedRollout {
 
 const FIELD_MANAGER = "lockstep-status";
 
-/** The approvals of each object of one kind: what people opened, and what became of it. */
+/** The approvals of each object of one kind, and their status. */
 export class Approvals {
   readonly #client: KubeClient;
   readonly #cache: Cache<KubeObject>;
@@ -23,7 +23,7 @@ export class Approvals {
     cache.defineIndex("target", (approval) => approvalTargets(approval, kind));
   }
 
-  /** Those that can be read; the others are told so on themselves by the API server that refused them. */
+  /** The approvals that are valid. The API server refuses invalid ones, and its error tells the author. */
   of(key: string): RolloutApproval[] {
     return this.#cache.byIndex("target", key).flatMap((object) => {
       const parsed = parseRolloutApproval(object);

@@ -12,7 +12,7 @@ import {
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
 import { STATEFULSETS } from "./resources.ts";
 
-/** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
+/** A status that is computed when it is written: unchanged conditions keep the times of the previous status. */
 export type Statement<Status extends JsonObject> = (before: Status | undefined) => Status;
 
 export interface StatusWriterOptions {
@@ -104,7 +104,7 @@ export class StatusWriter<Status extends JsonObject = CrossClusterStatefulsetSta
     return undefined;
   }
 
-  /** False: somebody has just changed the object, and it was read anew. */
+  /** False: another client has just changed the object, and it was read again. */
   async #wrote(key: string, statement: Statement<Status>, attempt: number): Promise<boolean> {
     const { hub, cache, clock, mayAct, resource = STATEFULSETS } = this.#options;
     const object = cache.getByKey(key);
