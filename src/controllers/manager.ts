@@ -4,7 +4,7 @@ import { Interpreter, type WebhookTransports } from "../interpret/index.ts";
 import { Election, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
 import type { Clock, Log, Random } from "../runtime/index.ts";
 import { ApplicationController } from "./application/controller.ts";
-import { inlineRenderer, type Renderer } from "./application/renderer.ts";
+import { inlineRenderer, type SourceRenderer } from "./application/renderer.ts";
 import type { Announcer } from "./common/announcer.ts";
 import { discovered, Interpretation } from "./common/interpretation.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
@@ -30,7 +30,7 @@ export interface ManagerOptions {
   /** The most that the topology may have as an annotation; absent: as the contract says. */
   readonly topologyInlineBytes?: number;
   /** Renders charts and kustomizations; absent: only inline manifests are taken. */
-  readonly renderer?: Renderer;
+  readonly renderer?: SourceRenderer;
   readonly onLeading?: () => void;
 }
 

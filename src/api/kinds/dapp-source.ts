@@ -22,7 +22,7 @@ const ociUrl = (description: string) =>
 const credentials = optional(
   object("What the source is asked with.", {
     secret: objectName(
-      "A Secret in this namespace: username and password, or token; ca.crt where the server has a certificate of its own.",
+      "A Secret in this namespace: username and password; ca.crt where the server has a certificate of its own.",
     ),
   }),
 );

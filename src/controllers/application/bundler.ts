@@ -1,12 +1,13 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
 import { isHookEvent } from "../../applications/index.ts";
+import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { sanitize } from "../../render/index.ts";
 import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
 import { type Bundle, type Part, partOf } from "./content.ts";
 import { type Kinds, kindId, type ServedKind } from "./kinds.ts";
 import { isManifest, keyOfRef, refOf } from "./manifest.ts";
-import type { RenderedObject, Renderer } from "./renderer.ts";
+import type { SourceRenderer } from "./renderer.ts";
 import type { VariantInput } from "./source.ts";
 
 export type Bundled =
@@ -18,7 +19,7 @@ const KUBE_VERSION = "1.31.0";
 
 /** Renders every variant once, and makes of it what clusters can be given: names, namespaces, kinds, patches checked. */
 export async function makeBundle(
-  renderer: Renderer,
+  renderer: SourceRenderer,
   kinds: Kinds,
   app: ParsedDistributedApplication,
   variants: readonly VariantInput[],

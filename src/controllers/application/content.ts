@@ -1,9 +1,9 @@
+import { HOOK_EVENTS, type HookEvent, type RenderedObject } from "../../charts/index.ts";
 import type { ObjectRef } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { RevisionContent } from "../../render/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { digestOf, isManifest, keyOfRef, refOf } from "./manifest.ts";
-import type { RenderedObject } from "./renderer.ts";
 
 /** One object of a revision. */
 export interface Part extends RenderedObject {
@@ -90,13 +90,17 @@ function unpackPart({ index, hook, keep, isCrd, isImplicit }: JsonObject, object
     isCrd: isCrd === true,
     ...(isJsonObject(hook) && {
       hook: {
-        events: texts(hook.events),
+        events: texts(hook.events).filter(isHookEvent),
         weight: typeof hook.weight === "number" ? hook.weight : 0,
         deletePolicies: texts(hook.deletePolicies),
       },
     }),
   };
   return [partOf(rendered, isImplicit === true)];
+}
+
+function isHookEvent(text: string): text is HookEvent {
+  return HOOK_EVENTS.some((event) => event === text);
 }
 
 function texts(value: Json | undefined): string[] {

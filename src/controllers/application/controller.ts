@@ -24,7 +24,7 @@ import { Settling } from "../common/settling.ts";
 import { StatusWriter } from "../common/status-writer.ts";
 import { Kinds } from "./kinds.ts";
 import { Reconciler } from "./reconcile.ts";
-import type { Renderer } from "./renderer.ts";
+import type { SourceRenderer } from "./renderer.ts";
 import { refusalStatus } from "./report.ts";
 import { Reviser } from "./reviser.ts";
 import { Rights } from "./rights.ts";
@@ -34,7 +34,7 @@ export interface ApplicationControllerOptions {
   readonly hub: KubeClient;
   readonly engine: Engine;
   readonly interpreter: Interpreter;
-  readonly renderer: Renderer;
+  readonly renderer: SourceRenderer;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -1,8 +1,8 @@
+import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { UnknownKindError } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { groupOf } from "./manifest.ts";
-import type { RenderedObject } from "./renderer.ts";
 
 /** How an API server serves a kind. */
 export interface ServedKind {

@@ -9,13 +9,13 @@ import type { Settling } from "../common/settling.ts";
 import { makeBundle } from "./bundler.ts";
 import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
 import type { Kinds } from "./kinds.ts";
-import type { Renderer } from "./renderer.ts";
+import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
 import type { Session } from "./session.ts";
 import type { Inputs } from "./source.ts";
 
 export interface ReviserOptions {
-  readonly renderer: Renderer;
+  readonly renderer: SourceRenderer;
   readonly kinds: Kinds;
   readonly rights: Rights;
   readonly store: RevisionStore;

@@ -1,11 +1,11 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
+import type { ArchiveLocation, ChartLocation, ChartSource, Credentials } from "../../charts/index.ts";
 import type { EngineCluster } from "../../engine/index.ts";
 import { readYamlValue } from "../../interpret/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { HubReader } from "../common/hub/hub-reader.ts";
 import { digestOf } from "./manifest.ts";
-import type { ArchiveLocation, ChartLocation, ChartSource, Credentials } from "./renderer.ts";
 
 type Spec = ParsedDistributedApplication["spec"];
 type Override = NonNullable<Spec["overrides"]>[number];
@@ -105,9 +105,10 @@ function baseOf(reader: HubReader, key: string, { metadata, spec }: ParsedDistri
     };
   }
   if (kustomize) {
-    if (!kustomize.archive)
-      throw new Missing("refused", "spec.source.kustomize.oci is not available yet", "Use kustomize.archive.");
-    return { kind: "kustomize", path: kustomize.path, archive: archiveOf(kustomize.archive, read) };
+    const { path, oci, archive = {}, credentials } = kustomize;
+    const known = credentials && { credentials: credentialsOf(read("Secret", credentials.secret)) };
+    const location = oci === undefined ? archiveOf(archive, read) : { oci, version: "", ...known };
+    return { kind: "kustomize", path, archive: location };
   }
   if (manifests?.inline) return { kind: "manifests", objects: manifests.inline };
   const entries = [...read("ConfigMap", manifests?.configMap ?? "")].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -125,13 +126,10 @@ function locationOf({ repository, chart, oci, archive, version = "", credentials
 }
 
 function credentialsOf(data: ReadonlyMap<string, Buffer>): Credentials {
-  const [username, password, token, ca] = ["username", "password", "token", "ca.crt"].map((key) =>
-    data.get(key)?.toString("utf8"),
-  );
+  const [username, password, ca] = ["username", "password", "ca.crt"].map((key) => data.get(key)?.toString("utf8"));
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
-    ...(token !== undefined && { token }),
     ...(ca !== undefined && { ca }),
   };
 }
