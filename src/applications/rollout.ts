@@ -171,7 +171,7 @@ function mayNotStart(draft: Draft, { to, kind }: Rollout, cluster: ClusterName):
 
 function grantStep(draft: Draft, { to, kind }: Rollout, cluster: ClusterName, shares: Record<string, number>): void {
   const { grant, deployed } = draft.entry(cluster);
-  const mode: Mode = deployed === null && grant === null ? "Install" : kind === "rollback" ? "Rollback" : "Upgrade";
+  const mode: Mode = deployed === null ? "Install" : kind === "rollback" ? "Rollback" : "Upgrade";
   // A step changes no share of what runs: shares move before and after, by their own rules.
   const replicas = { ...shares, ...grant?.replicas };
   draft.change(cluster, { done: false, healthySinceMs: null, failed: null, progress: null });
