@@ -223,7 +223,10 @@ export class Transcript {
       if (!grant || this.#lost.has(cluster)) continue;
       const objects = this.#members.get(cluster) ?? new Map<string, { revision: string; epoch: number }>();
       this.#members.set(cluster, objects);
-      if (releases.includes(cluster)) objects.clear();
+      if (releases.includes(cluster)) {
+        objects.clear();
+        continue;
+      }
       const stages = this.#stages(grant.revision, grant.mode);
       for (const [index, stage] of stages.entries()) {
         if (index > grant.stage) break;
