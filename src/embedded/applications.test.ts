@@ -109,3 +109,111 @@ it("deletionPolicy Release leaves everything running", async () => {
   expect(await holders(STATEFULSETS, "web")).toEqual(MEMBERS);
   expect(pods.worst).toBe(0);
 });
+
+const isReason = (reason: string) => () => statusOf(world, "shop").reason === reason;
+const message = () => String(statusOf(world, "shop").message);
+
+it("nothing moves until the ServiceAccount may distribute everything, and all that is missing is listed", async () => {
+  world = new World(72, { schemas, members: MEMBERS, authorizer: "RBAC" });
+  await world.start();
+  await world.apply(shop("web:1"));
+  await world.until("it is forbidden", isReason("Forbidden"));
+  expect(message()).toContain(
+    "ServiceAccount default/default may not distribute configmaps in namespace default, distribute statefulsets.apps in namespace default",
+  );
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual([]);
+  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "deployer", namespace: "default" } };
+  const resources = ["configmaps", "statefulsets"];
+  await world.apply({ ...rbac, kind: "Role", rules: [{ apiGroups: ["", "apps"], resources, verbs: ["distribute"] }] });
+  await world.apply({
+    ...rbac,
+    kind: "RoleBinding",
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "deployer" },
+    subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
+  });
+  await settled();
+});
+
+it("an object that exists is not written over, until adopt says so; then it is never deleted", async () => {
+  await begin();
+  const theirs = {
+    ...configMap("settings", { image: "theirs" }),
+    metadata: { name: "settings", namespace: "default" },
+  };
+  const member = world.fleet.client("member2");
+  await world.ask(member.create(CONFIG_MAPS, theirs));
+  await world.apply(shop("web:1"));
+  await world.until("it stands still", () => statusOf(world, "shop").phase === "Halted");
+  expect(message()).toContain("it exists and was not made by this application; delete it, or set adopt: true");
+  expect((await inMember("member2", CONFIG_MAPS, "settings"))?.data).toEqual({ image: "theirs" });
+  expect(await inMember("member1", CONFIG_MAPS, "settings")).toBeDefined();
+  await world.apply(shop("web:1", { adopt: true, resumedAt: "2030-01-01T00:00:00Z" }));
+  await settled();
+  expect((await inMember("member2", CONFIG_MAPS, "settings"))?.data).toEqual({ image: "web:1" });
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, AT));
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual(["member2"]);
+});
+
+it("a source that cannot be used leaves the running revision untouched", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  pods.expect(3);
+  const twice = shop("web:2", {}, configMap("settings", { image: "again" }));
+  await world.apply(twice);
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain("v1 ConfigMap default/settings is in the source twice");
+  await world.apply(shop("web:2", {}, { apiVersion: "example.io/v1", kind: "Unknown", metadata: { name: "x" } }));
+  await world.until("it is refused again", () => message().includes("know this kind"));
+  expect(pods.worst).toBe(0);
+});
+
+it("overrides change what one cluster gets, and other clusters are not touched by them", async () => {
+  const pods = await begin();
+  const target = { kind: "StatefulSet", name: "web" };
+  const patch = [{ op: "replace", path: "/spec/template/spec/containers/0/image", value: "web:special" }];
+  const overrides = [{ clusters: { names: ["member2"] }, patches: [{ target, patch }] }];
+  await world.apply(shop("web:1", { overrides }));
+  await settled();
+  expect(pods.images()).toEqual({ "member1/web-0": "web:1", "member2/web-0": "web:special", "member3/web-0": "web:1" });
+});
+
+it("replicas are divided by weight, and a new total moves without an outage", async () => {
+  const pods = await begin();
+  const replicas = (total: number) => [
+    { kind: "StatefulSet", name: "web", total, weights: { member1: 2, member2: 1 } },
+  ];
+  await world.apply(shop("web:1", { replicas: replicas(3) }));
+  await settled();
+  expect(Object.keys(pods.images())).toEqual(["member1/web-0", "member1/web-1", "member2/web-0"]);
+  await world.apply(shop("web:1", { replicas: replicas(6) }));
+  await world.until("all six run", () => Object.keys(pods.images()).length === 6);
+  await settled();
+  expect(rows(statusOf(world, "shop").workloads)).toMatchObject([
+    { kind: "StatefulSet", name: "web", total: 6, ready: 6 },
+  ]);
+});
+
+it("an application whose lifetime has ended is torn down and deleted", async () => {
+  await begin();
+  await world.apply(shop("web:1", { lifetime: { ttlSeconds: 600 } }));
+  await settled();
+  expect(statusOf(world, "shop").expiresAt).toBeDefined();
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(STATEFULSETS, "web")).toEqual([]);
+});
+
+it("a new controller takes over where the old one stopped", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await world.until("the first cluster runs", () => pods.order.length === 1);
+  await world.stopController();
+  world.startController();
+  await settled();
+  expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
+});

@@ -186,7 +186,7 @@ export class Reconciler {
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const endMs = endOf(app);
+    const endMs = isDeleting ? undefined : endOf(app);
     const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
     const delays = [againMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
@@ -289,7 +289,6 @@ export class Reconciler {
       session.source?.revision,
     ]);
     revisions.prune(session.owner, new Set([...inUse].filter((id) => id !== undefined)), app.spec.revisionHistoryLimit);
-    void revisions;
   }
 
   /** [A23] Its time is over: it is deleted, and torn down like any other. Whether it was. */

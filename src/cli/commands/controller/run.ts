@@ -4,6 +4,7 @@ import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
 import { collectQuietly, LIMITS } from "../../../runtime/index.ts";
+import { openRenderer } from "../../applications/renderer.ts";
 import { CommandError } from "../../errors.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -46,6 +47,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
         engine: () => new KarmadaEngine({ hub, clock, random, log }),
         webhookTransports: httpWebhookTransports,
         systemNamespace,
+        renderer: openRenderer(io, { clock, random, log }),
         workloads,
         allowedClusters: { required: options.requireAllowedClusters === true },
         identity,
