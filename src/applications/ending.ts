@@ -17,7 +17,7 @@ export function leave(draft: Draft): void {
     draft.wait(
       "NoClusters",
       undefined,
-      "no cluster is chosen; what runs goes on as it is",
+      "no cluster is chosen; what runs stays as it is",
       "Choose a cluster, or delete the object.",
       [{ object: "spec.clusters", field: "chosen", value: "0" }],
     );

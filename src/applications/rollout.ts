@@ -43,7 +43,7 @@ export function heedFailures(draft: Draft, target: RevisionId): RevisionId {
   draft.wait(
     "ProgressDeadlineExceeded",
     cluster,
-    `the rollout of ${target} stands still: ${message ?? "a step failed"}`,
+    `the rollout of ${target} stops: ${message ?? "a step failed"}`,
     "Look at the cluster, then change the source, run 'lockstep undo', or 'lockstep resume' to try again.",
     [{ object: cluster, field: "step", value: "failed" }],
   );

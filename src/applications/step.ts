@@ -120,7 +120,7 @@ function sayUnreachable(draft: Draft, cluster: ClusterName): void {
   draft.wait(
     code,
     cluster,
-    "it cannot be observed; nothing starts there, and the others go on",
+    "it cannot be observed; nothing starts there, and the others continue",
     "Repair the cluster.",
     [{ object: `cluster ${cluster}`, field: "state", value: fact.state, ...since }],
   );

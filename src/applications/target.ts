@@ -16,7 +16,7 @@ export function resolveTarget(draft: Draft): RevisionId | null {
   return wanted ?? draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
 }
 
-/** [A2] Each request is heard once. */
+/** [A2] The planner acts on each request once. */
 function hearRequests(draft: Draft): void {
   const { undo, resumed } = draft.intent.requests;
   const { revision } = draft.intent;

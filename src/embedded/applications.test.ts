@@ -143,7 +143,7 @@ it("an object that exists is not written over, until adopt says so; then it is n
   const member = world.fleet.client("member2");
   await world.ask(member.create(CONFIG_MAPS, theirs));
   await world.apply(shop("web:1"));
-  await world.until("it stands still", () => statusOf(world, "shop").phase === "Halted");
+  await world.until("it has stopped", () => statusOf(world, "shop").phase === "Halted");
   expect(message()).toContain("it exists and was not made by this application; delete it, or set adopt: true");
   expect((await inMember("member2", CONFIG_MAPS, "settings"))?.data).toEqual({ image: "theirs" });
   expect(await inMember("member1", CONFIG_MAPS, "settings")).toBeDefined();

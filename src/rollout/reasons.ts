@@ -120,7 +120,7 @@ export const REASONS = {
   ),
   // Whole applications.
   WaitingForHook: waits("A hook of the chart has not ended yet."),
-  NoClusters: asks("No cluster is chosen any more; what runs goes on, because that is more likely a mistake."),
+  NoClusters: asks("No cluster is chosen any more; what runs stays, because that is more likely a mistake."),
   FailedOver: waits("Other clusters run this cluster's replicas until it serves them again.", { atRest: true }),
   // The end.
   TeardownUnreachable: asks(

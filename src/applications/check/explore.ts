@@ -60,7 +60,7 @@ function moves(scenario: Scenario, planner: Planner, state: State): Move[] {
   const isNew = idOf(planned) !== idOf(state);
   const out: Move[] = [];
   if (isNew) out.push({ name: "plan", next: planned, ...found(checkPlan(scenario, state, planned)) });
-  // What the ledger says is carried out by whoever leads, also after a stop: the old ledger's writes stay possible.
+  // A leader carries out what the ledger says, also after a stop: the old ledger's writes stay possible.
   for (const { name, next, kind, cluster, key } of writesDue(scenario, state)) {
     out.push({ name, next, ...found(checkWrite(scenario, state, next, kind, cluster, key)) });
   }
@@ -199,7 +199,7 @@ function unsettled(scenario: Scenario, state: State): string[] {
   if (state.isDeleting) {
     const left = clusters.filter((cluster) => Object.keys(state.members[cluster] ?? {}).length > 0);
     return left.length > 0 || clusters.some((cluster) => cluster in state.ledger.clusters)
-      ? ["A21: it stands still, and something is left"]
+      ? ["A21: it makes no progress, and something is left"]
       : [];
   }
   const isRight = clusters.every((cluster) => {
@@ -213,5 +213,5 @@ function unsettled(scenario: Scenario, state: State): string[] {
   });
   return isRight && state.ledger.currentRevision === state.wanted
     ? []
-    : ["A4: it stands still, and is not as asked for"];
+    : ["A4: it makes no progress, and is not as asked for"];
 }

@@ -71,7 +71,7 @@ describe("an application on the command line", () => {
     expect((await cli.run(["history", "dapp/shop"])).out).toMatch(/^2 {2}shop-\w+ .*rejected\n1 {2}shop-.*current/);
   });
 
-  it("pause holds a rollout, why says so, and resume lets it go on", async () => {
+  it("pause holds a rollout, why says so, and resume lets it continue", async () => {
     expect((await cli.run(["pause", "dapp/shop"])).out).toContain("is paused");
     await cli.world.apply(shop("4", { rollout: { paused: true } }));
     await cli.world.until("it waits", () => statusOf(cli.world, "shop").reason === "Paused");

@@ -77,7 +77,7 @@ function neededFor({ object }: Part, kinds: ReadonlyMap<string, ServedKind>): As
   const { group, plural } = kind;
   const namespace = kind.namespaced ? (object.metadata.namespace ?? "") : "";
   const needed: Asked[] = [{ verb: "distribute", group, resource: plural, namespace }];
-  // Whoever distributes a role, or binds one, gives rights away: the same verbs guard that as inside one cluster.
+  // A role or a binding gives rights away: the same verbs guard that as inside one cluster.
   if (group === RBAC_GROUP && (plural === "roles" || plural === "clusterroles")) {
     needed.push({ verb: "escalate", group, resource: plural, namespace, name: object.metadata.name });
   }

@@ -150,7 +150,7 @@ export class Sessions {
     }
     const fresh = async () => {
       await mustStillExist(key);
-      // A ledger that was lost goes on above the epochs that members show: an old one must prove nothing.
+      // A ledger that was lost starts above the epochs that members show: an old one must prove nothing.
       const epoch = Math.max(0, ...dispatched().map(({ notes }) => epochNote(notes)));
       return { ledger: { ledger: { ...emptyLedger(), epoch }, source: null }, revisions: [] };
     };
