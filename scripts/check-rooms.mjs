@@ -12,7 +12,7 @@ export const ROOMS = [
   ["contract"],
   ["rollout"],
   ["api"],
-  ["plan"],
+  ["plan", "applications"],
   ["render"],
   ["kube"],
   ["charts"],
@@ -33,6 +33,7 @@ const MAY_IMPORT = {
   contract: [], // operators ship it unchanged
   rollout: ["runtime"], // for every kind, regardless of its API
   plan: ["runtime", "contract", "rollout", "api"],
+  applications: ["runtime", "rollout"],
   render: ["runtime", "contract", "rollout", "api", "plan"],
   kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
   charts: ["runtime", "kube"], // objects from a source, regardless of where they go

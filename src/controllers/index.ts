@@ -3,6 +3,11 @@
  * above it in ARCHITECTURE.md's table. What previews gather and render with, as the controller does, is exported too.
  */
 
+export { type Bundled, makeBundle } from "./application/bundler.ts";
+export { type Bundle, type Part, partsFor, unpackBundle } from "./application/content.ts";
+export { wantedClusters } from "./application/intent.ts";
+export { Kinds } from "./application/kinds.ts";
+export { gatherInputs } from "./application/source.ts";
 export type { HubRef } from "./common/hub/hub-objects.ts";
 export type { HubReader } from "./common/hub/hub-reader.ts";
 export type { Found, Outline } from "./common/hub/hub-readings.ts";

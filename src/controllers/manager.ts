@@ -3,6 +3,8 @@ import type { Engine } from "../engine/index.ts";
 import { Interpreter, type WebhookTransports } from "../interpret/index.ts";
 import { Election, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
 import type { Clock, Log, Random } from "../runtime/index.ts";
+import { ApplicationController } from "./application/controller.ts";
+import { inlineRenderer, type SourceRenderer } from "./application/renderer.ts";
 import type { Announcer } from "./common/announcer.ts";
 import { discovered, Interpretation } from "./common/interpretation.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
@@ -27,6 +29,8 @@ export interface ManagerOptions {
   readonly concurrency?: number;
   /** The most that the topology may have as an annotation; absent: as the contract says. */
   readonly topologyInlineBytes?: number;
+  /** Renders charts and kustomizations; absent: only inline manifests are taken. */
+  readonly renderer?: SourceRenderer;
   readonly onLeading?: () => void;
 }
 
@@ -68,9 +72,25 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
   const announcer: Announcer = {
     event: (object, type, reason, message) => events.record(object, { type, reason, message }),
   };
+  const engine = options.engine();
+  const applications = new ApplicationController({
+    hub,
+    engine,
+    interpreter,
+    renderer: options.renderer ?? inlineRenderer,
+    clock,
+    random,
+    log,
+    announcer,
+    mayAct: () => leadership.isCurrent(),
+    systemNamespace: options.systemNamespace,
+    ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
+    confirmLeadership: () => leadership.confirm(),
+    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+  });
   const controller = new StatefulsetController({
     hub,
-    engine: options.engine(),
+    engine,
     interpreter,
     clock,
     random,
@@ -91,7 +111,10 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     random,
     log,
     announcer,
-    changed: () => controller.reviewAll(),
+    changed: () => {
+      controller.reviewAll();
+      applications.reviewAll();
+    },
   });
   const done = new AbortController();
   const end = () => done.abort(signal.reason);
@@ -106,7 +129,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     });
     await loaded;
     options.onLeading?.();
-    await controller.run(signal);
+    await Promise.all([controller.run(signal), applications.run(signal)]);
   } finally {
     end();
     signal.removeEventListener("abort", end);

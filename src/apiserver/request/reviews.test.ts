@@ -28,3 +28,36 @@ describe("SelfSubjectReview", () => {
     expect((await ask("GET")).status).toBe(405);
   });
 });
+
+describe("SubjectAccessReview", () => {
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const server = new ApiServer({ clock: new ManualClock(), random: seededRandom(1), authorizer: "RBAC" });
+  const post = (at: string, object: object) =>
+    server.handle({ method: "POST", path: at, headers: {}, body: JSON.stringify(object) });
+  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+  const ask = async (user: string, verb: string, namespace: string) => {
+    const resourceAttributes = { verb, group: "apps", resource: "deployments", namespace };
+    return JSON.parse((await post(path, { spec: { user, groups: [], resourceAttributes } })).body).status;
+  };
+
+  it("answers whether roles allow a verb, also one that no request has, and stores nothing", async () => {
+    await post(`${rbac}/roles`, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "deployer" },
+      rules: [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["distribute"] }],
+    });
+    await post(`${rbac}/rolebindings`, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "deployer" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "deployer" },
+      subjects: [{ kind: "User", name: "ada" }],
+    });
+    const before = server.resourceVersion;
+    expect(await ask("ada", "distribute", "default")).toMatchObject({ allowed: true });
+    expect(await ask("ada", "distribute", "other")).toMatchObject({ allowed: false });
+    expect(await ask("ada", "delete", "default")).toMatchObject({ allowed: false });
+    expect(server.resourceVersion).toBe(before);
+  });
+});

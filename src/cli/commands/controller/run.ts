@@ -3,6 +3,7 @@ import { runManager } from "../../../controllers/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
 import { collectQuietly, LIMITS } from "../../../runtime/index.ts";
+import { openRenderer } from "../../applications/renderer.ts";
 import { CommandError } from "../../errors.ts";
 import { engineOf, namedEngine, openEngine } from "../../hub/engine.ts";
 import type { GlobalOptions } from "../../options.ts";
@@ -47,6 +48,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
         engine: () => openEngine(engine, { hub, clock, random, log }),
         webhookTransports: httpWebhookTransports,
         systemNamespace,
+        renderer: openRenderer(io, { clock, random, log }),
         workloads,
         allowedClusters: { required: options.requireAllowedClusters === true },
         identity,

@@ -8,6 +8,7 @@ import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { connectCluster, KubeClient, Reflector } from "../../../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../../../runtime/index.ts";
+import { openRenderer } from "../../applications/renderer.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
 import type { UpArguments } from "./command.ts";
 import { applyHold, applyTemplate, EXAMPLE_WORKLOADS, type Example, isHeld, STATEFULSETS } from "./example.ts";
@@ -195,6 +196,7 @@ function startController(fleet: EmbeddedFleet, log: Log, stop: AbortSignal): Pro
       engine: () => new KarmadaEngine({ hub, clock, random, log }),
       webhookTransports: httpWebhookTransports,
       systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
+      renderer: openRenderer({ env: process.env }, { clock, random, log }),
       identity: "lockstep-up",
       allowedClusters: { required: false },
     },
