@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ClusterConnection } from "../../kube/index.ts";
 import type { Clock, Random } from "../../runtime/index.ts";
+import type { Answer, Listening } from "./listen.ts";
 
 /** Everything that a command uses outside of itself, so that tests run commands in-process. */
 export interface Io {
@@ -18,6 +19,8 @@ export interface Io {
   interrupted(): AbortSignal;
   clock(): Promise<Clock>;
   random(): Promise<Random>;
+  /** Answers GET requests at an address (host:port) until it is closed. */
+  listen(address: string, answer: (path: string) => Answer): Promise<Listening>;
   connect(options: { kubeconfig?: string | undefined; context?: string | undefined }): Promise<ClusterConnection>;
 }
 
@@ -65,6 +68,7 @@ export function systemIo(): Io {
     },
     clock: async () => (await import("../../runtime/index.ts")).systemClock,
     random: async () => (await import("../../runtime/index.ts")).systemRandom,
+    listen: async (address, answer) => (await import("./listen.ts")).listen(address, answer),
     async connect(options) {
       const [{ connectCluster }, clock] = await Promise.all([import("../../kube/index.ts"), this.clock()]);
       return connectCluster({ clock, ...options });

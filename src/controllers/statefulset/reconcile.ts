@@ -11,6 +11,7 @@ import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
 import { ownerOf } from "../common/owner.ts";
 import { STATEFULSETS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
+import type { Telemetry } from "../common/telemetry.ts";
 import { type CarriedOut, type CarryOutOptions, carryOut } from "./act/carry-out.ts";
 import { tidy } from "./act/tidy.ts";
 import type { Applications } from "./applications.ts";
@@ -46,6 +47,7 @@ export interface ReconcilerParts {
   readonly volumes: Volumes;
   readonly carryOutOptions: CarryOutOptions;
   readonly reporter: Reporter;
+  readonly telemetry: Telemetry;
   readonly ending: Ending;
   /** Kinds that may be templates, beside StatefulSets; absent: any. */
   readonly workloads: readonly Workload[] | undefined;
@@ -178,7 +180,7 @@ export class Reconciler {
 
   /** `rendered`: clusters that the engine itself rendered the template for. */
   async #step(subject: Subject, rendered: ReadonlySet<string>, session: Session): Promise<WorkResult | undefined> {
-    const { engine, clock, gatherer, volumes, carryOutOptions, reporter, approvals, ending } = this.#parts;
+    const { engine, clock, gatherer, volumes, carryOutOptions, reporter, approvals, ending, telemetry } = this.#parts;
     const { key, statefulset } = subject;
     const { ledger } = session;
     const moment = takeMoment(engine, subject, ledger, rendered, clock.now());
@@ -190,6 +192,12 @@ export class Reconciler {
 
     const adopting = new Set([...rendered, ...former]);
     const done = await carryOut(carryOutOptions, subject, session, result, moment, adopting);
+    telemetry.reconciled(key, {
+      ...result,
+      before: ledger.clusters,
+      after: result.ledger.clusters,
+      nowMs: moment.nowMs,
+    });
     if (await ending.finish(subject, session, result)) return undefined;
     reporter.report(subject, moment, withAwaited(result, done.awaited), seen.clusters, done.failures);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];
