@@ -10,6 +10,7 @@ import { crds, policies } from "./generate/manifests.ts";
 import { monitoring } from "./generate/monitoring.ts";
 import { notice } from "./generate/notice.ts";
 import { reference } from "./generate/reference.ts";
+import { sbom } from "./generate/sbom.ts";
 import { spec } from "./generate/spec.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
@@ -22,6 +23,7 @@ const GENERATORS: readonly Generator[] = [
   notice,
   spec,
   monitoring,
+  sbom,
 ];
 const OWNED = ["deploy/crds", "deploy/policies", "deploy/monitoring"];
 

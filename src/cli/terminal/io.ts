@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { ClusterConnection } from "../../kube/index.ts";
 import type { Clock, Random } from "../../runtime/index.ts";
 import type { Answer, Listening } from "./listen.ts";
@@ -15,6 +16,8 @@ export interface Io {
   ask(question: string): Promise<string>;
   /** `-` is standard input. Throws what node:fs throws. */
   readFile(path: string): string;
+  /** Creates the folders above it. Throws what node:fs throws. */
+  writeFile(path: string, text: string): void;
   /** Aborts on Ctrl-C and SIGTERM. Only used by commands that run until they are stopped. */
   interrupted(): AbortSignal;
   clock(): Promise<Clock>;
@@ -59,6 +62,10 @@ export function systemIo(): Io {
       }
     },
     readFile: (path) => readFileSync(path === "-" ? STANDARD_INPUT : path, "utf8"),
+    writeFile(path, text) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    },
     interrupted() {
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -44,6 +44,8 @@ export interface Ran {
 
 export interface TestIoOptions {
   readonly files?: Readonly<Record<string, string>>;
+  /** Receives the files that the command writes. */
+  readonly written?: Map<string, string>;
   readonly env?: Readonly<Record<string, string>>;
   readonly terminal?: boolean;
   /** The user's answer; undefined: standard input is not a terminal. */
@@ -94,6 +96,7 @@ export function testIo(
       if (text === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
       return text;
     },
+    writeFile: (path, text) => void options.written?.set(path, text),
     interrupted: () => options.interrupted ?? new AbortController().signal,
     clock: async () => clock,
     random: async () => seededRandom(1),

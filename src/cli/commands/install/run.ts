@@ -1,4 +1,3 @@
-import { stringify } from "yaml";
 import { isKubeObject, type KubeObject, UnknownKindError } from "../../../kube/index.ts";
 import { CommandError } from "../../errors.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
@@ -8,6 +7,7 @@ import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
 import { installManifests } from "./manifests.ts";
+import { writeHost, writeHub } from "./write.ts";
 
 const FIELD_MANAGER = "lockstep-install";
 /** A CRD is served a moment after it was created. */
@@ -15,6 +15,8 @@ const ESTABLISH_MS = 10_000;
 const LOOK_AGAIN_MS = 200;
 
 export async function runInstall(io: Io, options: InstallOptions & GlobalOptions): Promise<undefined> {
+  if (options.set === "host") return writeHost(io, options);
+  if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub or host`);
   const manifests = installManifests({
     systemNamespace: options.systemNamespace,
     workloads: workloadsOf(options.workload),
@@ -22,13 +24,7 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
     controllerUser: options.controllerUser,
     requireAllowedClusters: options.requireAllowedClusters,
   });
-  if (!options.apply) {
-    print(
-      io,
-      manifests.map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
-    );
-    return undefined;
-  }
+  if (!options.apply) return writeHub(io, options, manifests);
   return withHub(io, options, async (hub) => {
     for (const manifest of manifests) {
       if (!isKubeObject(manifest)) continue;
@@ -38,8 +34,6 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
     return undefined;
   });
 }
-
-/** Throws CommandError for a value that is not PLURAL.GROUP or PLURAL.GROUP=Kind. */
 
 async function applyOne(hub: Hub, manifest: KubeObject): Promise<void> {
   const { client, clock, request } = hub;
