@@ -1,4 +1,11 @@
-import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
+import {
+  type HttpResponse,
+  type HttpStream,
+  isJsonObject,
+  LIMITS,
+  silentLog,
+  type Transport,
+} from "../runtime/index.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./kinds/crd.ts";
@@ -14,7 +21,12 @@ import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from
 import { rbacAuthorizer } from "./request/rbac.ts";
 import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./request/reads.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request/request.ts";
-import { SELF_SUBJECT_REVIEWS, selfSubjectReview } from "./request/reviews.ts";
+import {
+  SELF_SUBJECT_ACCESS_REVIEWS,
+  SELF_SUBJECT_REVIEWS,
+  selfSubjectAccessReview,
+  selfSubjectReview,
+} from "./request/reviews.ts";
 import { patchScale, putScale, readScale, scaleOf } from "./request/scale.ts";
 import {
   badRequest,
@@ -300,6 +312,14 @@ export class ApiServer {
     if (definition.resource === SELF_SUBJECT_REVIEWS) {
       if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
       return jsonResponse(201, JSON.stringify(selfSubjectReview(request.user ?? SUPERUSER, this.#core.clock.now())));
+    }
+    if (definition.resource === SELF_SUBJECT_ACCESS_REVIEWS) {
+      if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
+      const asked = call.options.body(this.#core.limits);
+      if (!isJsonObject(asked)) throw badRequest("the body is not a SelfSubjectAccessReview");
+      const user = request.user ?? SUPERUSER;
+      const answer = selfSubjectAccessReview(user, asked, this.#authorizer, this.#core.clock.now());
+      return jsonResponse(201, JSON.stringify(answer));
     }
     const needsNamespace = definition.namespaced && path.namespace === "";
     if (needsNamespace && (request.method !== "GET" || !isCollection)) {

@@ -16,13 +16,12 @@ const APPROVALS = "rolloutapprovals";
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
 export function hubRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
   return [
-    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/finalizers`], ["update"]),
+    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["update"]),
     rule(APPS_GROUP, [APPROVALS], READ),
     rule(APPS_GROUP, [`${APPROVALS}/status`], ["patch"]),
     // The readable copies of revisions, without Secrets.
-    rule("apps", ["controllerrevisions"], [...READ, "create", "patch", "delete"]),
+    rule("apps", ["controllerrevisions"], [...READ, "create", "delete"]),
     // What templates name, and the managed objects.
     rule("", ["configmaps", "secrets", "serviceaccounts"], READ),
     // Which clusters each may use.
