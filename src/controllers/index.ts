@@ -18,7 +18,7 @@ export { CONTROLLER_REASONS, type ControllerReason } from "./common/reasons.ts";
 export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./common/resources.ts";
 export { packRevision } from "./common/revisions/revision-content.ts";
 export type { StoredRevision } from "./common/revisions/revision-store.ts";
-export { type ManagerOptions, runManager } from "./manager.ts";
+export { type ManagerOptions, type ManagerProbes, runManager } from "./manager.ts";
 export { renderGrant } from "./statefulset/act/render-grant.ts";
 export { readLedgerCopy } from "./statefulset/ledger/ledger-copy.ts";
 export { ledgerName } from "./statefulset/ledger/ledger-store.ts";

@@ -29,8 +29,8 @@ export function authorizerOf(grants: readonly Grant[]): Authorizer {
   return ({ user, verb, resource, subresource, namespace, path }) => {
     if (user.groups.includes(SUPERUSERS)) return undefined;
     if (resource === "" && verb === "get" && DOCUMENT_PATH.test(path)) return undefined;
-    // As Kubernetes' role system:basic-user: every user may ask for their own identity.
-    if (resource === "selfsubjectreviews" && verb === "create") return undefined;
+    // As Kubernetes' role system:basic-user: every user may ask for their own identity and rights.
+    if (resource.startsWith("selfsubject") && verb === "create") return undefined;
     const asked = resource === "" ? path : subresource === "" ? resource : `${resource}/${subresource}`;
     const granted = grants.some(
       (grant) =>

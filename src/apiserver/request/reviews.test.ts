@@ -24,6 +24,48 @@ describe("SelfSubjectReview", () => {
     expect(JSON.parse((await ask("POST")).body).status.userInfo.username).toBe("system:admin");
   });
 
+  it("of access answers what the roles allow, and yes to all without an authorizer", async () => {
+    const asked = (namespace: string) => ({
+      spec: { resourceAttributes: { namespace, verb: "delete", group: "", resource: "pods" } },
+    });
+    const may = async (on: ApiServer, namespace: string) => {
+      const way = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+      const body = JSON.stringify(asked(namespace));
+      const user = { name: "carl", groups: ["system:authenticated"] };
+      const answer = await on.handle({ method: "POST", path: way, headers: {}, body, user });
+      expect(answer.status).toBe(201);
+      return JSON.parse(answer.body).status.allowed;
+    };
+    const strict = new ApiServer({ clock: new ManualClock(), random: seededRandom(1), authorizer: "RBAC" });
+    const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop";
+    const created = [
+      [
+        `${rbac}/roles`,
+        { metadata: { name: "r" }, rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["delete"] }] },
+      ],
+      [
+        `${rbac}/rolebindings`,
+        {
+          metadata: { name: "b" },
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "r" },
+          subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "carl" }],
+        },
+      ],
+    ] as const;
+    const namespace = JSON.stringify({ metadata: { name: "shop" } });
+    await strict.handle({ method: "POST", path: "/api/v1/namespaces", headers: {}, body: namespace });
+    for (const [path, object] of created) {
+      expect((await strict.handle({ method: "POST", path, headers: {}, body: JSON.stringify(object) })).status).toBe(
+        201,
+      );
+    }
+    expect([await may(strict, "shop"), await may(strict, "vault"), await may(server, "vault")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
   it("can only be created: there is nothing to list", async () => {
     expect((await ask("GET")).status).toBe(405);
   });

@@ -3,10 +3,11 @@ import { listAt, objectAt, textAt } from "../store/values.ts";
 import type { Authorizer, User } from "../types.ts";
 
 const SELF_SUBJECT_REVIEWS = "authentication.k8s.io/selfsubjectreviews";
+const SELF_SUBJECT_ACCESS_REVIEWS = "authorization.k8s.io/selfsubjectaccessreviews";
 const SUBJECT_ACCESS_REVIEWS = "authorization.k8s.io/subjectaccessreviews";
 
 export function isReview(resource: string): boolean {
-  return resource === SELF_SUBJECT_REVIEWS || resource === SUBJECT_ACCESS_REVIEWS;
+  return [SELF_SUBJECT_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS].includes(resource);
 }
 
 interface Asking {
@@ -24,21 +25,35 @@ export function answerReview(resource: string, body: () => Json, { user, nowMs, 
     return { kind: "SelfSubjectReview", apiVersion: "authentication.k8s.io/v1", metadata, status: { userInfo } };
   }
   const asked = body();
-  const review: JsonObject = isJsonObject(asked) ? asked : {};
-  const spec = objectAt(review, "spec") ?? {};
-  const attributes = objectAt(spec, "resourceAttributes") ?? {};
+  const spec = (isJsonObject(asked) ? objectAt(asked, "spec") : undefined) ?? {};
+  const isOwn = resource === SELF_SUBJECT_ACCESS_REVIEWS;
+  const reason = authorizer?.(questionOf(spec, isOwn ? user : subjectOf(spec)));
+  return {
+    kind: isOwn ? "SelfSubjectAccessReview" : "SubjectAccessReview",
+    apiVersion: "authorization.k8s.io/v1",
+    metadata,
+    spec,
+    status: { allowed: reason === undefined, ...(reason && { reason }) },
+  };
+}
+
+function subjectOf(spec: JsonObject): User {
   const groups = listAt(spec, "groups").filter((group) => typeof group === "string");
-  const reason = authorizer?.({
-    user: { name: textAt(spec, "user") ?? "", groups },
-    verb: textAt(attributes, "verb") ?? "",
-    path: "",
-    group: textAt(attributes, "group") ?? "",
-    version: textAt(attributes, "version") ?? "",
-    resource: textAt(attributes, "resource") ?? "",
-    subresource: textAt(attributes, "subresource") ?? "",
-    namespace: textAt(attributes, "namespace") ?? "",
-    name: textAt(attributes, "name") ?? "",
-  });
-  const status = { allowed: reason === undefined, ...(reason && { reason }) };
-  return { kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1", metadata, spec, status };
+  return { name: textAt(spec, "user") ?? "", groups };
+}
+
+function questionOf(spec: JsonObject, user: User): Parameters<Authorizer>[0] {
+  const attributes = objectAt(spec, "resourceAttributes") ?? {};
+  const field = (name: string) => textAt(attributes, name) ?? "";
+  return {
+    user,
+    verb: field("verb") || (textAt(spec, "nonResourceAttributes", "verb") ?? ""),
+    path: textAt(spec, "nonResourceAttributes", "path") ?? "",
+    group: field("group"),
+    version: field("version"),
+    resource: field("resource"),
+    subresource: field("subresource"),
+    namespace: field("namespace"),
+    name: field("name"),
+  };
 }

@@ -18,6 +18,7 @@ export interface ControllerOptions {
   readonly maxStreams?: string;
   readonly logLevel: string;
   readonly identity?: string;
+  readonly metrics?: string;
 }
 
 /** `lockstep controller`. */
@@ -34,6 +35,7 @@ export function registerController(registry: Registry): void {
     .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
     .option("--log-level <level>", "debug, info, warn or error", "info")
     .option("--identity <name>", "name of the lease holder, for users (default: the host name)")
+    .option("--metrics <host:port>", "serve /metrics, /healthz and /readyz there, such as 0.0.0.0:8080")
     .addHelpText("after", examples([`${io.program} controller --kubeconfig /etc/lockstep/hub.kubeconfig`]));
   perform<ControllerOptions>(registry, command, async (_, options) => {
     const { runController } = await import("./run.ts");

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
-import { runManager } from "../../../controllers/index.ts";
+import { type ManagerProbes, runManager } from "../../../controllers/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
-import { collectQuietly, LIMITS } from "../../../runtime/index.ts";
+import { collectQuietly, LIMITS, MetricsRegistry, measuredTransport, measureProcess } from "../../../runtime/index.ts";
 import { openRenderer } from "../../applications/renderer.ts";
 import { CommandError } from "../../errors.ts";
 import { engineOf, namedEngine, openEngine } from "../../hub/engine.ts";
@@ -11,6 +11,7 @@ import type { Io } from "../../terminal/io.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { ControllerOptions } from "./command.ts";
+import { answerProbe, stalledWatches } from "./probes.ts";
 
 /** With more, a hub serves one controller no faster. */
 const MAX_CONCURRENCY = 256;
@@ -32,10 +33,24 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
   const log = jsonLog((line) => io.stdout.write(line), clock, logLevel);
   const signal = io.interrupted();
   const connection = await io.connect({ kubeconfig, context });
-  const { transport } = connection;
+  const registry = new MetricsRegistry();
+  const transport = measuredTransport(connection.transport, registry, clock);
   const streams = new StreamBudget({ limit, log });
   const hub = new KubeClient({ transport, clock, random, log, streams, userAgent: "lockstep-controller" });
   const identity = options.identity ?? hostname();
+  let manager: ManagerProbes | undefined;
+  const measured = measureProcess(registry);
+  registry.gauges((set) => {
+    for (const [lane, { open, waiting }] of Object.entries(streams.usage().lanes)) {
+      set("watch_streams", { lane, state: "open" }, open);
+      set("watch_streams", { lane, state: "waiting" }, waiting);
+    }
+    set("watch_streams_stalled", {}, stalledWatches({ clock, streams }).length);
+  });
+  const parts = { clock, registry, streams, takeLagMs: measured.takeLagMs, manager: () => manager };
+  const server =
+    options.metrics === undefined ? undefined : await io.listen(options.metrics, (path) => answerProbe(parts, path));
+  if (server) log.info("serving metrics and probes", { address: server.address });
   try {
     const engine = await engineOf({ client: hub }, options.engine);
     log.info("started", { server: connection.server, engine: engine.name, identity, systemNamespace });
@@ -54,6 +69,10 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
         identity,
         ...(concurrency !== undefined && { concurrency }),
         onLeading: () => log.info("leading"),
+        metrics: registry,
+        onProbes: (probes) => {
+          manager = probes;
+        },
       },
       signal,
     );
@@ -64,6 +83,8 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
     log.error("ended by an error", { reason: error instanceof Error ? error.message : String(error) });
     throw error;
   } finally {
+    measured.stop();
+    await server?.close();
     await connection.close();
   }
 }

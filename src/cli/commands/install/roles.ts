@@ -27,18 +27,16 @@ export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[
 
 function commonHubRules(workloads: readonly Workload[]): Rule[] {
   return [
-    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/finalizers`], ["update"]),
+    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["update"]),
     rule(APPS_GROUP, [APPLICATIONS], [...READ, "update", "delete"]),
-    rule(APPS_GROUP, [`${APPLICATIONS}/status`], ["patch", "update"]),
-    rule(APPS_GROUP, [`${APPLICATIONS}/finalizers`], ["update"]),
+    rule(APPS_GROUP, [`${APPLICATIONS}/status`], ["update"]),
     // Whether an application's ServiceAccount may distribute what its source has.
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     rule(APPS_GROUP, [APPROVALS], READ),
     rule(APPS_GROUP, [`${APPROVALS}/status`], ["patch"]),
     // The readable copies of revisions, without Secrets.
-    rule("apps", ["controllerrevisions"], [...READ, "create", "patch", "delete"]),
+    rule("apps", ["controllerrevisions"], [...READ, "create", "delete"]),
     // What templates name, and the managed objects.
     rule("", ["configmaps", "secrets", "serviceaccounts"], READ),
     // Which clusters each may use.
