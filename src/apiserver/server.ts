@@ -14,7 +14,12 @@ import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from
 import { rbacAuthorizer } from "./request/rbac.ts";
 import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./request/reads.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request/request.ts";
-import { SELF_SUBJECT_REVIEWS, selfSubjectReview } from "./request/reviews.ts";
+import {
+  SELF_SUBJECT_ACCESS_REVIEWS,
+  SELF_SUBJECT_REVIEWS,
+  selfSubjectAccessReview,
+  selfSubjectReview,
+} from "./request/reviews.ts";
 import { patchScale, putScale, readScale, scaleOf } from "./request/scale.ts";
 import {
   badRequest,
@@ -300,6 +305,11 @@ export class ApiServer {
     if (definition.resource === SELF_SUBJECT_REVIEWS) {
       if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
       return jsonResponse(201, JSON.stringify(selfSubjectReview(request.user ?? SUPERUSER, this.#core.clock.now())));
+    }
+    if (definition.resource === SELF_SUBJECT_ACCESS_REVIEWS) {
+      if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
+      const review = selfSubjectAccessReview(request.user ?? SUPERUSER, this.#authorizer, request.body);
+      return jsonResponse(201, JSON.stringify(review));
     }
     const needsNamespace = definition.namespaced && path.namespace === "";
     if (needsNamespace && (request.method !== "GET" || !isCollection)) {
