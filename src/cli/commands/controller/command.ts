@@ -17,6 +17,8 @@ export interface ControllerOptions {
   readonly maxStreams?: string;
   readonly logLevel: string;
   readonly identity?: string;
+  readonly dashboard?: string;
+  readonly dashboardReadOnly?: boolean;
 }
 
 /** `lockstep controller`. */
@@ -33,6 +35,8 @@ export function registerController(registry: Registry): void {
     .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
     .option("--log-level <level>", "debug, info, warn or error", "info")
     .option("--identity <name>", "name of the lease holder, for users (default: the host name)")
+    .option("--dashboard <host:port>", "serve the dashboard there; viewers sign in with their own tokens")
+    .option("--dashboard-read-only", "the dashboard changes nothing, whatever a viewer may do")
     .addHelpText("after", examples([`${io.program} controller --kubeconfig /etc/lockstep/hub.kubeconfig`]));
   perform<ControllerOptions>(registry, command, async (_, options) => {
     const { runController } = await import("./run.ts");

@@ -3,7 +3,8 @@ import { runManager } from "../../../controllers/index.ts";
 import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
-import { collectQuietly, LIMITS } from "../../../runtime/index.ts";
+import { type Clock, collectQuietly, LIMITS, type Log, type Random } from "../../../runtime/index.ts";
+import type { Dashboard } from "../../../web/index.ts";
 import { CommandError } from "../../errors.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -35,6 +36,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
   const streams = new StreamBudget({ limit, log });
   const hub = new KubeClient({ transport, clock, random, log, streams, userAgent: "lockstep-controller" });
   const identity = options.identity ?? hostname();
+  const dashboard = await dashboardOf(io, options, clock, random, log);
   log.info("started", { server: connection.server, engine, identity, systemNamespace });
   try {
     await runManager(
@@ -61,8 +63,26 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
     log.error("ended by an error", { reason: error instanceof Error ? error.message : String(error) });
     throw error;
   } finally {
+    await dashboard?.close();
     await connection.close();
   }
+}
+
+/** Viewers sign in with tokens of their own: the controller's credentials are for the controller alone. */
+async function dashboardOf(
+  io: Io,
+  { dashboard: address, dashboardReadOnly, kubeconfig, context }: ControllerOptions & GlobalOptions,
+  clock: Clock,
+  random: Random,
+  log: Log,
+): Promise<Dashboard | undefined> {
+  if (address === undefined) return undefined;
+  const { serveDashboard } = await import("../../dashboard/serve.ts");
+  const readOnly = dashboardReadOnly === true;
+  const { program } = io;
+  const dashboard = await serveDashboard({ clock, random, log, program, kubeconfig, context, readOnly, address });
+  log.info("dashboard", { url: dashboard.url, readOnly });
+  return dashboard;
 }
 
 function wholeNumber(option: string, text: string | undefined, least: number, most: number): number | undefined {
