@@ -24,7 +24,7 @@ export const ROOMS = [
   ["apiserver"],
   ["embedded"],
   ["sim"],
-  ["dashboard"],
+  ["web"],
   ["cli"],
 ];
 
@@ -40,6 +40,7 @@ const MAY_IMPORT = {
   interpret: ["runtime", "contract", "api", "kube"],
   engine: ["runtime", "contract", "api", "kube"], // returns raw snapshots; does not know the interpreter
   sdk: ["runtime", "contract", "api"],
+  web: ["runtime"], // what a viewer sees and does is behind its port
   apiserver: ["runtime", "api"], // a Kubernetes server; the schema engine is api's
 };
 
@@ -88,6 +89,7 @@ const EDGES = [
   "src/charts/archive/gzip.ts",
   "src/charts/read/thread.ts", // parses large output in a thread
   "src/charts/read/worker.ts",
+  "src/web/", // the dashboard's HTTP server
   "src/kube/config/", // reads kubeconfig files and runs credential plugins
 ];
 

@@ -103,3 +103,26 @@ describe("SubjectAccessReview", () => {
     expect(server.resourceVersion).toBe(before);
   });
 });
+
+describe("SelfSubjectAccessReview of a user", () => {
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const server = new ApiServer({ clock: new ManualClock(), random: seededRandom(1), authorizer: "RBAC" });
+  const ask = (body: string, groups: string[]) =>
+    server.handle({ method: "POST", path, headers: {}, body, user: { name: "ada", groups } });
+  const question = JSON.stringify({
+    spec: { resourceAttributes: { verb: "patch", resource: "pods", namespace: "x" } },
+  });
+
+  it("answers the authorizer's decision for the caller, and stores nothing", async () => {
+    const before = server.resourceVersion;
+    const allowed = async (groups: string[]) => JSON.parse((await ask(question, groups)).body).status.allowed;
+    expect(await allowed(["devs"])).toBe(false);
+    expect(await allowed(["system:masters"])).toBe(true);
+    expect(server.resourceVersion).toBe(before);
+  });
+
+  it("refuses a question without exactly one subject", async () => {
+    expect((await ask(JSON.stringify({ spec: {} }), [])).status).toBe(422);
+    expect((await ask("no json", [])).status).toBe(400);
+  });
+});

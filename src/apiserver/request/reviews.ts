@@ -1,10 +1,16 @@
 import { isJsonObject, type Json, type JsonObject, timestamp } from "../../runtime/index.ts";
 import { listAt, objectAt, textAt } from "../store/values.ts";
 import type { Authorizer, User } from "../types.ts";
+import { StatusError } from "./status.ts";
 
 const SELF_SUBJECT_REVIEWS = "authentication.k8s.io/selfsubjectreviews";
 const SELF_SUBJECT_ACCESS_REVIEWS = "authorization.k8s.io/selfsubjectaccessreviews";
 const SUBJECT_ACCESS_REVIEWS = "authorization.k8s.io/subjectaccessreviews";
+
+/** As Kubernetes' role system:basic-user: every user may ask for their own identity and their own rights. */
+export function isSelfReview(resource: string, verb: string): boolean {
+  return verb === "create" && (resource === "selfsubjectreviews" || resource === "selfsubjectaccessreviews");
+}
 
 export function isReview(resource: string): boolean {
   return [SELF_SUBJECT_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS].includes(resource);
@@ -43,6 +49,11 @@ function subjectOf(spec: JsonObject): User {
 }
 
 function questionOf(spec: JsonObject, user: User): Parameters<Authorizer>[0] {
+  const isOfResource = isJsonObject(spec.resourceAttributes);
+  if (isOfResource === isJsonObject(spec.nonResourceAttributes)) {
+    const message = "spec needs exactly one of resourceAttributes and nonResourceAttributes";
+    throw new StatusError(422, "Invalid", message);
+  }
   const attributes = objectAt(spec, "resourceAttributes") ?? {};
   const field = (name: string) => textAt(attributes, name) ?? "";
   return {

@@ -2,7 +2,17 @@ import { hostname } from "node:os";
 import { type ManagerProbes, runManager } from "../../../controllers/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { KubeClient, MIN_STREAMS, StreamBudget } from "../../../kube/index.ts";
-import { collectQuietly, LIMITS, MetricsRegistry, measuredTransport, measureProcess } from "../../../runtime/index.ts";
+import {
+  type Clock,
+  collectQuietly,
+  LIMITS,
+  type Log,
+  MetricsRegistry,
+  measuredTransport,
+  measureProcess,
+  type Random,
+} from "../../../runtime/index.ts";
+import type { Dashboard } from "../../../web/index.ts";
 import { openRenderer } from "../../applications/renderer.ts";
 import { CommandError } from "../../errors.ts";
 import { engineOf, namedEngine, openEngine } from "../../hub/engine.ts";
@@ -51,6 +61,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
   const server =
     options.metrics === undefined ? undefined : await io.listen(options.metrics, (path) => answerProbe(parts, path));
   if (server) log.info("serving metrics and probes", { address: server.address });
+  const dashboard = await dashboardOf(io, options, clock, random, log);
   try {
     const engine = await engineOf({ client: hub }, options.engine);
     log.info("started", { server: connection.server, engine: engine.name, identity, systemNamespace });
@@ -85,8 +96,26 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
   } finally {
     measured.stop();
     await server?.close();
+    await dashboard?.close();
     await connection.close();
   }
+}
+
+/** Viewers sign in with tokens of their own: the controller's credentials are for the controller alone. */
+async function dashboardOf(
+  io: Io,
+  { dashboard: address, dashboardReadOnly, kubeconfig, context }: ControllerOptions & GlobalOptions,
+  clock: Clock,
+  random: Random,
+  log: Log,
+): Promise<Dashboard | undefined> {
+  if (address === undefined) return undefined;
+  const { serveDashboard } = await import("../../dashboard/serve.ts");
+  const readOnly = dashboardReadOnly === true;
+  const { program } = io;
+  const dashboard = await serveDashboard({ clock, random, log, program, kubeconfig, context, readOnly, address });
+  log.info("dashboard", { url: dashboard.url, readOnly });
+  return dashboard;
 }
 
 function wholeNumber(option: string, text: string | undefined, least: number, most: number): number | undefined {
