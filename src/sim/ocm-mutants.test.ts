@@ -47,7 +47,7 @@ type WaitUntil = (...args: unknown[]) => Promise<boolean>;
 it("a foreign ManifestWork that is switched to Orphan and deleted at once is noticed", {
   timeout: 10 * MINUTES_MS,
 }, async () => {
-  await noticed<{ waitUntil: WaitUntil }>("../engine/ocm/wait.ts", () => ({ waitUntil: async () => true }), 612);
+  await noticed<{ waitUntil: WaitUntil }>("../engine/ocm/wait.ts", () => ({ waitUntil: async () => true }), 682);
 });
 
 interface Seen {
@@ -80,7 +80,7 @@ it("a gate that believes Applied, and not the values, is noticed", { timeout: 10
         };
       },
     }),
-    602,
+    601,
   );
 });
 
@@ -98,7 +98,7 @@ it("values of an earlier write that count as the current one's are noticed", {
         return { ...seen, object: { ...seen.object, metadata: { ...seen.object.metadata, annotations: sent } } };
       },
     }),
-    602,
+    606,
   );
 });
 
