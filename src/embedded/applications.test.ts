@@ -197,7 +197,7 @@ it("replicas are divided by weight, and a new total moves without an outage", as
   ]);
 });
 
-it("an application whose lifetime has ended is torn down and deleted", async () => {
+it("[A23] an application whose lifetime has ended is torn down and deleted", async () => {
   await begin();
   await world.apply(shop("web:1", { lifetime: { ttlSeconds: 600 } }));
   await settled();

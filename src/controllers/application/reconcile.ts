@@ -208,6 +208,7 @@ export class Reconciler {
     };
     if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
     const isNew = await session.save(result.ledger);
+    if (isNew) await this.#parts.revisions.deleteDropped(session.owner);
     if (!session.stamped) {
       if (!isNew) await confirm();
       await engine.stamp(owner, session.term, Object.keys(result.ledger.clusters));
