@@ -13,6 +13,7 @@ export const ROOMS = [
   ["rollout"],
   ["api"],
   ["plan"],
+  ["jobs"],
   ["render"],
   ["kube"],
   ["interpret"],
@@ -32,6 +33,7 @@ const MAY_IMPORT = {
   contract: [], // operators ship it unchanged
   rollout: ["runtime"], // for every kind, regardless of its API
   plan: ["runtime", "contract", "rollout", "api"],
+  jobs: ["runtime", "rollout"],
   render: ["runtime", "contract", "rollout", "api", "plan"],
   kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
   interpret: ["runtime", "contract", "api", "kube"],
@@ -96,6 +98,7 @@ const FOLDERS = [
     why: "what every kind uses knows no kind",
   },
   { in: /^src\/plan\/(?!check\/)/, from: /^src\/plan\/check\//, why: "what checks the planner does not ship with it" },
+  { in: /^src\/jobs\/(?!check\/)/, from: /^src\/jobs\/check\//, why: "what checks the planner does not ship with it" },
   { in: /^src\/cli\/(?:hub|preview|terminal)\//, from: /^src\/cli\/commands\//, why: "commands build on it" },
   { in: /^src\/cli\/terminal\//, from: /^src\/cli\/(?:hub|preview)\//, why: "the terminal knows no hub" },
 ];
