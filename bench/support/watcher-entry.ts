@@ -65,11 +65,11 @@ for (let index = 1; index <= Number(members); index++) {
   const kinds = MEMBER_KINDS.map(
     ([apiVersion, kind]) =>
       () =>
-        fleet.state(cluster, apiVersion, kind).kind !== "live",
+        fleet.state(cluster, { apiVersion, kind }).kind !== "live",
   );
   missing.set(cluster, kinds);
 }
-for (const [apiVersion, kind] of MEMBER_KINDS) fleet.wantKind(apiVersion, kind, "tenant-0");
+for (const [apiVersion, kind] of MEMBER_KINDS) fleet.wantKind({ apiVersion, kind }, "tenant-0");
 
 const perNamespace = new WatchPerNamespace(hub, look, stop.signal);
 const perKind = new HubObjects({ client: hub, clock, random, log, changed: look }, stop.signal);

@@ -13,17 +13,36 @@ import {
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { laterTerm } from "./errors.ts";
 import { MARKS } from "./marks.ts";
-import type { Claim, DispatchOrder, EngineApp, ObjectRef } from "./port.ts";
+import type { Claim, DispatchOrder, EngineOwner, ObjectRef } from "./port.ts";
 import { readTerm } from "./terms.ts";
 
-/** Fits into a label, and is the same for an application in every process. */
-export function appMark({ namespace, name }: { namespace: string; name: string }): string {
-  return shortName(name, `${namespace}/${name}`);
+/** The name of an owner among all of Lockstep's kinds; a CrossClusterStatefulset's is as it was before other kinds. */
+function ownerName({ kind, namespace, name }: OwnerName): string {
+  return kind === undefined ? `${namespace}/${name}` : `${kind}/${namespace}/${name}`;
+}
+
+type OwnerName = Pick<EngineOwner, "kind" | "namespace" | "name">;
+
+/** Fits into a label, and is the same for an owner in every process. */
+export function appMark(owner: OwnerName): string {
+  return shortName(owner.name, ownerName(owner));
+}
+
+/** The object that a snapshot is of if none is named. */
+export function mainObject(owner: EngineOwner): ObjectRef {
+  const [first] = objectsOf(owner);
+  if (first === undefined) throw new Error(`${owner.kind} ${owner.namespace}/${owner.name} has no objects to look at`);
+  return first;
+}
+
+/** The objects of an owner that are watched in the members. */
+export function objectsOf(owner: EngineOwner): readonly ObjectRef[] {
+  return owner.kind === undefined ? [owner.template] : owner.objects;
 }
 
 /** One dispatch object holds one object of ours: each is written, observed and ended separately. */
-export function workName(app: EngineApp, ref: ObjectRef): string {
-  const identity = [app.namespace, app.name, ref.apiVersion, ref.kind, ref.namespace, ref.name].join("/");
+export function workName(owner: EngineOwner, ref: ObjectRef): string {
+  const identity = [ownerName(owner), ref.apiVersion, ref.kind, ref.namespace, ref.name].join("/");
   return shortName(`${ref.name}-${ref.kind}`, identity);
 }
 
@@ -126,7 +145,7 @@ export function notesOf(annotations: Readonly<Record<string, string>>): Record<s
 
 /** The annotations of a dispatch object that carries out an order; annotations of other writers are kept. */
 export function orderAnnotations(
-  app: EngineApp,
+  app: EngineOwner,
   order: DispatchOrder,
   previous: KubeObject | undefined,
 ): Record<string, string> {
@@ -146,7 +165,7 @@ export function orderAnnotations(
 
 /** The annotations of a dispatch object that reserves the place of the next dispatch. */
 export function reservationAnnotations(
-  app: EngineApp,
+  app: EngineOwner,
   ref: ObjectRef,
   { term, takeOver }: Claim,
 ): Record<string, string> {

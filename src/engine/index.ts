@@ -3,9 +3,12 @@
  * cluster's live object. It returns raw snapshots and knows neither interpreters nor rules. Imports runtime, contract,
  * api and kube. Each adapter has its own folder and passes the contract suite.
  */
+
+export { appMark as ownerMark } from "./dispatch-objects.ts";
 export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
+export { OWNER_LABEL } from "./marks.ts";
 export { type AccessPoint, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
 export type * from "./port.ts";

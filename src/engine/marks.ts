@@ -19,3 +19,6 @@ export const MARKS = {
   /** Prefix of the annotations that carry a dispatch's notes. */
   note: "note.lockstep.karmada.io/",
 } as const;
+
+/** Label on the objects of bundles in members: their owner, from `appMark`. Member streams of bundles select by it. */
+export const OWNER_LABEL = "lockstep.karmada.io/owner";

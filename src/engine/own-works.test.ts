@@ -8,9 +8,9 @@ import { executionNamespace, WORKS } from "./karmada/resources.ts";
 import { reservationFor } from "./karmada/works.ts";
 import { MARKS } from "./marks.ts";
 import { OwnWorks } from "./own-works.ts";
-import type { EngineApp } from "./port.ts";
+import type { EngineOwner } from "./port.ts";
 
-const APP: EngineApp = {
+const APP: EngineOwner = {
   namespace: "default",
   name: "db",
   template: { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name: "db" },

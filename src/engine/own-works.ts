@@ -8,10 +8,10 @@ import {
   NotFoundError,
   type Resource,
 } from "../kube/index.ts";
-import { appMark, laterTermOf, termOf, termPatch, uidPrecondition, workName } from "./dispatch-objects.ts";
+import { appMark, laterTermOf, objectsOf, termOf, termPatch, uidPrecondition, workName } from "./dispatch-objects.ts";
 import { DispatchConflictError } from "./errors.ts";
 import { MARKS } from "./marks.ts";
-import type { Claim, EngineApp, ObjectRef } from "./port.ts";
+import type { Claim, EngineOwner, ObjectRef } from "./port.ts";
 
 export interface OwnWorksOptions {
   readonly hub: KubeClient;
@@ -20,7 +20,7 @@ export interface OwnWorksOptions {
   /** The hub's namespace of a cluster's dispatch objects. */
   readonly namespaceOf: (cluster: string) => string;
   /** An empty one. */
-  readonly reservationFor: (app: EngineApp, ref: ObjectRef, claim: Claim) => KubeObject | Promise<KubeObject>;
+  readonly reservationFor: (app: EngineOwner, ref: ObjectRef, claim: Claim) => KubeObject | Promise<KubeObject>;
   readonly cache: Cache<KubeObject>;
   /** The view of the application with this mark may have changed. */
   readonly changed: (mark: string) => void;
@@ -43,7 +43,7 @@ export class OwnWorks {
   readonly #reservationFor: OwnWorksOptions["reservationFor"];
   readonly #cache: Cache<KubeObject>;
   readonly #changed: (mark: string) => void;
-  readonly #marks = new WeakMap<EngineApp, string>();
+  readonly #marks = new WeakMap<EngineOwner, string>();
   /** The Works that are being written, each with the versions that arrived meanwhile. */
   readonly #underWay = new Map<string, Set<string | undefined>>();
 
@@ -56,14 +56,14 @@ export class OwnWorks {
     this.#changed = changed;
   }
 
-  mark(app: EngineApp): string {
+  mark(app: EngineOwner): string {
     const known = this.#marks.get(app) ?? appMark(app);
     this.#marks.set(app, known);
     return known;
   }
 
   /** The Works that this process has seen. */
-  of(app: EngineApp): KubeObject[] {
+  of(app: EngineOwner): KubeObject[] {
     return this.#cache.byIndex("app", this.mark(app));
   }
 
@@ -75,10 +75,10 @@ export class OwnWorks {
   }
 
   /**
-   * From the server: the Works that were seen, and those that carry the workload to each of these clusters. Read by
+   * From the server: the Works that were seen, and those that carry its objects to each of these clusters. Read by
    * name, because a list by label costs the server more the more Works of others exist.
    */
-  async read(app: EngineApp, clusters: readonly string[]): Promise<KubeObject[]> {
+  async read(app: EngineOwner, clusters: readonly string[]): Promise<KubeObject[]> {
     const seen = this.of(app).map(({ metadata }) => metadata);
     return this.#find(app, [...seen, ...this.#unseen(app, clusters)]);
   }
@@ -87,7 +87,7 @@ export class OwnWorks {
    * Stamps a leader's term on all of them; afterwards a leader of an earlier term cannot change any. Works that were
    * seen need not be read again: the write succeeds only if the server still has that version.
    */
-  async stamp(app: EngineApp, term: number, clusters: readonly string[]): Promise<KubeObject[]> {
+  async stamp(app: EngineOwner, term: number, clusters: readonly string[]): Promise<KubeObject[]> {
     let works = [...this.of(app), ...(await this.#find(app, this.#unseen(app, clusters)))];
     for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
       const later = works.find((work) => termOf(work) > term);
@@ -100,7 +100,7 @@ export class OwnWorks {
   }
 
   /** An empty Work; undefined if one exists already. */
-  async reserve(app: EngineApp, ref: ObjectRef, claim: Claim): Promise<KubeObject | undefined> {
+  async reserve(app: EngineOwner, ref: ObjectRef, claim: Claim): Promise<KubeObject | undefined> {
     const work = await this.#reservationFor(app, ref, claim);
     try {
       return await this.write(app, work, () => this.#hub.create(this.#works, work));
@@ -115,7 +115,7 @@ export class OwnWorks {
    * Writes a Work. The writer continues from the answer and is not notified of its own write, whether the watch or the
    * answer arrives first. Changes by other writers during the write are reported when it has ended.
    */
-  write(app: EngineApp, { metadata }: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
+  write(app: EngineOwner, { metadata }: KubeObject, send: () => Promise<KubeObject>): Promise<KubeObject> {
     return this.#quietly(app, metadata, async (seen) => {
       const written = await send();
       this.#cache.wrote(written);
@@ -128,7 +128,7 @@ export class OwnWorks {
    * Deletes a Work in the same way, and returns whether it is gone. The engine's finalizer keeps it until the member's
    * object is gone; the end of the Work is then reported, regardless of which process deleted it.
    */
-  delete(app: EngineApp, work: KubeObject): Promise<boolean> {
+  delete(app: EngineOwner, work: KubeObject): Promise<boolean> {
     return this.#quietly(app, work.metadata, async (seen) => {
       const left = await this.#hub.delete(this.#works, work.metadata, uidPrecondition(work));
       if (left) {
@@ -140,7 +140,7 @@ export class OwnWorks {
   }
 
   async #quietly<Answer>(
-    app: EngineApp,
+    app: EngineOwner,
     metadata: KubeObject["metadata"],
     write: (seen: Set<string | undefined>) => Promise<Answer>,
   ): Promise<Answer> {
@@ -156,7 +156,7 @@ export class OwnWorks {
   }
 
   /** The Work with the term, or its current state if another writer has just written it; undefined if it is gone. */
-  async #stampOne(app: EngineApp, work: KubeObject, term: number): Promise<KubeObject | undefined> {
+  async #stampOne(app: EngineOwner, work: KubeObject, term: number): Promise<KubeObject | undefined> {
     if (termOf(work) === term) return work;
     try {
       return await this.write(app, work, () => this.#hub.patch(this.#works, work.metadata, termPatch(work, term)));
@@ -166,14 +166,16 @@ export class OwnWorks {
     }
   }
 
-  #unseen(app: EngineApp, clusters: readonly string[]): { namespace: string; name: string }[] {
-    const name = workName(app, app.template);
-    const names = clusters.map((cluster) => ({ namespace: this.#namespaceOf(cluster), name }));
+  #unseen(app: EngineOwner, clusters: readonly string[]): { namespace: string; name: string }[] {
+    const workNames = objectsOf(app).map((ref) => workName(app, ref));
+    const names = clusters.flatMap((cluster) =>
+      workNames.map((name) => ({ namespace: this.#namespaceOf(cluster), name })),
+    );
     return names.filter((each) => !this.#cache.get(each));
   }
 
   async #find(
-    app: EngineApp,
+    app: EngineOwner,
     names: readonly { readonly namespace?: string | undefined; readonly name: string }[],
   ): Promise<KubeObject[]> {
     const found = await Promise.all(names.map((name) => this.#hub.find(this.#works, name)));

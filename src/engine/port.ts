@@ -1,7 +1,7 @@
 import type { KubeObject } from "../kube/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
 
-/** An object by its kind and name, on the hub or in a member: both use the same. */
+/** An object by its kind and name, on the hub or in a member: both use the same. Cluster-scoped: namespace "". */
 export interface ObjectRef {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,8 +9,27 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+/** What dispatch objects belong to: an object of one of Lockstep's kinds on the hub. */
+export type EngineOwner = EngineApp | EngineBundle;
+
+/**
+ * A DistributedApplication or CrossClusterJob. Its objects are dispatched one by one, and none of them is an object on
+ * the hub that the engine would render by itself: nothing is held. Every object must have the label OWNER_LABEL in
+ * the members, because the member streams of bundles select by it.
+ */
+export interface EngineBundle {
+  readonly kind: "DistributedApplication" | "CrossClusterJob";
+  readonly namespace: string;
+  readonly name: string;
+  /** What is watched in the members. Cluster-scoped objects have the namespace "". */
+  readonly objects: readonly ObjectRef[];
+  /** As of an EngineApp. */
+  readonly placement?: string;
+}
+
 /** The CrossClusterStatefulset that owns dispatch objects, and the template it manages. */
 export interface EngineApp {
+  readonly kind?: never;
   readonly namespace: string;
   readonly name: string;
   readonly template: ObjectRef;
@@ -29,14 +48,14 @@ export interface Engine {
   /** Whether the hub's side (clusters, schedules, dispatch objects, policies) has been read once. */
   synced(): boolean;
   /**
-   * Starts to watch the application's object in every cluster; `changed` is called whenever a view of it may have
-   * changed.
+   * Starts to watch the owner's objects in every cluster; `changed` is called whenever a view of one may have changed.
+   * Called again for the same owner, it replaces the objects.
    */
-  track(app: EngineApp, changed: (news: News) => void): void;
-  untrack(app: EngineApp): void;
+  track(owner: EngineOwner, changed: (news: News) => void): void;
+  untrack(owner: EngineOwner): void;
 
   clusters(): readonly EngineCluster[];
-  schedule(app: EngineApp): EngineSchedule;
+  schedule(owner: EngineOwner): EngineSchedule;
   /** The user's own override policies, raw, without the holds. */
   overridePolicies(): readonly KubeObject[];
 
@@ -53,36 +72,37 @@ export interface Engine {
   unhold(app: EngineApp): Promise<Unheld>;
 
   /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
-  dispatched(app: EngineApp): readonly Dispatched[];
+  dispatched(owner: EngineOwner): readonly Dispatched[];
   /** Reads the dispatch objects of the workload in every cluster from the server, without caches. */
-  readDispatched(app: EngineApp): Promise<readonly Dispatched[]>;
+  readDispatched(owner: EngineOwner): Promise<readonly Dispatched[]>;
   /**
    * Stamps the leader's term on every dispatch object and reads them again; afterwards a leader of an earlier term
    * cannot change any of them. Throws SupersededError if one has a later term, TermOutOfRangeError if one has a term
    * that no leader wrote. `clusters` are those that may have been granted anything; absent: all.
    */
-  stamp(app: EngineApp, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
+  stamp(owner: EngineOwner, term: number, clusters?: readonly string[]): Promise<readonly Dispatched[]>;
   /**
    * Creates empty dispatch objects, and returns those that did not exist. The caller must then confirm that it still
    * leads before it dispatches. Then it cannot recreate what a later leader has deleted: a later leader has either
    * stamped these objects, or is noticed by the confirmation. They also record that an object is taken over, for any
    * leader that continues.
    */
-  reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]>;
+  reserve(owner: EngineOwner, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]>;
   /**
    * Writes one manifest for one cluster, if its dispatch object is still the version `expected` (null: there is none).
    */
-  dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched>;
+  dispatch(owner: EngineOwner, order: DispatchOrder): Promise<Dispatched>;
   /**
    * Ends a dispatch. `keep`: the member's object stays. `remove`: it is deleted there. Repeat until the dispatch object
    * is gone; returns false until then.
    */
-  withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean>;
+  withdraw(owner: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean>;
   /** Takes a running application over from the engine's own dispatch objects without moving anything. */
   adopt(app: EngineApp, cluster: string): Promise<void>;
 
-  /** The live object in one cluster, from one version of it. */
-  snapshot(app: EngineApp, cluster: string): Snapshot;
+  /** One live object of the owner in one cluster, from one version of it; absent `ref`: the template. */
+  snapshot(app: EngineApp, cluster: string, ref?: ObjectRef): Snapshot;
+  snapshot(owner: EngineOwner, cluster: string, ref: ObjectRef): Snapshot;
   member(cluster: string): MemberAccess;
 }
 
@@ -199,6 +219,8 @@ export interface ClaimNames {
 
 /** What Lockstep does in a member directly; everything else goes through dispatch objects. */
 export interface MemberAccess {
+  /** One object, read from the member's own API server, without caches; also an object that has no owner here. */
+  read(ref: ObjectRef): Promise<MemberObject>;
   /** Whether the member's API server would accept this object; changes nothing. */
   dryRun(manifest: KubeObject): Promise<DryRun>;
   /**
@@ -216,6 +238,12 @@ export interface MemberAccess {
    */
   deleteVolumes(namespace: string, claims: ClaimNames, confirm: () => Promise<void>): Promise<void>;
 }
+
+export type MemberObject =
+  | { readonly kind: "present"; readonly object: KubeObject }
+  | { readonly kind: "absent" }
+  /** The member could not be asked, or does not serve the kind. */
+  | { readonly kind: "unknown"; readonly message: string };
 
 export type DryRun =
   | { readonly kind: "accepted" }

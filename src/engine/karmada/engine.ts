@@ -6,7 +6,9 @@ import {
   isRefusedSwap,
   isStatusOnly,
   laterTermOf,
+  mainObject,
   manifestOf,
+  objectsOf,
   refKey,
   refOf,
   takesOver,
@@ -15,8 +17,7 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
-import { MEMBER_TIMEOUT_MS } from "../members/live-member.ts";
-import { MemberStreams, ownerIndexValue, PODS } from "../members/streams.ts";
+import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
   Claim,
@@ -25,6 +26,7 @@ import type {
   Engine,
   EngineApp,
   EngineCluster,
+  EngineOwner,
   EngineSchedule,
   HoldState,
   MemberAccess,
@@ -72,7 +74,7 @@ export interface KarmadaEngineOptions {
 }
 
 interface Tracked {
-  readonly app: EngineApp;
+  readonly app: EngineOwner;
   readonly changed: (news: News) => void;
 }
 
@@ -233,38 +235,38 @@ export class KarmadaEngine implements Engine {
     return this.#streams.count;
   }
 
-  track(app: EngineApp, changed: Tracked["changed"]): void {
+  track(app: EngineOwner, changed: Tracked["changed"]): void {
     const tracked = { app, changed };
     const mark = this.#own.mark(app);
     const previous = this.#byApp.get(mark);
     if (previous) this.untrack(previous.app);
     this.#byApp.set(mark, tracked);
-    const key = refKey(app.template);
-    const others = this.#byTemplate.get(key);
-    if (others) others.add(tracked);
-    else this.#byTemplate.set(key, new Set([tracked]));
-    const { namespace } = app;
-    this.#streams.wantKind(app.template.apiVersion, app.template.kind, namespace);
-    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind, namespace);
+    for (const ref of objectsOf(app)) {
+      const key = refKey(ref);
+      this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
+    }
+    for (const kind of streamKindsOf(app)) this.#streams.wantKind(kind, app.namespace);
   }
 
-  untrack(app: EngineApp): void {
+  untrack(app: EngineOwner): void {
     const tracked = this.#byApp.get(this.#own.mark(app));
     if (!tracked) return;
-    const { template, namespace } = tracked.app;
     this.#byApp.delete(this.#own.mark(app));
-    const others = this.#byTemplate.get(refKey(template));
-    others?.delete(tracked);
-    if (others?.size === 0) this.#byTemplate.delete(refKey(template));
-    this.#streams.unwantKind(template.apiVersion, template.kind, namespace);
-    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind, namespace);
+    for (const ref of objectsOf(tracked.app)) {
+      const others = this.#byTemplate.get(refKey(ref));
+      others?.delete(tracked);
+      if (others?.size === 0) this.#byTemplate.delete(refKey(ref));
+    }
+    for (const kind of streamKindsOf(tracked.app)) this.#streams.unwantKind(kind, tracked.app.namespace);
   }
 
   clusters(): readonly EngineCluster[] {
     return this.#clusters.cache.list().map(readCluster);
   }
 
-  schedule(app: EngineApp): EngineSchedule {
+  schedule(app: EngineOwner): EngineSchedule {
+    if (app.kind !== undefined)
+      return { kind: "unknown", message: `Karmada schedules no ${app.kind}; name its clusters` };
     return readSchedule(this.#binding(app.template), app.template);
   }
 
@@ -308,30 +310,32 @@ export class KarmadaEngine implements Engine {
     return this.#holds.giveUp(app, this.#binding(app.template) !== undefined);
   }
 
-  dispatched(app: EngineApp): readonly Dispatched[] {
+  dispatched(app: EngineOwner): readonly Dispatched[] {
     return this.#own.of(app).flatMap((work) => this.#read(work) ?? []);
   }
 
-  async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
+  async readDispatched(app: EngineOwner): Promise<readonly Dispatched[]> {
     return readAll(await this.#own.read(app, this.#clusterNames()));
   }
 
-  async stamp(app: EngineApp, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
+  async stamp(app: EngineOwner, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
     return readAll(await this.#own.stamp(app, term, clusters));
   }
 
-  async reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
+  async reserve(app: EngineOwner, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
     const reserved = await Promise.all(refs.map((ref) => this.#own.reserve(app, ref, claim)));
     return readAll(reserved.flatMap((work) => work ?? []));
   }
 
-  async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+  async dispatch(app: EngineOwner, order: DispatchOrder): Promise<Dispatched> {
     const { expected, cluster, term } = order;
     const what = `the Work of ${order.manifest.kind} ${order.manifest.metadata.name}`;
     const name = { namespace: executionNamespace(cluster), name: workName(app, refOf(order.manifest)) };
     if (expected && expected.term > term) throw laterTerm({ kind: WORKS.kind, ...name }, term, expected.term);
     let previous = expected ? this.#works.cache.get(name) : undefined;
-    if (refKey(refOf(order.manifest)) === refKey(app.template)) await this.#refuseRival(app, order);
+    if (app.kind === undefined && refKey(refOf(order.manifest)) === refKey(app.template)) {
+      await this.#refuseRival(app, order);
+    }
     for (let attempt = 0; attempt < SWAP_ATTEMPTS; attempt++) {
       if (previous && termOf(previous) > term) throw laterTermOf(previous, term, termOf(previous));
       if ((previous && versionOf(previous)) !== expected?.version) throw new DispatchConflictError(cluster, what);
@@ -352,7 +356,7 @@ export class KarmadaEngine implements Engine {
     throw new DispatchConflictError(cluster, what);
   }
 
-  async withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
+  async withdraw(app: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
     const written = await this.#freed(app, dispatched, what);
     if (!written) return true;
     if (written.metadata.deletionTimestamp === undefined) return this.#own.delete(app, written);
@@ -365,12 +369,12 @@ export class KarmadaEngine implements Engine {
    * label already (it removes the label first, and the finalizer in a second write that can fail). With nothing left to
    * clean up in the member, such a Work is emptied, and Karmada ends it.
    */
-  async #unblock(app: EngineApp, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
+  async #unblock(app: EngineOwner, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
     if (!keepsObject(work) || !manifestOf(work)) return;
     try {
-      const kind = await this.#hub.discovery.resource(ref.apiVersion, ref.kind);
-      const live = await this.#streams.client(cluster).find(kind, ref, { timeoutMs: MEMBER_TIMEOUT_MS });
-      if (live?.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
+      const found = await this.member(cluster).read(ref);
+      if (found.kind === "unknown") return;
+      if (found.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
       await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
     } catch {
       // The member cannot be asked, or Karmada has just written the Work: the next attempt finds out.
@@ -384,18 +388,18 @@ export class KarmadaEngine implements Engine {
     this.#foreign.forget(app.template);
   }
 
-  snapshot(app: EngineApp, cluster: string): Snapshot {
-    const { template } = app;
+  snapshot(owner: EngineOwner, cluster: string, ref: ObjectRef = mainObject(owner)): Snapshot {
     const atMs = this.#clock.now();
-    const state = this.#streams.state(cluster, template.apiVersion, template.kind);
+    const isOwned = owner.kind !== undefined;
+    const state = this.#streams.state(cluster, { ...ref, isOwned });
     if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#reflected(app, cluster, state.message, atMs);
-    const object = state.cache.get(template);
+    if (state.kind === "never") return this.#reflected(owner, cluster, ref, state.message, atMs);
+    const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
-    if (template.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
-    const pods = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
+    if (isOwned || ref.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
+    const pods = this.#streams.state(cluster, PODS);
     if (pods.kind === "live") {
-      const own = pods.cache.byIndex("owner", ownerIndexValue(template));
+      const own = pods.cache.byIndex("owner", ownerIndexValue(ref));
       return { kind: "present", object, source: "live", atMs, pods: own };
     }
     // A StatefulSet's status counts terminating pods as ready. It is used alone only if the controller has no right to
@@ -405,12 +409,12 @@ export class KarmadaEngine implements Engine {
   }
 
   member(cluster: string): MemberAccess {
-    return new KarmadaMember(this.#streams.client(cluster), cluster);
+    return new KarmadaMember(this.#streams.client(cluster), cluster, throughProxy(this.#hub).findKind);
   }
 
   /** If the proxy cannot reach the cluster: the granted manifest with the status that Karmada collected. */
-  #reflected(app: EngineApp, cluster: string, message: string, atMs: number): Snapshot {
-    const name = { namespace: executionNamespace(cluster), name: workName(app, app.template) };
+  #reflected(owner: EngineOwner, cluster: string, ref: ObjectRef, message: string, atMs: number): Snapshot {
+    const name = { namespace: executionNamespace(cluster), name: workName(owner, ref) };
     const work = this.#works.cache.get(name);
     const manifest = work && wholeManifestOf(work);
     const status = work && reflectedStatus(work);
@@ -464,7 +468,7 @@ export class KarmadaEngine implements Engine {
   }
 
   /** The Work, ready to be deleted; undefined if it is gone or is being deleted already. */
-  async #freed(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
+  async #freed(app: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<KubeObject | undefined> {
     const name = { namespace: executionNamespace(dispatched.cluster), name: workName(app, dispatched.ref) };
     const ifIt = (work: KubeObject | undefined) => (work?.metadata.uid === dispatched.uid ? work : undefined);
     let work = ifIt(this.#works.cache.get(name)) ?? ifIt(await this.#hub.find(WORKS, name));
@@ -498,11 +502,13 @@ export class KarmadaEngine implements Engine {
 
   /** Whether the Work's status replaces a workload that cannot be read directly. */
   #isReadFrom(work: KubeObject): boolean {
-    const template = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app.template;
+    const owner = this.#byApp.get(work.metadata.labels?.[MARKS.app] ?? "")?.app;
     const manifest = manifestOf(work);
-    if (!template || !manifest || refKey(refOf(manifest)) !== refKey(template)) return false;
+    if (!owner || !manifest) return false;
+    const ref = refOf(manifest);
+    if (!objectsOf(owner).some((each) => refKey(each) === refKey(ref))) return false;
     const cluster = clusterOfNamespace(work.metadata.namespace ?? "") ?? "";
-    return this.#streams.state(cluster, template.apiVersion, template.kind).kind === "never";
+    return this.#streams.state(cluster, { ...ref, isOwned: owner.kind !== undefined }).kind === "never";
   }
 
   #clusterNames(): string[] {

@@ -51,7 +51,10 @@ describe("what Lockstep deletes in a member", () => {
   beforeEach(() => {
     clock = new VirtualClock();
     api = new FakeApi({ clock });
-    member = new KarmadaMember(new KubeClient({ transport: api, clock, random: seededRandom(1) }), "east");
+    const client = new KubeClient({ transport: api, clock, random: seededRandom(1) });
+    member = new KarmadaMember(client, "east", (_cluster, apiVersion, kind) =>
+      client.discovery.resource(apiVersion, kind),
+    );
     confirmed = 0;
     for (const name of ["data-web-0", "data-web-1", "data-other-0"]) api.put(CLAIMS, claim(name));
   });

@@ -1,6 +1,7 @@
-import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
+import { type AnyResource, type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { LiveMember, MEMBER_TIMEOUT_MS, says } from "../members/live-member.ts";
+import type { StreamOptions } from "../members/streams.ts";
 import type { DryRun } from "../port.ts";
 
 const STATEFULSETS = resource({
@@ -14,11 +15,17 @@ const STATEFULSETS = resource({
 export class KarmadaMember extends LiveMember {
   readonly #client: KubeClient;
   readonly #cluster: string;
+  readonly #findKind: StreamOptions["findKind"];
 
-  constructor(client: KubeClient, cluster: string) {
+  constructor(client: KubeClient, cluster: string, findKind: StreamOptions["findKind"]) {
     super(client, cluster);
     this.#client = client;
     this.#cluster = cluster;
+    this.#findKind = findKind;
+  }
+
+  protected override findKind(apiVersion: string, kind: string): Promise<AnyResource> {
+    return this.#findKind(this.#cluster, apiVersion, kind);
   }
 
   /**

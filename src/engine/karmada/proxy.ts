@@ -1,10 +1,22 @@
-import type { KubeClient } from "../../kube/index.ts";
+import { type KubeClient, UnknownKindError } from "../../kube/index.ts";
 import type { StreamOptions } from "../members/streams.ts";
 
-/** Clients for members through the hub's cluster proxy. The hub has every kind that it propagates. */
+/**
+ * Clients for members through the hub's cluster proxy. The hub serves every kind that Karmada itself propagates; a kind
+ * that came with a chart may be known to the member only.
+ */
 export function throughProxy(hub: KubeClient): Pick<StreamOptions, "client" | "findKind"> {
+  const client = (cluster: string) => hub.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy");
   return {
-    client: (cluster) => hub.below("apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy"),
-    findKind: (_cluster, apiVersion, kind, signal) => hub.discovery.resource(apiVersion, kind, { signal }),
+    client,
+    findKind: async (cluster, apiVersion, kind, signal) => {
+      const options = signal && { signal };
+      try {
+        return await hub.discovery.resource(apiVersion, kind, options);
+      } catch (error) {
+        if (!(error instanceof UnknownKindError)) throw error;
+        return client(cluster).discovery.resource(apiVersion, kind, options);
+      }
+    },
   };
 }

@@ -15,7 +15,7 @@ import {
   workName,
 } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
-import type { Claim, Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
+import type { Claim, Dispatched, DispatchOrder, EngineOwner, ObjectRef } from "../port.ts";
 import {
   clusterOfNamespace,
   EXECUTION_FINALIZER,
@@ -25,7 +25,7 @@ import {
 } from "./resources.ts";
 
 /** The Work that carries out an order; `previous` keeps what other writers have set on it. */
-export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObject | undefined): KubeObject {
+export function workFor(app: EngineOwner, order: DispatchOrder, previous: KubeObject | undefined): KubeObject {
   const ref = refOf(order.manifest);
   const namespace = executionNamespace(order.cluster);
   const name = workName(app, ref);
@@ -50,7 +50,7 @@ export function workFor(app: EngineApp, order: DispatchOrder, previous: KubeObje
 }
 
 /** A Work that reserves the place of the next dispatch, and delivers nothing. */
-export function reservationFor(app: EngineApp, ref: ObjectRef, claim: Claim): KubeObject {
+export function reservationFor(app: EngineOwner, ref: ObjectRef, claim: Claim): KubeObject {
   return {
     apiVersion: "work.karmada.io/v1alpha1",
     kind: "Work",

@@ -1,4 +1,5 @@
 import {
+  type AnyResource,
   ConflictError,
   type KubeClient,
   type KubeObject,
@@ -8,7 +9,7 @@ import {
   resource,
 } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { ClaimNames, DryRun, Holding, MemberAccess, PodSeen } from "../port.ts";
+import type { ClaimNames, DryRun, Holding, MemberAccess, MemberObject, ObjectRef, PodSeen } from "../port.ts";
 import { PODS } from "./streams.ts";
 
 const CLAIMS = resource({
@@ -45,6 +46,24 @@ export abstract class LiveMember implements MemberAccess {
   }
 
   abstract dryRun(manifest: KubeObject): Promise<DryRun>;
+
+  /** How the member serves a kind; throws UnknownKindError if it does not. */
+  protected findKind(apiVersion: string, kind: string): Promise<AnyResource> {
+    return this.#client.discovery.resource(apiVersion, kind);
+  }
+
+  async read(ref: ObjectRef): Promise<MemberObject> {
+    const { apiVersion, kind, namespace, name } = ref;
+    try {
+      const served = await this.findKind(apiVersion, kind);
+      const where = served.namespaced ? { namespace, name } : { name };
+      const object = await this.#client.find(resource(served), where, { timeoutMs: MEMBER_TIMEOUT_MS });
+      return object ? { kind: "present", object } : { kind: "absent" };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { kind: "unknown", message: `${kind} ${name} cannot be read in ${this.#cluster}: ${why}` };
+    }
+  }
 
   async holds({ metadata, ...content }: KubeObject): Promise<Holding> {
     const name = `ConfigMap ${metadata.namespace}/${metadata.name}`;

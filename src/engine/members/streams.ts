@@ -7,7 +7,8 @@ import {
   resource,
 } from "../../kube/index.ts";
 import { type Clock, type Log, type Random, retryDelayMs } from "../../runtime/index.ts";
-import type { ObjectRef } from "../port.ts";
+import { OWNER_LABEL } from "../marks.ts";
+import type { EngineOwner, ObjectRef } from "../port.ts";
 import { SharedTexts } from "./shared-texts.ts";
 
 export const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
@@ -18,7 +19,7 @@ const STATEFULSET_POD_LABEL = "statefulset.kubernetes.io/pod-name";
 export interface StreamOptions {
   /** The client for a cluster's own API server. */
   readonly client: (cluster: string) => KubeClient;
-  readonly findKind: (cluster: string, apiVersion: string, kind: string, signal: AbortSignal) => Promise<AnyResource>;
+  readonly findKind: (cluster: string, apiVersion: string, kind: string, signal?: AbortSignal) => Promise<AnyResource>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -43,9 +44,15 @@ interface Stream {
   failure: string | undefined;
 }
 
-interface WantedKind {
+/** A kind that is watched in every member. `isOwned`: only objects with the label of bundles, without their data. */
+export interface StreamKind {
   readonly apiVersion: string;
   readonly kind: string;
+  readonly isOwned?: boolean;
+}
+
+interface WantedKind {
+  readonly of: StreamKind;
   /** How many applications of each namespace need it. */
   readonly users: Map<string, number>;
   /** Set while no application needs it: cancels the timer that closes its streams. */
@@ -84,9 +91,9 @@ export class MemberStreams {
     return [...this.#streams.values()].reduce((sum, kinds) => sum + kinds.size, 0);
   }
 
-  wantKind(apiVersion: string, kind: string, namespace: string): void {
-    const id = kindId(apiVersion, kind);
-    const wanted = this.#kinds.get(id) ?? { apiVersion, kind, users: new Map(), closing: undefined };
+  wantKind(of: StreamKind, namespace: string): void {
+    const id = kindId(of);
+    const wanted = this.#kinds.get(id) ?? { of, users: new Map(), closing: undefined };
     this.#kinds.set(id, wanted);
     wanted.users.set(namespace, (wanted.users.get(namespace) ?? 0) + 1);
     wanted.closing?.abort();
@@ -94,8 +101,8 @@ export class MemberStreams {
     for (const cluster of this.#streams.keys()) this.#open(cluster);
   }
 
-  unwantKind(apiVersion: string, kind: string, namespace: string): void {
-    const id = kindId(apiVersion, kind);
+  unwantKind(of: StreamKind, namespace: string): void {
+    const id = kindId(of);
     const wanted = this.#kinds.get(id);
     const left = (wanted?.users.get(namespace) ?? 0) - 1;
     if (!wanted || left < 0) return;
@@ -121,8 +128,9 @@ export class MemberStreams {
     for (const { reflector } of this.#streams.get(cluster)?.values() ?? []) reflector?.listAnew(why);
   }
 
-  state(cluster: string, apiVersion: string, kind: string): StreamState {
-    const stream = this.#streams.get(cluster)?.get(kindId(apiVersion, kind));
+  state(cluster: string, of: StreamKind): StreamState {
+    const { kind } = of;
+    const stream = this.#streams.get(cluster)?.get(kindId(of));
     if (!stream) return { kind: "never", message: `cluster ${cluster} is not in the fleet`, isForbidden: false };
     const { reflector } = stream;
     const health = reflector?.health;
@@ -159,14 +167,14 @@ export class MemberStreams {
     const streams = this.#streams.get(cluster);
     const parent = this.#signal;
     if (!streams || !parent || parent.aborted) return;
-    for (const [id, { apiVersion, kind }] of this.#kinds) {
+    for (const [id, wanted] of this.#kinds) {
       if (streams.has(id)) continue;
       const abort = new AbortController();
       const stop = () => abort.abort(parent.reason);
       parent.addEventListener("abort", stop, { once: true });
       const stream: Stream = { abort, reflector: undefined, failure: undefined };
       streams.set(id, stream);
-      const running = this.#run(cluster, apiVersion, kind, stream).finally(() => {
+      const running = this.#run(cluster, wanted.of, stream).finally(() => {
         parent.removeEventListener("abort", stop);
         this.#running.delete(running);
       });
@@ -174,9 +182,9 @@ export class MemberStreams {
     }
   }
 
-  async #run(cluster: string, apiVersion: string, kind: string, stream: Stream): Promise<void> {
+  async #run(cluster: string, of: StreamKind, stream: Stream): Promise<void> {
     const { signal } = stream.abort;
-    const found = await this.#findResource(cluster, apiVersion, kind, stream);
+    const found = await this.#findResource(cluster, of, stream);
     // The way to a cluster that has left is gone with it.
     if (!found || signal.aborted) return;
     const isPods = found.apiVersion === PODS.apiVersion && found.kind === PODS.kind;
@@ -186,20 +194,23 @@ export class MemberStreams {
       clock: this.#options.clock,
       random: this.#options.random,
       log: this.#options.log.with({ cluster }),
-      ...(isPods
-        ? {
-            selection: { labelSelector: STATEFULSET_POD_LABEL },
-            indexes: { owner: podOwners },
-            transform: withoutPodSpec,
-          }
-        : { transform: (object) => this.#texts.shared(object) }),
-      stream: { lane: "members", weight: () => this.#kinds.get(kindId(apiVersion, kind))?.users.size ?? 1 },
+      ...(of.isOwned
+        ? { selection: { labelSelector: OWNER_LABEL }, selects: hasOwner, transform: withoutData }
+        : isPods
+          ? {
+              selection: { labelSelector: STATEFULSET_POD_LABEL },
+              indexes: { owner: podOwners },
+              transform: withoutPodSpec,
+            }
+          : { transform: (object) => this.#texts.shared(object) }),
+      stream: { lane: "members", weight: () => this.#kinds.get(kindId(of))?.users.size ?? 1 },
       healthChanged: () => this.#options.changed(cluster, undefined),
     });
     stream.reflector = reflector;
     stream.failure = undefined;
     const tell = (object: KubeObject) => {
-      for (const ref of isPods ? podOwnerRefs(object) : [refOfMember(object)]) this.#options.changed(cluster, ref);
+      for (const ref of isPods && !of.isOwned ? podOwnerRefs(object) : [refOfMember(object)])
+        this.#options.changed(cluster, ref);
     };
     const gone = (object: KubeObject) => {
       this.#texts.forget(object);
@@ -212,8 +223,7 @@ export class MemberStreams {
   /** If a kind is not served yet (its CRD may come later), it is requested again, with backoff. */
   async #findResource(
     cluster: string,
-    apiVersion: string,
-    kind: string,
+    { apiVersion, kind }: StreamKind,
     stream: Stream,
   ): Promise<AnyResource | undefined> {
     const { clock, findKind, random } = this.#options;
@@ -233,8 +243,27 @@ export class MemberStreams {
   }
 }
 
-export function kindId(apiVersion: string, kind: string): string {
-  return `${apiVersion}/${kind}`;
+function kindId({ apiVersion, kind, isOwned }: StreamKind): string {
+  return `${apiVersion}/${kind}${isOwned ? " of bundles" : ""}`;
+}
+
+/** The kinds that are watched for an owner, each once. */
+export function streamKindsOf(owner: EngineOwner): readonly StreamKind[] {
+  if (owner.kind === undefined)
+    return owner.template.kind === "StatefulSet" ? [owner.template, PODS] : [owner.template];
+  const kinds = new Map(owner.objects.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]));
+  return [...kinds.values()].map((of) => ({ ...of, isOwned: true }));
+}
+
+function hasOwner({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[OWNER_LABEL] !== undefined;
+}
+
+/** What a Secret or ConfigMap contains is never read from a member, and a Secret's data must not stay in memory. */
+function withoutData(object: KubeObject): KubeObject {
+  if (object.apiVersion !== "v1" || (object.kind !== "Secret" && object.kind !== "ConfigMap")) return object;
+  const { data: _data, binaryData: _binary, stringData: _text, ...rest } = object;
+  return rest as KubeObject;
 }
 
 function refOfMember(object: KubeObject): ObjectRef {

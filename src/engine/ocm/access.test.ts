@@ -70,6 +70,6 @@ describe("a Secret that gives access to a cluster", () => {
     await accesses.read(secret({ server: SERVER }));
     expect(accesses.client("east")).toBeUndefined();
     expect(closed).toEqual(["t1"]);
-    expect(() => accesses.mustClient("east")).toThrow("nothing gives access to cluster east");
+    expect(() => accesses.mustClient("east")).toThrow("no Secret gives access to cluster east");
   });
 });

@@ -4,7 +4,7 @@ import { isRefusedSwap, laterTermOf, manifestOf, termOf, uidPrecondition, workNa
 import { DispatchConflictError } from "../errors.ts";
 import { MARKS } from "../marks.ts";
 import { type OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
-import type { Dispatched, EngineApp } from "../port.ts";
+import type { Dispatched, EngineOwner } from "../port.ts";
 import { isApplied, isSettled, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import { waitUntil } from "./wait.ts";
@@ -36,7 +36,7 @@ export class Endings {
   }
 
   /** One step; true after the ManifestWork is gone. */
-  async withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
+  async withdraw(app: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
     const { own } = this.#options;
     const work = await this.#find(app, dispatched);
     if (!work) return true;
@@ -94,7 +94,7 @@ export class Endings {
     else unlabelled.deleted(kept);
   }
 
-  async #keep(app: EngineApp, work: KubeObject): Promise<boolean> {
+  async #keep(app: EngineOwner, work: KubeObject): Promise<boolean> {
     const { hub, own } = this.#options;
     if (!keepsObject(work)) {
       await attempted(() => own.write(app, work, () => hub.patch(MANIFEST_WORKS, work.metadata, keepingPatch(work))));
@@ -104,7 +104,7 @@ export class Endings {
     return own.delete(app, work);
   }
 
-  async #beginRemoval(app: EngineApp, dispatched: Dispatched, work: KubeObject): Promise<boolean> {
+  async #beginRemoval(app: EngineOwner, dispatched: Dispatched, work: KubeObject): Promise<boolean> {
     const { hub, own, pluralOf } = this.#options;
     // What the agent has not answered yet may still arrive in the member, where nothing would remove it.
     if (!isOwner(work)) return isApplied(work) === false ? own.delete(app, work) : false;
@@ -115,7 +115,7 @@ export class Endings {
     return false;
   }
 
-  async #find(app: EngineApp, { cluster, ref, uid }: Dispatched): Promise<KubeObject | undefined> {
+  async #find(app: EngineOwner, { cluster, ref, uid }: Dispatched): Promise<KubeObject | undefined> {
     const { hub, works } = this.#options;
     const name = { namespace: cluster, name: workName(app, ref) };
     const known = works.get(name);

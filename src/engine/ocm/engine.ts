@@ -1,10 +1,20 @@
 import { setMaxListeners } from "node:events";
 import { type KubeClient, type KubeObject, Reflector, type Resource } from "../../kube/index.ts";
 import { type Clock, type Log, type Random, silentLog } from "../../runtime/index.ts";
-import { isRefusedSwap, isStatusOnly, laterTermOf, refKey, refOf, termOf, workName } from "../dispatch-objects.ts";
+import {
+  isRefusedSwap,
+  isStatusOnly,
+  laterTermOf,
+  mainObject,
+  objectsOf,
+  refKey,
+  refOf,
+  termOf,
+  workName,
+} from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
-import { MemberStreams, ownerIndexValue, PODS } from "../members/streams.ts";
+import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
   Claim,
@@ -13,6 +23,7 @@ import type {
   Engine,
   EngineApp,
   EngineCluster,
+  EngineOwner,
   EngineSchedule,
   HoldState,
   MemberAccess,
@@ -54,7 +65,7 @@ export interface OcmEngineOptions {
 }
 
 interface Tracked {
-  readonly app: EngineApp;
+  readonly app: EngineOwner;
   readonly changed: (news: News) => void;
 }
 
@@ -232,37 +243,38 @@ export class OcmEngine implements Engine {
     return this.#hubReflectors().every(({ cache }) => cache.hasSynced) && (hasSynced || isForbidden);
   }
 
-  track(app: EngineApp, changed: Tracked["changed"]): void {
+  track(app: EngineOwner, changed: Tracked["changed"]): void {
     const mark = this.#own.mark(app);
     const previous = this.#byApp.get(mark);
     if (previous) this.untrack(previous.app);
     const tracked = { app, changed };
     this.#byApp.set(mark, tracked);
-    const key = refKey(app.template);
-    this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
-    this.#streams.wantKind(app.template.apiVersion, app.template.kind, app.namespace);
-    if (app.template.kind === "StatefulSet") this.#streams.wantKind(PODS.apiVersion, PODS.kind, app.namespace);
+    for (const ref of objectsOf(app)) {
+      const key = refKey(ref);
+      this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
+    }
+    for (const kind of streamKindsOf(app)) this.#streams.wantKind(kind, app.namespace);
   }
 
-  untrack(app: EngineApp): void {
+  untrack(app: EngineOwner): void {
     const mark = this.#own.mark(app);
     const tracked = this.#byApp.get(mark);
     if (!tracked) return;
-    const { template, namespace } = tracked.app;
     this.#byApp.delete(mark);
     this.#led.delete(mark);
-    const others = this.#byTemplate.get(refKey(template));
-    others?.delete(tracked);
-    if (others?.size === 0) this.#byTemplate.delete(refKey(template));
-    this.#streams.unwantKind(template.apiVersion, template.kind, namespace);
-    if (template.kind === "StatefulSet") this.#streams.unwantKind(PODS.apiVersion, PODS.kind, namespace);
+    for (const ref of objectsOf(tracked.app)) {
+      const others = this.#byTemplate.get(refKey(ref));
+      others?.delete(tracked);
+      if (others?.size === 0) this.#byTemplate.delete(refKey(ref));
+    }
+    for (const kind of streamKindsOf(tracked.app)) this.#streams.unwantKind(kind, tracked.app.namespace);
   }
 
   clusters(): readonly EngineCluster[] {
     return this.#clusters.cache.list().flatMap((cluster) => readManagedCluster(cluster) ?? []);
   }
 
-  schedule(app: EngineApp): EngineSchedule {
+  schedule(app: EngineOwner): EngineSchedule {
     const { namespace, placement = "" } = app;
     const found = this.#placements.cache.get({ namespace, name: placement });
     const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
@@ -291,33 +303,33 @@ export class OcmEngine implements Engine {
     return { kind: "gone" };
   }
 
-  dispatched(app: EngineApp): readonly Dispatched[] {
+  dispatched(app: EngineOwner): readonly Dispatched[] {
     return this.#own.of(app).flatMap((work) => this.#read(work) ?? []);
   }
 
-  async readDispatched(app: EngineApp): Promise<readonly Dispatched[]> {
+  async readDispatched(app: EngineOwner): Promise<readonly Dispatched[]> {
     return readAll(await this.#own.read(app, this.#clusterNames()));
   }
 
-  async stamp(app: EngineApp, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
+  async stamp(app: EngineOwner, term: number, clusters = this.#clusterNames()): Promise<readonly Dispatched[]> {
     const stamped = readAll(await this.#own.stamp(app, term, clusters));
     this.#led.set(this.#own.mark(app), term);
     return stamped;
   }
 
-  async reserve(app: EngineApp, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
+  async reserve(app: EngineOwner, refs: readonly ObjectRef[], claim: Claim): Promise<readonly Dispatched[]> {
     this.#led.set(this.#own.mark(app), claim.term);
     const reserved = await Promise.all(refs.map((ref) => this.#own.reserve(app, ref, claim)));
     return readAll(reserved.flatMap((work) => work ?? []));
   }
 
-  async dispatch(app: EngineApp, order: DispatchOrder): Promise<Dispatched> {
+  async dispatch(app: EngineOwner, order: DispatchOrder): Promise<Dispatched> {
     const { expected, cluster, term, manifest } = order;
     const ref = refOf(manifest);
     const what = `the ManifestWork of ${ref.kind} ${ref.name}`;
     const name = { namespace: cluster, name: workName(app, ref) };
     if (expected && expected.term > term) throw laterTerm({ kind: MANIFEST_WORKS.kind, ...name }, term, expected.term);
-    if (refKey(ref) === refKey(app.template)) this.#refuseRival(app, order);
+    if (app.kind === undefined && refKey(ref) === refKey(app.template)) this.#refuseRival(app, order);
     const writing = await this.#writing(cluster, ref);
     this.#led.set(this.#own.mark(app), term);
     let previous = expected ? this.#works.cache.get(name) : undefined;
@@ -343,7 +355,7 @@ export class OcmEngine implements Engine {
     throw new DispatchConflictError(cluster, what);
   }
 
-  withdraw(app: EngineApp, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
+  withdraw(app: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
     return this.#endings.withdraw(app, dispatched, what);
   }
 
@@ -351,19 +363,19 @@ export class OcmEngine implements Engine {
     return this.#endings.adopt(cluster, this.#foreign.in(app, cluster));
   }
 
-  snapshot(app: EngineApp, cluster: string): Snapshot {
-    const { template } = app;
-    if (!this.#accesses.client(cluster)) return this.#byValues(app, cluster);
-    const state = this.#streams.state(cluster, template.apiVersion, template.kind);
+  snapshot(owner: EngineOwner, cluster: string, ref: ObjectRef = mainObject(owner)): Snapshot {
+    if (!this.#accesses.client(cluster)) return this.#byValues(owner, cluster, ref);
+    const isOwned = owner.kind !== undefined;
+    const state = this.#streams.state(cluster, { ...ref, isOwned });
     if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#byValues(app, cluster, state.message);
+    if (state.kind === "never") return this.#byValues(owner, cluster, ref, state.message);
     const atMs = this.#clock.now();
-    const object = state.cache.get(template);
+    const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
-    if (template.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
-    const pods = this.#streams.state(cluster, PODS.apiVersion, PODS.kind);
+    if (isOwned || ref.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
+    const pods = this.#streams.state(cluster, PODS);
     if (pods.kind === "live") {
-      const own = pods.cache.byIndex("owner", ownerIndexValue(template));
+      const own = pods.cache.byIndex("owner", ownerIndexValue(ref));
       return { kind: "present", object, source: "live", atMs, pods: own };
     }
     // A StatefulSet's status counts terminating pods as ready. It is used alone only if the controller has no right to
@@ -378,14 +390,14 @@ export class OcmEngine implements Engine {
     return new ReportedMember(cluster, (configMap) => this.#holdings.look(cluster, configMap));
   }
 
-  #byValues(app: EngineApp, cluster: string, failure?: string): Snapshot {
+  #byValues(owner: EngineOwner, cluster: string, ref: ObjectRef, failure?: string): Snapshot {
     const found = this.#clusters.cache.get({ name: cluster });
     const facts = found && readManagedCluster(found);
     if (facts?.state !== "Ready") {
       const message = `cluster ${cluster} is ${facts ? "not available to the hub" : "not in the fleet"}`;
       return { kind: "unreachable", message, ...(facts?.sinceMs !== undefined && { sinceMs: facts.sinceMs }) };
     }
-    const work = this.#works.cache.get({ namespace: cluster, name: workName(app, app.template) });
+    const work = this.#works.cache.get({ namespace: cluster, name: workName(owner, ref) });
     if (!work) {
       const message = failure ?? `nothing has been dispatched to cluster ${cluster} yet`;
       return { kind: "unreachable", message, isUnasked: true };
@@ -401,7 +413,7 @@ export class OcmEngine implements Engine {
       const message = `the agent of cluster ${cluster} has given no sign of life for ${FRESH_MS / 1000} s, and its last reports no longer prove anything`;
       return { kind: "unreachable", message, sinceMs: provenMs };
     }
-    return snapshotByValues(app, work, provenMs);
+    return snapshotByValues(ref, work, provenMs);
   }
 
   /** What a first write needs in addition to the order. */
@@ -470,9 +482,11 @@ export class OcmEngine implements Engine {
   #isReadFrom(work: KubeObject): boolean {
     const { namespace: cluster = "", name, deletionTimestamp } = work.metadata;
     const app = this.#byApp.get(appOfWork(work))?.app;
-    if (!app || deletionTimestamp !== undefined || name !== workName(app, app.template)) return false;
-    const { apiVersion, kind } = app.template;
-    return !this.#accesses.client(cluster) || this.#streams.state(cluster, apiVersion, kind).kind === "never";
+    if (!app || deletionTimestamp !== undefined) return false;
+    const ref = objectsOf(app).find((each) => workName(app, each) === name);
+    if (!ref) return false;
+    if (!this.#accesses.client(cluster)) return true;
+    return this.#streams.state(cluster, { ...ref, isOwned: app.kind !== undefined }).kind === "never";
   }
 
   #isReady(cluster: string): boolean {

@@ -1,6 +1,6 @@
 import { ForbiddenError, type KubeClient, type KubeObject, StatusError, UnauthorizedError } from "../../kube/index.ts";
 import { LiveMember, MEMBER_TIMEOUT_MS } from "../members/live-member.ts";
-import type { DryRun, Holding, MemberAccess } from "../port.ts";
+import type { DryRun, Holding, MemberAccess, MemberObject, ObjectRef } from "../port.ts";
 import { MEMBER_ACCESS_LABEL } from "./resources.ts";
 
 /** A member whose own API server can be reached: it reports itself what it would refuse. */
@@ -48,6 +48,11 @@ export class ReportedMember implements MemberAccess {
 
   async dryRun(): Promise<DryRun> {
     return { kind: "unsupported" };
+  }
+
+  async read({ kind, name }: ObjectRef): Promise<MemberObject> {
+    const message = `${kind} ${name} cannot be read in ${this.#cluster}: its API server cannot be reached directly`;
+    return { kind: "unknown", message };
   }
 
   holds(configMap: KubeObject): Promise<Holding> {

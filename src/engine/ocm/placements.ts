@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { conditionsOf } from "../dispatch-objects.ts";
-import type { EngineApp, EngineSchedule } from "../port.ts";
+import type { EngineOwner, EngineSchedule } from "../port.ts";
 
 /** What a Placement needs before it selects anything, and a common reason for an empty selection. */
 const NO_BINDING = "NoManagedClusterSetBindings";
@@ -12,7 +12,7 @@ const NO_BINDING = "NoManagedClusterSetBindings";
  * looks like any other; the change is then news.
  */
 export function readPlacement(
-  app: EngineApp,
+  app: EngineOwner,
   placement: KubeObject | undefined,
   decisions: readonly KubeObject[],
 ): EngineSchedule {

@@ -5,7 +5,7 @@ import { APP, LINEAGE, orderFor, reported, SENT_AT_MS, written } from "./testing
 import { podsToObserve, snapshotByValues } from "./values.ts";
 import { outlineOf, workFor } from "./works.ts";
 
-const look = (work: KubeObject) => snapshotByValues(APP, outlineOf(work), SENT_AT_MS);
+const look = (work: KubeObject) => snapshotByValues(APP.template, outlineOf(work), SENT_AT_MS);
 const observing = (replicas: number, previous?: KubeObject) => {
   const order = orderFor(replicas);
   const pods = podsToObserve(order.manifest, previous);

@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
-import type { EngineApp, ObjectRef, Snapshot } from "../port.ts";
+import type { ObjectRef, Snapshot } from "../port.ts";
 import { objectOf, podOf, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, isThere, manifestStatus } from "./reports.ts";
 import { MEMBER_ACCESS_LABEL } from "./resources.ts";
@@ -10,8 +10,8 @@ import { isReserved, returnedMark, sentMark, writtenSpec } from "./works.ts";
 
 const ACCESS = `a Secret labelled ${MEMBER_ACCESS_LABEL} in its namespace on the hub lets Lockstep read it directly`;
 
-export function snapshotByValues(app: EngineApp, work: KubeObject, provenMs: number): Snapshot {
-  const { kind, namespace, name } = app.template;
+export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: number): Snapshot {
+  const { kind, namespace, name } = ref;
   const what = `${kind} ${namespace}/${name}`;
   const report = manifestStatus(work);
   const there = isThere(report);
@@ -28,8 +28,8 @@ export function snapshotByValues(app: EngineApp, work: KubeObject, provenMs: num
   }
   // The written spec is the object's only if the object has the mark of exactly that write.
   const spec = returned?.version === sent?.version ? writtenSpec(work) : undefined;
-  const object = objectOf(app.template, readValues(report), spec === undefined ? {} : { spec });
-  const pods = podsByValues(app.template, work);
+  const object = objectOf(ref, readValues(report), spec === undefined ? {} : { spec });
+  const pods = podsByValues(ref, work);
   return { kind: "present", object, source: "values", atMs: provenMs, ...(pods && { pods }) };
 }
 

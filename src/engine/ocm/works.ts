@@ -20,7 +20,7 @@ import {
   workName,
 } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
-import type { Claim, Dispatched, DispatchOrder, EngineApp, ObjectRef } from "../port.ts";
+import type { Claim, Dispatched, DispatchOrder, EngineOwner, ObjectRef } from "../port.ts";
 import { feedbackPaths, markIn, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS, OCM_MARKS } from "./resources.ts";
@@ -40,7 +40,7 @@ export interface Writing {
 }
 
 export function workFor(
-  app: EngineApp,
+  app: EngineOwner,
   order: DispatchOrder,
   previous: KubeObject | undefined,
   { plural, lineage, nowMs, pods }: Writing,
@@ -72,7 +72,7 @@ export function workFor(
  * A ManifestWork that reserves the place of the next dispatch: it delivers nothing, and shows whether the name is
  * taken.
  */
-export function reservationFor(app: EngineApp, ref: ObjectRef, claim: Claim, writing: Writing): KubeObject {
+export function reservationFor(app: EngineOwner, ref: ObjectRef, claim: Claim, writing: Writing): KubeObject {
   const mark: WriteMark = { lineage: writing.lineage, version: 1, sentAtMs: writing.nowMs };
   return {
     apiVersion: MANIFEST_WORKS.apiVersion,
@@ -86,11 +86,11 @@ export function reservationFor(app: EngineApp, ref: ObjectRef, claim: Claim, wri
   };
 }
 
-function place(app: EngineApp, ref: ObjectRef, cluster: string): { name: string; namespace: string } {
+function place(app: EngineOwner, ref: ObjectRef, cluster: string): { name: string; namespace: string } {
   return { name: workName(app, ref), namespace: cluster };
 }
 
-function labelsOf(app: EngineApp, previous: KubeObject | undefined): Record<string, string> {
+function labelsOf(app: EngineOwner, previous: KubeObject | undefined): Record<string, string> {
   return { ...previous?.metadata.labels, [MARKS.app]: appMark(app) };
 }
 

@@ -245,10 +245,13 @@ async function dispatchGrant(
   const { engine, app, adopting } = context;
   refuseForeign(app, manifests);
   const refs = refsOf(manifests);
-  // What is going away delivers nothing any more: it is made again when it has gone.
+  // A dispatch object that is being deleted delivers nothing any more. It is recreated when it has ended, and ending it
+  // may need help: another writer may have deleted it before the member had its object.
   const isEnding = ({ cluster, deleting, ref }: Dispatched) =>
     deleting && cluster === grant.cluster && refs.some((each) => isSameRef(each, ref));
-  if (engine.dispatched(app).some(isEnding)) return "unfinished";
+  const ending = engine.dispatched(app).filter(isEnding);
+  for (const one of ending) await engine.withdraw(app, one, one.keeps ? "keep" : "remove");
+  if (ending.length > 0) return "unfinished";
   if (adopting.has(grant.cluster)) checkAdoption(context, grant.cluster, manifests);
   await reserve(context, grant, refs);
   const found = engine.dispatched(app).filter(({ cluster }) => cluster === grant.cluster);

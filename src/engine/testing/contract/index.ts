@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ContractBench, type ContractFleet } from "./bench.ts";
+import { bundlesContract } from "./bundles.ts";
 import { dispatchContract } from "./dispatch.ts";
 import { holdsContract } from "./holds.ts";
 import type { ContractHub } from "./hub.ts";
@@ -32,6 +33,7 @@ export function engineContract(
     if (hub.rendersTemplates) holdsContract(bench);
     rivalsContract(bench);
     membersContract(bench);
+    bundlesContract(bench);
 
     it("never let a member run what no dispatch object requested", () => {
       // Adoption begins with objects that run without Lockstep: they are what is adopted.
