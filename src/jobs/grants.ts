@@ -9,7 +9,8 @@ const RENEW_AFTER_SHARE = 1 / 3;
 const STOP_DEADLINE_SECONDS = 1;
 
 export function decideGrants(draft: Draft): Attempt[] {
-  for (const attempt of draft.alive) {
+  const standing = draft.attempts.filter((attempt) => isStanding(draft, attempt));
+  for (const attempt of standing) {
     const wanted = wantedOf(draft, attempt);
     const { grant } = attempt;
     if (wanted.parallelism === grant.parallelism && wanted.deadlineSeconds === grant.deadlineSeconds) continue;
@@ -18,14 +19,22 @@ export function decideGrants(draft: Draft): Attempt[] {
       latestDeadlineSeconds: Math.max(attempt.latestDeadlineSeconds, wanted.deadlineSeconds ?? 0),
     });
   }
-  return [...draft.alive].filter(({ stop }) => draft.intent.isBatch || stop === null);
+  const rank = ({ outcome }: Attempt) => (outcome === null ? 1 : 0);
+  return draft.attempts.filter((attempt) => isStanding(draft, attempt)).sort((a, b) => rank(a) - rank(b));
+}
+
+/** [J13] An attempt that was given up is told to stop before another one starts: whatever creates it again gets that. */
+function isStanding({ intent, seen }: Draft, { outcome, isCleaned, stop, number }: Attempt): boolean {
+  if (outcome === null) return intent.isBatch || stop === null;
+  const isGivenUp = outcome.kind === "lost" || outcome.kind === "unused";
+  return isGivenUp && intent.isBatch && !isCleaned && seen.dispatched.has(number);
 }
 
 function wantedOf(draft: Draft, attempt: Attempt): Omit<JobGrant, "epoch"> {
   const { intent } = draft;
   const { grant, uid, stop, share } = attempt;
   if (!intent.isBatch) return { parallelism: 1, deadlineSeconds: null };
-  if (stop) return { parallelism: 0, deadlineSeconds: STOP_DEADLINE_SECONDS };
+  if (stop || attempt.outcome) return { parallelism: 0, deadlineSeconds: STOP_DEADLINE_SECONDS };
   const size = sizeOfShare(share);
   const parallelism = Math.min(intent.parallelism, size ?? intent.parallelism);
   const seen = draft.seenOf(attempt);

@@ -31,15 +31,24 @@ export function hear(draft: Draft) {
 }
 
 function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
-  // [J8] Another object under its name: what was granted has gone, and this one was never told to run.
-  if (attempt.uid !== null && attempt.uid !== seen.uid) return gone(draft, attempt);
+  if (attempt.uid !== null && attempt.uid !== seen.uid && !attempt.outcome) return replaced(draft, attempt, seen);
   const known = draft.update(attempt, {
-    goneSinceMs: null,
+    ...(attempt.stop?.reason !== "Replaced" && { goneSinceMs: null }),
     ...(attempt.uid === null && { uid: seen.uid, readAtMs: draft.nowMs }),
     done: doneOf(attempt, seen),
   });
   if (known.outcome) return credit(draft, known, seen);
   if (seen.state === "succeeded" || seen.state === "failed") ended(draft, known, seen);
+}
+
+/**
+ * [J8] Its object was deleted, and something created it again. Engines may apply to it what was meant for the first one,
+ * so it is stopped for good, and what it was ever told counts from now.
+ */
+function replaced(draft: Draft, attempt: Attempt, { uid }: AttemptPresent) {
+  const { nowMs } = draft;
+  const known = draft.update(attempt, { uid, readAtMs: nowMs, goneSinceMs: nowMs });
+  draft.stop(known, "Replaced", `its object was deleted in ${attempt.cluster}, and something created it again`);
 }
 
 function doneOf({ share, done }: Attempt, seen: AttemptPresent): Attempt["done"] {
@@ -83,6 +92,11 @@ function ended(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
       );
     }
   }
+  const podsGoneAtMs = (attempt.goneSinceMs ?? Number.NEGATIVE_INFINITY) + intent.graceMs + intent.allowanceMs;
+  if (nowMs < podsGoneAtMs) {
+    draft.wakeAt(podsGoneAtMs);
+    return awaitTermination(draft, attempt, "the pods of its first object have time to end");
+  }
   settle(draft, attempt, seen);
 }
 
@@ -101,7 +115,7 @@ function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
 }
 
 function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
-  return reason === "PodFailures" || reason === "Pending" ? "failed" : "moved";
+  return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
 }
 
 /** [J8] Its object was there and is not any more. Kubernetes deletes the pods after it, within their grace period. */

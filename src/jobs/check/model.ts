@@ -359,7 +359,7 @@ function deliver(next: State, { manifest, isRemoved, cluster }: HubWork): boolea
   return true;
 }
 
-/** As an API server does it: a pinned manifest is refused unless the object has that uid. */
+/** As engines and API servers do it: what is pinned cannot be created; an update reaches any object of that name. */
 function apply(next: State, member: Member, { attempt, parallelism, deadline, pin }: Manifest): boolean {
   const job = member.jobs[attempt];
   if (!job) {
@@ -377,7 +377,6 @@ function apply(next: State, member: Member, { attempt, parallelism, deadline, pi
     };
     return true;
   }
-  if (pin !== null && pin !== job.uid) return false;
   return set(job, { parallelism, deadline });
 }
 
