@@ -69,4 +69,4 @@ export { KUBERNETES_FUNCTIONS as CEL_FUNCTIONS } from "./schema/cel-functions.ts
 export { compileSchema } from "./schema/compile.ts";
 export { type CompiledSchema, type FieldError, type FieldErrorKind, SchemaError } from "./schema/types.ts";
 export { DEFAULT_SYSTEM_NAMESPACE } from "./system-namespace.ts";
-export { kindsOf, readWorkload, STATEFULSET_WORKLOAD, type Workload, workloadText } from "./workloads.ts";
+export { JOB_WORKLOAD, kindsOf, readWorkload, STATEFULSET_WORKLOAD, type Workload, workloadText } from "./workloads.ts";

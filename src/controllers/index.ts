@@ -16,7 +16,7 @@ export type { StoredRevision } from "./common/revisions/revision-store.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { renderGrant } from "./statefulset/act/render-grant.ts";
 export { readLedgerCopy } from "./statefulset/ledger/ledger-copy.ts";
-export { ledgerName } from "./statefulset/ledger/ledger-store.ts";
+export { ledgerName } from "./statefulset/ledger/ledger-format.ts";
 export { claimantOf, claimedMessage, ownershipOf, selectedBy, targetKey } from "./statefulset/observe/claims.ts";
 export { type Gathered, Gatherer } from "./statefulset/observe/gather.ts";
 export { intentOf } from "./statefulset/observe/intent.ts";

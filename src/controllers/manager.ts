@@ -5,6 +5,7 @@ import { Election, EventRecorder, type KubeClient, type Leadership } from "../ku
 import type { Clock, Log, Random } from "../runtime/index.ts";
 import type { Announcer } from "./common/announcer.ts";
 import { discovered, Interpretation } from "./common/interpretation.ts";
+import { JobController } from "./job/controller.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
 
 export interface ManagerOptions {
@@ -68,7 +69,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
   const announcer: Announcer = {
     event: (object, type, reason, message) => events.record(object, { type, reason, message }),
   };
-  const controller = new StatefulsetController({
+  const shared = {
     hub,
     engine: options.engine(),
     interpreter,
@@ -80,6 +81,11 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     systemNamespace: options.systemNamespace,
     ...(options.workloads && { workloads: options.workloads }),
     ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
+  };
+  const jobs = new JobController(shared);
+  // It runs the engine, for all kinds.
+  const controller = new StatefulsetController({
+    ...shared,
     confirmLeadership: () => leadership.confirm(),
     ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
     ...(options.topologyInlineBytes !== undefined && { topologyInlineBytes: options.topologyInlineBytes }),
@@ -91,7 +97,10 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     random,
     log,
     announcer,
-    changed: () => controller.reviewAll(),
+    changed: () => {
+      controller.reviewAll();
+      jobs.reviewAll();
+    },
   });
   const done = new AbortController();
   const end = () => done.abort(signal.reason);
@@ -106,7 +115,7 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     });
     await loaded;
     options.onLeading?.();
-    await controller.run(signal);
+    await Promise.all([controller.run(signal), jobs.run(signal)]);
   } finally {
     end();
     signal.removeEventListener("abort", end);

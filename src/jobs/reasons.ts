@@ -2,6 +2,7 @@ import { asks, type ClusterName, waits } from "../rollout/index.ts";
 
 /** Every reason for which a CrossClusterJob waits. The list is closed, as for other kinds. */
 export const JOB_REASONS = {
+  TemplateChanged: asks("spec.template is not what the attempts were made from; nothing starts until it is as it was."),
   WaitingForJob: waits("The attempt's object has been dispatched; its cluster does not show it yet."),
   AttemptPending: waits("No pod of the attempt runs yet."),
   WaitingForTermination: waits("The attempt has ended or is being stopped; its pods are still going away."),

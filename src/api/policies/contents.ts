@@ -1,4 +1,4 @@
-import { kindsOf, STATEFULSET_WORKLOAD } from "../workloads.ts";
+import { JOB_WORKLOAD, kindsOf, STATEFULSET_WORKLOAD } from "../workloads.ts";
 import { celKind, celList, celText, type Policy, type PolicySettings } from "./policy.ts";
 
 /** The kinds that a revision may contain in addition to its template, as `group/kind`. */
@@ -19,7 +19,7 @@ const APP_NAMESPACE = "lockstep.karmada.io/app-namespace";
  * namespace.
  */
 export function workContents({ controller, workloads }: PolicySettings): Policy {
-  const kinds = [...[STATEFULSET_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
+  const kinds = [...[STATEFULSET_WORKLOAD, JOB_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
   const isKind = `${celKind("m")} in ${celList(kinds)}`;
   const isOwn = `has(m.metadata.namespace) && has(object.metadata.annotations) && '${APP_NAMESPACE}' in object.metadata.annotations && m.metadata.namespace == object.metadata.annotations['${APP_NAMESPACE}']`;
   return {

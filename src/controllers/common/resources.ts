@@ -1,4 +1,5 @@
 import {
+  CROSS_CLUSTER_JOB,
   CROSS_CLUSTER_LEDGER,
   CROSS_CLUSTER_STATEFULSET,
   type KindDefinition,
@@ -9,6 +10,7 @@ import { type KubeObject, type Resource, resource, shortName } from "../../kube/
 import { isJsonObject } from "../../runtime/index.ts";
 
 export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
+export const JOBS = ofKind(CROSS_CLUSTER_JOB);
 export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
 export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
 export const REVISIONS = resource({

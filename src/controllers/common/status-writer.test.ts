@@ -10,7 +10,7 @@ const KEY = "default/web";
 
 let hub: TestHub;
 let cache: Cache<KubeObject>;
-let writer: StatusWriter;
+let writer: StatusWriter<CrossClusterStatefulsetStatus>;
 let mayAct: boolean;
 let changed: string[];
 
@@ -24,6 +24,7 @@ beforeEach(async () => {
   changed = [];
   writer = new StatusWriter({
     hub: client,
+    resource: STATEFULSETS,
     cache,
     clock,
     random,

@@ -1,4 +1,3 @@
-import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
 import {
   type Cache,
   ConflictError,
@@ -6,18 +5,18 @@ import {
   type KubeObject,
   keyOf,
   NotFoundError,
+  type Resource,
   WorkQueue,
 } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
-import { STATEFULSETS } from "./resources.ts";
-
-type Status = CrossClusterStatefulsetStatus;
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
 
 /** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
-export type Statement = (before: Status | undefined) => Status;
+export type Statement<Status> = (before: Status | undefined) => Status;
 
 export interface StatusWriterOptions {
   readonly hub: KubeClient;
+  /** The kind whose status it writes. */
+  readonly resource: Resource;
   readonly cache: Cache<KubeObject>;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,10 +40,10 @@ const CONCURRENCY = 2;
  * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a grant
  * never waits for one.
  */
-export class StatusWriter {
+export class StatusWriter<Status extends JsonObject> {
   readonly #options: StatusWriterOptions;
   readonly #queue: WorkQueue;
-  readonly #pending = new Map<string, Statement>();
+  readonly #pending = new Map<string, Statement<Status>>();
   /** The version that our last write of each object made, and when, on the monotonic clock. */
   readonly #written = new Map<string, { readonly version: string | undefined; readonly atMs: number }>();
   /** The objects whose status is being written, each with the versions that came in meanwhile. */
@@ -57,7 +56,7 @@ export class StatusWriter {
     this.#queue.start();
   }
 
-  say(key: string, statement: Statement): void {
+  say(key: string, statement: Statement<Status>): void {
     this.#pending.set(key, statement);
     const lastMs = this.#written.get(key)?.atMs ?? Number.NEGATIVE_INFINITY;
     const freeMs = lastMs + INTERVAL_MS - this.#options.clock.monotonicMs();
@@ -104,8 +103,8 @@ export class StatusWriter {
   }
 
   /** False: somebody has just changed the object, and it was read anew. */
-  async #wrote(key: string, statement: Statement, attempt: number): Promise<boolean> {
-    const { hub, cache, clock, mayAct } = this.#options;
+  async #wrote(key: string, statement: Statement<Status>, attempt: number): Promise<boolean> {
+    const { hub, resource, cache, clock, mayAct } = this.#options;
     const object = cache.getByKey(key);
     if (!object || !mayAct()) return true;
     const before = isJsonObject(object.status) ? object.status : undefined;
@@ -116,7 +115,7 @@ export class StatusWriter {
     try {
       // Not applied: working out who owns each of its many fields costs the server several times the write.
       const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
-      const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
+      const written = await hub.update(resource, { ...object, status: { ...status } }, options);
       this.#written.set(key, { version: written.metadata.resourceVersion, atMs: clock.monotonicMs() });
       cache.wrote(written);
       seen.delete(written.metadata.resourceVersion);
@@ -125,7 +124,7 @@ export class StatusWriter {
       // Deleted in the meantime: there is nobody to tell.
       if (error instanceof NotFoundError) return true;
       if (!(error instanceof ConflictError) || attempt >= SWAP_ATTEMPTS) throw error;
-      const now = await hub.find(STATEFULSETS, object.metadata);
+      const now = await hub.find(resource, object.metadata);
       if (now) cache.wrote(now);
       return now === undefined;
     } finally {

@@ -1,6 +1,6 @@
 /** The controller of CrossClusterStatefulset: what it is made of, what wakes it, and what becomes of a reconcile that fails. */
 import { setMaxListeners } from "node:events";
-import type { AllowedClustersRule, Workload } from "../../api/index.ts";
+import type { AllowedClustersRule, CrossClusterStatefulsetStatus, Workload } from "../../api/index.ts";
 import { type Engine, SupersededError, TermOutOfRangeError } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import {
@@ -13,10 +13,12 @@ import {
   WorkQueue,
   type WorkResult,
 } from "../../kube/index.ts";
+import type { Ledger } from "../../plan/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import { Approvals } from "../common/approvals.ts";
 import { HubObjects } from "../common/hub/hub-objects.ts";
+import { LedgerStore } from "../common/ledger-store.ts";
 import { APPROVALS, approvalTargets, LEDGERS, STATEFULSETS } from "../common/resources.ts";
 import { RevisionStore } from "../common/revisions/revision-store.ts";
 import { Settling } from "../common/settling.ts";
@@ -24,7 +26,7 @@ import { StatusWriter } from "../common/status-writer.ts";
 import { PartsSeen } from "./act/parts-seen.ts";
 import { Applications } from "./applications.ts";
 import { Ending } from "./ending.ts";
-import { LedgerStore, ledgerOwner } from "./ledger/ledger-store.ts";
+import { STATEFULSET_LEDGERS } from "./ledger/ledger-format.ts";
 import { sweepRevisions } from "./ledger/revision-sweep.ts";
 import { Gatherer } from "./observe/gather.ts";
 import { Volumes } from "./observe/volumes.ts";
@@ -69,8 +71,9 @@ export class StatefulsetController {
   readonly #statefulsets: Reflector<KubeObject>;
   readonly #ledgers: Reflector<KubeObject>;
   readonly #approvals: Reflector<KubeObject>;
+  readonly #ledgerStore: LedgerStore<Ledger>;
   readonly #hubObjects: HubObjects;
-  readonly #statuses: StatusWriter;
+  readonly #statuses: StatusWriter<CrossClusterStatefulsetStatus>;
   readonly #sessions: Sessions;
   readonly #applications: Applications;
   readonly #reporter: Reporter;
@@ -102,7 +105,7 @@ export class StatefulsetController {
     const mustStillExist = (key: string) => this.#mustStillExist(key);
 
     const approvals = new Approvals(hub, this.#approvals.cache);
-    const ledgers = new LedgerStore(hub, this.#ledgers.cache, systemNamespace);
+    const ledgers = new LedgerStore(STATEFULSET_LEDGERS, hub, this.#ledgers.cache, systemNamespace);
     const revisions = new RevisionStore({ client: hub, clock, log, namespace: systemNamespace });
     const announcements = new Announcements(options.announcer);
     const sessions = new Sessions({ engine, ledgers, revisions, clock, confirmLeadership, mustStillExist });
@@ -133,7 +136,13 @@ export class StatefulsetController {
     });
     const volumes = new Volumes(engine, clock);
     const parts = new PartsSeen({ ...shared, engine, signal });
-    const statuses = new StatusWriter({ ...shared, hub, cache, mayAct });
+    const statuses = new StatusWriter<CrossClusterStatefulsetStatus>({
+      ...shared,
+      hub,
+      resource: STATEFULSETS,
+      cache,
+      mayAct,
+    });
     const reporter = new Reporter({ interpreter, clock, revisions, reviser, announcements, statuses });
     const carryOutOptions = {
       engine,
@@ -154,6 +163,7 @@ export class StatefulsetController {
       announcements,
       reporter,
     ];
+    this.#ledgerStore = ledgers;
     this.#hubObjects = hubObjects;
     this.#statuses = statuses;
     this.#sessions = sessions;
@@ -201,11 +211,11 @@ export class StatefulsetController {
     this.#statefulsets.cache.subscribe({ added: changed, updated, deleted: changed });
     // An owner that is gone is noticed by its ledger, which no garbage collector removes.
     const owned = (ledger: KubeObject) => {
-      const owner = ledgerOwner(ledger);
+      const owner = this.#ledgerStore.ownerOf(ledger);
       if (owner) this.#queue.add(keyOf(owner));
     };
     const mended = (ledger: KubeObject) => {
-      const owner = ledgerOwner(ledger);
+      const owner = this.#ledgerStore.ownerOf(ledger);
       // A process with a session writes the ledger itself; without one a person may have mended what could not be read.
       if (owner && !this.#sessions.has(keyOf(owner))) owned(ledger);
     };

@@ -1,10 +1,10 @@
 import type { Engine, EngineApp } from "../../engine/index.ts";
 import { type KubeClient, type KubeObject, nameOfKey } from "../../kube/index.ts";
-import type { PlanResult } from "../../plan/index.ts";
+import type { Ledger, PlanResult } from "../../plan/index.ts";
+import type { LedgerStore } from "../common/ledger-store.ts";
 import { ownerOf } from "../common/owner.ts";
 import { STATEFULSETS, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
-import { type LedgerStore, ledgerOwner } from "./ledger/ledger-store.ts";
 import type { Announcements } from "./report/announce.ts";
 import type { Session } from "./session.ts";
 import { isDeleting, type Subject } from "./subject.ts";
@@ -12,7 +12,7 @@ import { isDeleting, type Subject } from "./subject.ts";
 export interface EndingOptions {
   readonly hub: KubeClient;
   readonly engine: Engine;
-  readonly ledgers: LedgerStore;
+  readonly ledgers: LedgerStore<Ledger>;
   readonly revisions: RevisionStore;
   readonly announcements: Announcements;
 }
@@ -30,7 +30,7 @@ export class Ending {
     const { hub, ledgers, revisions } = this.#options;
     const { namespace = "", name } = nameOfKey(key);
     for (const ledger of ledgers.ofEarlierLives({ namespace, name }, object?.metadata.uid)) {
-      const owner = ledgerOwner(ledger);
+      const owner = ledgers.ownerOf(ledger);
       if (!owner) continue;
       // The caches are two watches: the owner may be younger than what this one has brought.
       const now = await hub.find(STATEFULSETS, { namespace, name });

@@ -5,17 +5,17 @@
 import type { ParsedCrossClusterStatefulset, Workload } from "../../api/index.ts";
 import type { Engine, ObjectRef } from "../../engine/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
-import { plan } from "../../plan/index.ts";
+import { type Ledger, plan } from "../../plan/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
+import type { LedgerStore } from "../common/ledger-store.ts";
 import { ownerOf } from "../common/owner.ts";
 import { STATEFULSETS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import { type CarriedOut, type CarryOutOptions, carryOut } from "./act/carry-out.ts";
 import { tidy } from "./act/tidy.ts";
 import type { Applications } from "./applications.ts";
 import type { Ending } from "./ending.ts";
-import type { LedgerStore } from "./ledger/ledger-store.ts";
 import { claimedMessage } from "./observe/claims.ts";
 import { parseForDeletion } from "./observe/deletion.ts";
 import type { Gatherer } from "./observe/gather.ts";
@@ -40,7 +40,7 @@ export interface ReconcilerParts {
   readonly hubObjects: HubObjects;
   readonly applications: Applications;
   readonly sessions: Sessions;
-  readonly ledgers: LedgerStore;
+  readonly ledgers: LedgerStore<Ledger>;
   readonly approvals: Approvals;
   readonly gatherer: Gatherer;
   readonly volumes: Volumes;

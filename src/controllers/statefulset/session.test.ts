@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ClusterEntry, emptyLedger, type Ledger } from "../../plan/index.ts";
 import { silentLog } from "../../runtime/index.ts";
+import { LedgerStore } from "../common/ledger-store.ts";
 import { LEDGERS } from "../common/resources.ts";
 import { RevisionStore } from "../common/revisions/revision-store.ts";
 import { TestHub } from "../testing/objects.ts";
-import { LedgerStore } from "./ledger/ledger-store.ts";
+import { STATEFULSET_LEDGERS } from "./ledger/ledger-format.ts";
 import { Session } from "./session.ts";
 
 let hub: TestHub;
@@ -13,7 +14,7 @@ let session: Session;
 beforeEach(async () => {
   hub = new TestHub();
   const namespace = "lockstep-system";
-  const store = new LedgerStore(hub.client, await hub.cacheOf(LEDGERS), namespace);
+  const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, await hub.cacheOf(LEDGERS), namespace);
   const owner = { namespace: "default", name: "web", uid: "uid-web" };
   const found = await hub.ask(store.claim(owner, async () => ({ ledger: ledger(), revisions: [] })));
   if (found.kind !== "stored") throw new Error(`claimed ${found.kind}`);

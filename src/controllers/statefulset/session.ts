@@ -1,10 +1,10 @@
 import type { Ledger } from "../../plan/index.ts";
 import { type Clock, sameJson } from "../../runtime/index.ts";
+import type { LedgerStore, StoredLedger } from "../common/ledger-store.ts";
 import type { Owner } from "../common/owner.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { ActContext } from "./act/act.ts";
 import { sameButMarks } from "./ledger/ledger-marks.ts";
-import type { LedgerStore, StoredLedger } from "./ledger/ledger-store.ts";
 
 /**
  * Marks that no grant carried along are written after this long: what a shorter step leaves is written with the next one's
@@ -20,17 +20,17 @@ export class Session {
   /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
   readonly tidied = new Map<string, string>();
   readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
-  readonly #store: LedgerStore;
+  readonly #store: LedgerStore<Ledger>;
   readonly #revisions: RevisionStore;
   readonly #clock: Clock;
-  #stored: StoredLedger;
+  #stored: StoredLedger<Ledger>;
   #ledger: Ledger;
   /** Steps whose outcome is not known to be good: under way, or failed. */
   #doubts = 0;
   /** Since when the ledger has been ahead of what is stored, on the monotonic clock. */
   #unsavedSinceMs: number | undefined;
 
-  constructor(store: LedgerStore, revisions: RevisionStore, clock: Clock, stored: StoredLedger) {
+  constructor(store: LedgerStore<Ledger>, revisions: RevisionStore, clock: Clock, stored: StoredLedger<Ledger>) {
     this.#store = store;
     this.#revisions = revisions;
     revisions.open(stored.owner, stored.revisions);

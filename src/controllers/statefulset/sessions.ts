@@ -1,16 +1,16 @@
 import type { Engine, EngineApp } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import { emptyLedger, rebuildLedger } from "../../plan/index.ts";
+import { emptyLedger, type Ledger, rebuildLedger } from "../../plan/index.ts";
 import type { Clock } from "../../runtime/index.ts";
+import type { LedgerStore } from "../common/ledger-store.ts";
 import { type Owner, ownerOf } from "../common/owner.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import { grantsFound } from "./act/act.ts";
-import type { LedgerStore } from "./ledger/ledger-store.ts";
 import { Session } from "./session.ts";
 
 export interface SessionsOptions {
   readonly engine: Engine;
-  readonly ledgers: LedgerStore;
+  readonly ledgers: LedgerStore<Ledger>;
   readonly revisions: RevisionStore;
   readonly clock: Clock;
   /** Reads the lease itself, and says whether this process still holds it. */

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SupersededError } from "../../../engine/index.ts";
 import { type Cache, ConflictError, type KubeObject } from "../../../kube/index.ts";
 import { emptyLedger, type Ledger } from "../../../plan/index.ts";
+import { type LedgerState, LedgerStore, type StoredLedger } from "../../common/ledger-store.ts";
 import { LEDGERS, OWN } from "../../common/resources.ts";
 import { TestHub } from "../../testing/objects.ts";
-import { type LedgerState, LedgerStore, ledgerName, type StoredLedger } from "./ledger-store.ts";
+import { ledgerName, STATEFULSET_LEDGERS } from "./ledger-format.ts";
 
 const OWNER = { namespace: "default", name: "web", uid: "uid-web" };
 const SYSTEM = "lockstep-system";
@@ -20,15 +21,18 @@ beforeEach(async () => {
 
 afterEach(() => hub.stop());
 
-async function claim(store: LedgerStore, fresh: LedgerState = stateOf(emptyLedger())): Promise<StoredLedger> {
+async function claim(
+  store: LedgerStore<Ledger>,
+  fresh: LedgerState<Ledger> = stateOf(emptyLedger()),
+): Promise<StoredLedger<Ledger>> {
   const found = await hub.ask(store.claim(OWNER, async () => fresh));
   if (found.kind !== "stored") throw new Error(`claimed ${found.kind}`);
   return found.stored;
 }
 
 /** A leader of its own, as another process would be. */
-async function leader(): Promise<LedgerStore> {
-  return new LedgerStore(hub.anotherClient(), await hub.cacheOf(LEDGERS), SYSTEM);
+async function leader(): Promise<LedgerStore<Ledger>> {
+  return new LedgerStore(STATEFULSET_LEDGERS, hub.anotherClient(), await hub.cacheOf(LEDGERS), SYSTEM);
 }
 
 /** Whatever happens, it shows this. */
@@ -36,24 +40,24 @@ function cacheStuckAt(object: KubeObject): Cache<KubeObject> {
   return Object.assign(Object.create(cache), { get: () => object, wrote: () => {}, defineIndex: () => {} });
 }
 
-function stateOf(ledger: Ledger): LedgerState {
+function stateOf(ledger: Ledger): LedgerState<Ledger> {
   return { ledger, revisions: [] };
 }
 
-function grown(ledger: Ledger): LedgerState {
+function grown(ledger: Ledger): LedgerState<Ledger> {
   return stateOf({ ...ledger, nextIndex: ledger.nextIndex + 1 });
 }
 
 describe("the ledger on the hub", () => {
   it("is made by the first claim, with term 1", async () => {
-    const stored = await claim(new LedgerStore(hub.client, cache, SYSTEM));
+    const stored = await claim(new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM));
     expect(stored.term).toBe(1);
     expect(stored.ledger).toEqual(emptyLedger());
     expect(hub.api.list(LEDGERS)[0]?.metadata.annotations?.[OWN.term]).toBe("1");
   });
 
   it("keeps what it says when a new leader claims it, under a higher term", async () => {
-    const first = new LedgerStore(hub.client, cache, SYSTEM);
+    const first = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     await hub.ask(first.write(await claim(first), grown(emptyLedger())));
     const taken = await claim(await leader());
     expect(taken).toMatchObject({ term: 2, ledger: { nextIndex: 1 } });
@@ -74,19 +78,22 @@ describe("the ledger on the hub", () => {
     const [object] = hub.api.list(LEDGERS);
     if (!object) throw new Error("no ledger");
     await hub.ask(first.write(stored, grown(stored.ledger)));
-    const taken = await claim(new LedgerStore(hub.client, cacheStuckAt(object), SYSTEM));
+    const taken = await claim(new LedgerStore(STATEFULSET_LEDGERS, hub.client, cacheStuckAt(object), SYSTEM));
     expect(taken).toMatchObject({ term: 2, ledger: { nextIndex: 1 } });
   });
 
   it("is made anew when the cache still shows one that is gone", async () => {
     const { object: gone } = await claim(await leader());
     hub.api.remove(LEDGERS, NAME);
-    const made = await claim(new LedgerStore(hub.client, cacheStuckAt(gone), SYSTEM), grown(emptyLedger()));
+    const made = await claim(
+      new LedgerStore(STATEFULSET_LEDGERS, hub.client, cacheStuckAt(gone), SYSTEM),
+      grown(emptyLedger()),
+    );
     expect(made).toMatchObject({ term: 1, ledger: { nextIndex: 1 } });
   });
 
   it("is claimed above the terms that its dispatch objects carry: terms never go back", async () => {
-    const store = new LedgerStore(hub.client, cache, SYSTEM);
+    const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     const claimed = async (dispatched: number[]) => {
       const found = await hub.ask(
         store.claim(
@@ -107,7 +114,7 @@ describe("the ledger on the hub", () => {
   it.each(["9007199254740993", "1000000000000", "-1", "x"])(
     "with term %s is left alone, with the remedy",
     async (term) => {
-      const [store, other] = [new LedgerStore(hub.client, cache, SYSTEM), await leader()];
+      const [store, other] = [new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM), await leader()];
       const stored = await claim(store);
       const [object] = hub.api.list(LEDGERS);
       if (!object) throw new Error("no ledger");
@@ -148,7 +155,7 @@ describe("the ledger on the hub", () => {
   });
 
   it("that somebody edited under the same term is a conflict, not another leader", async () => {
-    const store = new LedgerStore(hub.client, cache, SYSTEM);
+    const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     const stored = await claim(store);
     const [object] = hub.api.list(LEDGERS);
     if (!object) throw new Error("no ledger");
@@ -166,7 +173,7 @@ describe("the ledger on the hub", () => {
     });
     const before = hub.writes().length;
     const found = await hub.ask(
-      new LedgerStore(hub.client, cache, SYSTEM).claim(OWNER, async () => stateOf(emptyLedger())),
+      new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM).claim(OWNER, async () => stateOf(emptyLedger())),
     );
     expect(found).toMatchObject({ kind: "unreadable" });
     expect(found.kind === "unreadable" && found.message).toContain("the ledger of CrossClusterStatefulset default/web");
@@ -174,14 +181,14 @@ describe("the ledger on the hub", () => {
   });
 
   it("goes when its application goes, and only that very one", async () => {
-    const store = new LedgerStore(hub.client, cache, SYSTEM);
+    const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     await hub.ask(store.remove((await claim(store)).object));
     expect(hub.api.list(LEDGERS)).toEqual([]);
     expect(store.find(OWNER)).toEqual({ kind: "none" });
   });
 
   it("is another one for each life of an object, and never believed for another owner", async () => {
-    const store = new LedgerStore(hub.client, cache, SYSTEM);
+    const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     const { object } = await claim(store);
     const reborn = { ...OWNER, uid: "uid-of-the-next-life" };
     expect(store.find(reborn)).toEqual({ kind: "none" });
@@ -193,7 +200,7 @@ describe("the ledger on the hub", () => {
   });
 
   it("keeps which content each revision has, and refuses a list that it cannot read", async () => {
-    const store = new LedgerStore(hub.client, cache, SYSTEM);
+    const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     const entry = {
       id: "web-1",
       number: 1,

@@ -2,10 +2,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { emptyLedger } from "../../../plan/index.ts";
 import { snapshotRevision } from "../../../render/index.ts";
 import { silentLog } from "../../../runtime/index.ts";
+import { LedgerStore } from "../../common/ledger-store.ts";
 import { LEDGERS, SECRETS } from "../../common/resources.ts";
 import { RevisionStore } from "../../common/revisions/revision-store.ts";
 import { TestHub } from "../../testing/objects.ts";
-import { LedgerStore } from "./ledger-store.ts";
+import { STATEFULSET_LEDGERS } from "./ledger-format.ts";
 import { sweepOnce } from "./revision-sweep.ts";
 
 const OWNER = { namespace: "default", name: "web", uid: "uid-web" };
@@ -31,7 +32,7 @@ it("parts that no ledger names are deleted when they are old, and those that one
   const save = (image: string) => hub.ask(revisions.save(OWNER, content(image), async () => {}));
   await save("app:1");
   const named = revisions.entries(OWNER);
-  const store = new LedgerStore(client, ledgers, NAMESPACE);
+  const store = new LedgerStore(STATEFULSET_LEDGERS, client, ledgers, NAMESPACE);
   await hub.ask(store.claim(OWNER, async () => ({ ledger: emptyLedger(), revisions: named })));
   await save("app:2");
   const sweep = () =>

@@ -1,3 +1,4 @@
+import type { CrossClusterStatefulsetStatus } from "../../../api/index.ts";
 import type { Interpreter } from "../../../interpret/index.ts";
 import { type KubeObject, keyOf } from "../../../kube/index.ts";
 import type { Observation, PlanResult } from "../../../plan/index.ts";
@@ -23,7 +24,7 @@ export interface ReporterOptions {
   readonly revisions: RevisionStore;
   readonly reviser: Pick<Reviser, "seen">;
   readonly announcements: Announcements;
-  readonly statuses: StatusWriter;
+  readonly statuses: StatusWriter<CrossClusterStatefulsetStatus>;
   readonly clock: Clock;
 }
 

@@ -1,53 +1,70 @@
-import { nextTerm, readTerm, SupersededError } from "../../../engine/index.ts";
-import { type Cache, ConflictError, type KubeClient, type KubeObject, NotFoundError } from "../../../kube/index.ts";
-import { LEDGER_VERSION, type Ledger, LedgerUnreadable, packLedger, parseLedger } from "../../../plan/index.ts";
-import { isJsonObject, type Json } from "../../../runtime/index.ts";
-import { isSameOwner, type Owner, ownerId } from "../../common/owner.ts";
-import { LEDGERS, OWN } from "../../common/resources.ts";
-import { parseRevisionIndex, type RevisionEntry, revisionIndexJson } from "../../common/revisions/revision-index.ts";
+import { nextTerm, readTerm, SupersededError } from "../../engine/index.ts";
+import { type Cache, ConflictError, type KubeClient, type KubeObject, NotFoundError } from "../../kube/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isSameOwner, type Owner, ownerId } from "./owner.ts";
+import { LEDGERS, OWN } from "./resources.ts";
+import { parseRevisionIndex, type RevisionEntry, revisionIndexJson } from "./revisions/revision-index.ts";
+
+/** How the ledgers of one kind are named, and how its planner's memory is written. */
+export interface LedgerFormat<Ledger> {
+  readonly ownerKind: string;
+  readonly namePrefix: string;
+  readonly version: number;
+  readonly pack: (ledger: Ledger) => JsonObject;
+  /** Throws for what this version cannot read. */
+  readonly parse: (state: Json | undefined) => Ledger;
+  readonly isUnreadable: (error: unknown) => error is Error;
+}
 
 /** What a ledger object says: the planner's memory, and which content each revision has. */
-export interface LedgerState {
+export interface LedgerState<Ledger> {
   readonly ledger: Ledger;
   readonly revisions: readonly RevisionEntry[];
 }
 
-export interface StoredLedger extends LedgerState {
+export interface StoredLedger<Ledger> extends LedgerState<Ledger> {
   readonly term: number;
   readonly owner: Owner;
   readonly object: KubeObject;
 }
 
-export type LedgerFound =
+export type LedgerFound<Ledger> =
   | { readonly kind: "none" }
-  | { readonly kind: "stored"; readonly stored: StoredLedger }
+  | { readonly kind: "stored"; readonly stored: StoredLedger<Ledger> }
   /** There, but not readable by this version: nothing may be done until a person has looked. */
   | { readonly kind: "unreadable"; readonly message: string };
 
-/** The ledger of each application, as an object in Lockstep's own namespace. Every write is a compare-and-swap. */
-export class LedgerStore {
+/** The ledger of each object of one kind, as an object in Lockstep's own namespace. Every write is a compare-and-swap. */
+export class LedgerStore<Ledger> {
+  readonly #format: LedgerFormat<Ledger>;
   readonly #client: KubeClient;
   readonly #cache: Cache<KubeObject>;
   readonly #namespace: string;
 
-  constructor(client: KubeClient, cache: Cache<KubeObject>, namespace: string) {
+  constructor(format: LedgerFormat<Ledger>, client: KubeClient, cache: Cache<KubeObject>, namespace: string) {
+    this.#format = format;
     this.#client = client;
     this.#cache = cache;
     this.#namespace = namespace;
     cache.defineIndex("app", (object) => {
-      const owner = ledgerOwner(object);
+      const owner = this.ownerOf(object);
       return owner ? [appIndexKey(owner)] : [];
     });
   }
 
-  find(owner: Owner): LedgerFound {
+  /** The object that a ledger is about; undefined: it is of another kind. */
+  ownerOf(ledger: KubeObject): Owner | undefined {
+    return ledgerOwner(ledger, this.#format.ownerKind);
+  }
+
+  find(owner: Owner): LedgerFound<Ledger> {
     const object = this.#cache.get(this.#nameOf(owner));
-    return object ? readLedgerObject(object, owner) : { kind: "none" };
+    return object ? this.#read(object, owner) : { kind: "none" };
   }
 
   /** Ledgers of earlier objects of the same name: their owners are gone, and so should they be. */
   ofEarlierLives(owner: Pick<Owner, "namespace" | "name">, uid: string | undefined): KubeObject[] {
-    return this.#cache.byIndex("app", appIndexKey(owner)).filter((object) => ledgerOwner(object)?.uid !== uid);
+    return this.#cache.byIndex("app", appIndexKey(owner)).filter((object) => this.ownerOf(object)?.uid !== uid);
   }
 
   /**
@@ -58,9 +75,9 @@ export class LedgerStore {
    */
   async claim(
     owner: Owner,
-    fresh: () => Promise<LedgerState>,
+    fresh: () => Promise<LedgerState<Ledger>>,
     dispatched: () => readonly number[] = () => [],
-  ): Promise<LedgerFound> {
+  ): Promise<LedgerFound<Ledger>> {
     const name = this.#nameOf(owner);
     const cached = this.#cache.get(name);
     const claimed = cached && (await this.#raiseTerm(owner, cached, dispatched()).catch(undefinedIfOutdated));
@@ -75,7 +92,7 @@ export class LedgerStore {
   }
 
   /** Throws SupersededError when another leader has taken the ledger over. */
-  async write(stored: StoredLedger, state: LedgerState): Promise<StoredLedger> {
+  async write(stored: StoredLedger<Ledger>, state: LedgerState<Ledger>): Promise<StoredLedger<Ledger>> {
     const { owner, term, object } = stored;
     try {
       const written = await this.#client.update(LEDGERS, this.#object(owner, state, term, object));
@@ -86,17 +103,17 @@ export class LedgerStore {
       const now = await this.#client.find(LEDGERS, object.metadata);
       if (now) this.#cache.wrote(now);
       const foundTerm = now ? termOf(now) : 0;
-      if (foundTerm > term) throw new SupersededError(title(owner), term, foundTerm);
+      if (foundTerm > term) throw new SupersededError(this.#title(owner), term, foundTerm);
       throw error;
     }
   }
 
   /** Throws unless the ledger on the hub is still this leader's: a leader that slept must not act on what it remembers. */
-  async confirm({ owner, term, object }: StoredLedger): Promise<void> {
+  async confirm({ owner, term, object }: StoredLedger<Ledger>): Promise<void> {
     const now = await this.#client.find(LEDGERS, object.metadata);
-    if (now && termOf(now) > term) throw new SupersededError(title(owner), term, termOf(now));
+    if (now && termOf(now) > term) throw new SupersededError(this.#title(owner), term, termOf(now));
     if (now?.metadata.uid !== object.metadata.uid) {
-      throw new Error(`${title(owner)} is gone; nothing is done on what it said`);
+      throw new Error(`${this.#title(owner)} is gone; nothing is done on what it said`);
     }
   }
 
@@ -110,8 +127,8 @@ export class LedgerStore {
     this.#cache.deleted(object);
   }
 
-  async #raiseTerm(owner: Owner, object: KubeObject, dispatched: readonly number[]): Promise<LedgerFound> {
-    const found = readLedgerObject(object, owner);
+  async #raiseTerm(owner: Owner, object: KubeObject, dispatched: readonly number[]): Promise<LedgerFound<Ledger>> {
+    const found = this.#read(object, owner);
     if (found.kind !== "stored") return found;
     // A dispatch object with a term that no leader gave is named when it is to be written.
     const term = nextTerm(found.stored.term, ...dispatched.filter(Number.isFinite));
@@ -120,16 +137,16 @@ export class LedgerStore {
     return this.#wrote(written, owner);
   }
 
-  #wrote(object: KubeObject, owner: Owner): LedgerFound {
+  #wrote(object: KubeObject, owner: Owner): LedgerFound<Ledger> {
     this.#cache.wrote(object);
-    return readLedgerObject(object, owner);
+    return this.#read(object, owner);
   }
 
   #nameOf(owner: Owner) {
-    return { namespace: this.#namespace, name: ledgerName(owner) };
+    return { namespace: this.#namespace, name: `${this.#format.namePrefix}-${ownerId(owner)}` };
   }
 
-  #object(owner: Owner, state: LedgerState, term: number, previous: KubeObject | undefined): KubeObject {
+  #object(owner: Owner, state: LedgerState<Ledger>, term: number, previous: KubeObject | undefined): KubeObject {
     return {
       ...previous,
       apiVersion: LEDGERS.apiVersion,
@@ -140,24 +157,50 @@ export class LedgerStore {
         annotations: { ...previous?.metadata.annotations, [OWN.term]: String(term) },
       },
       spec: {
-        version: LEDGER_VERSION,
-        owner: { kind: "CrossClusterStatefulset", namespace: owner.namespace, name: owner.name, uid: owner.uid },
-        state: packLedger(state.ledger),
+        version: this.#format.version,
+        owner: { kind: this.#format.ownerKind, namespace: owner.namespace, name: owner.name, uid: owner.uid },
+        state: this.#format.pack(state.ledger),
         revisions: revisionIndexJson(state.revisions),
       },
     };
   }
+
+  #read(object: KubeObject, owner: Owner): LedgerFound<Ledger> {
+    if (!Number.isFinite(termOf(object))) return outOfRange(object.metadata);
+    const spec = isJsonObject(object.spec) ? object.spec : {};
+    const where = `CrossClusterLedger ${object.metadata.namespace}/${object.metadata.name}`;
+    const unreadable = (why: string): LedgerFound<Ledger> => ({
+      kind: "unreadable",
+      message: `${this.#title(owner)} (${where}) cannot be read: ${why}`,
+    });
+    const found = this.ownerOf(object);
+    if (!found || !isSameOwner(found, owner)) return unreadable("spec.owner names another object");
+    const revisions = parseRevisionIndex(spec.revisions);
+    if (!revisions) {
+      return unreadable(
+        "spec.revisions is not a list of revisions; restore the ledger, or delete it to have it rebuilt",
+      );
+    }
+    try {
+      const ledger = this.#format.parse(spec.state);
+      return { kind: "stored", stored: { ledger, revisions, owner, term: termOf(object), object } };
+    } catch (error) {
+      if (!this.#format.isUnreadable(error)) throw error;
+      return unreadable(error.message);
+    }
+  }
+
+  #title({ namespace, name }: Owner): string {
+    return `the ledger of ${this.#format.ownerKind} ${namespace}/${name}`;
+  }
 }
 
-export function ledgerName(owner: Owner): string {
-  return `ccs-${ownerId(owner)}`;
-}
-
-/** The CrossClusterStatefulset that a ledger object is about. */
-export function ledgerOwner({ spec }: KubeObject): Owner | undefined {
+/** The object that a ledger object is about; with a kind, only if it is of that kind. */
+function ledgerOwner({ spec }: KubeObject, ownerKind?: string): Owner | undefined {
   const owner: Json | undefined = isJsonObject(spec) ? spec.owner : undefined;
   if (!isJsonObject(owner)) return undefined;
-  const { namespace, name, uid } = owner;
+  const { kind, namespace, name, uid } = owner;
+  if (ownerKind !== undefined && kind !== ownerKind) return undefined;
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
   return { namespace, name, uid };
 }
@@ -173,40 +216,13 @@ function appIndexKey({ namespace, name }: Pick<Owner, "namespace" | "name">): st
   return `${namespace}/${name}`;
 }
 
-function title({ namespace, name }: Owner): string {
-  return `the ledger of CrossClusterStatefulset ${namespace}/${name}`;
-}
-
 /** The object that was read is not the one on the server any more. */
 function undefinedIfOutdated(error: unknown): undefined {
   if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
 }
 
-function readLedgerObject(object: KubeObject, owner: Owner): LedgerFound {
-  if (!Number.isFinite(termOf(object))) return outOfRange(object.metadata);
-  const spec = isJsonObject(object.spec) ? object.spec : {};
-  const where = `CrossClusterLedger ${object.metadata.namespace}/${object.metadata.name}`;
-  const unreadable = (why: string): LedgerFound => ({
-    kind: "unreadable",
-    message: `${title(owner)} (${where}) cannot be read: ${why}`,
-  });
-  const found = ledgerOwner(object);
-  if (!found || !isSameOwner(found, owner)) return unreadable("spec.owner names another object");
-  const revisions = parseRevisionIndex(spec.revisions);
-  if (!revisions) {
-    return unreadable("spec.revisions is not a list of revisions; restore the ledger, or delete it to have it rebuilt");
-  }
-  try {
-    const ledger = parseLedger(spec.state);
-    return { kind: "stored", stored: { ledger, revisions, owner, term: termOf(object), object } };
-  } catch (error) {
-    if (!(error instanceof LedgerUnreadable)) throw error;
-    return unreadable(error.message);
-  }
-}
-
 /** From 0 it is claimed above all that its dispatch objects carry. */
-function outOfRange({ namespace, name }: Pick<KubeObject["metadata"], "namespace" | "name">): LedgerFound {
+function outOfRange({ namespace, name }: Pick<KubeObject["metadata"], "namespace" | "name">): LedgerFound<never> {
   const message =
     `CrossClusterLedger ${namespace}/${name} carries a term in ${OWN.term} that no leader gave, or the last one there is; ` +
     `find out who wrote it, then: kubectl annotate crossclusterledger ${name} -n ${namespace} ${OWN.term}=0 --overwrite`;
