@@ -1,6 +1,7 @@
 /**
  * The planner: every decision about who may act, when, and on what, as one pure function. No I/O, no clock, no
- * randomness; inputs are never changed. SPEC.md numbers the rules; `transcripts/` shows them. Imports runtime, contract, api.
+ * randomness; inputs are never changed. SPEC.md numbers the rules; `transcripts/` shows them. Imports runtime,
+ * contract, api.
  */
 
 export { REASSERT_INTERVAL_MS } from "./evidence/settle.ts";

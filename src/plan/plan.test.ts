@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { batchAllowance, REASONS } from "../rollout/index.ts";
 import { Bench } from "./check/testing/bench.ts";
 import { type EditableIntent, rollingUpdate, testIntent } from "./check/testing/intent.ts";
@@ -45,7 +45,7 @@ const codes = (bench: Bench) => bench.last?.waiting.map(({ code }) => code) ?? [
 const stepsOf = (bench: Bench) => bench.plan().steps.map(({ cluster, kind }) => `${cluster} ${kind}`);
 
 describe("deployment", () => {
-  test("[D3] a static deployment waits for a majority, and takes the missing cluster in when it is Ready", () => {
+  it("[D3] a static deployment waits for a majority, and takes the missing cluster in when it is Ready", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { podManagementPolicy: "Parallel" }));
     cut(bench, "b");
     cut(bench, "c");
@@ -60,7 +60,7 @@ describe("deployment", () => {
     expect(bench.last?.grants.find(({ cluster }) => cluster === "c")?.initialClusterState).toBe("new");
   });
 
-  test("[D4] a dynamic deployment passes over a cluster that is away or cordoned", () => {
+  it("[D4] a dynamic deployment passes over a cluster that is away or cordoned", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }));
     cut(bench, "a");
     bench.intent.fleet.b = { state: "Ready", cordoned: "maintenance:NoSchedule" };
@@ -73,7 +73,7 @@ describe("deployment", () => {
     expect(bench.last?.figures.ready).toBe(3);
   });
 
-  test("[F1] a deployment that does not come up is reported, and nothing goes back", () => {
+  it("[F1] a deployment that does not come up is reported, and nothing goes back", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1 }, { update: rollingUpdate({ onFailure: "Rollback" }) }));
     bench.plan();
     bench.deliver();
@@ -84,7 +84,7 @@ describe("deployment", () => {
     expect(bench.ledger.halt).toBeNull();
   });
 
-  test("[U9] a first deployment on a broken revision goes straight on to the corrected one", () => {
+  it("[U9] a first deployment on a broken revision goes straight on to the corrected one", () => {
     const bench = new Bench(
       testIntent(
         { a: 1, b: 1 },
@@ -103,7 +103,7 @@ describe("deployment", () => {
 });
 
 describe("scaling", () => {
-  test("[S2] without a majority to keep, Parallel moves everything at once", () => {
+  it("[S2] without a majority to keep, Parallel moves everything at once", () => {
     const bench = running({ a: 1, b: 3 }, { quorum: "None" });
     schedule(bench.intent, { a: 4, b: 1, c: 2 });
     expect(stepsOf(bench).filter((step) => !step.includes("topology"))).toEqual(["a grow", "c grow"]);
@@ -116,7 +116,7 @@ describe("scaling", () => {
     ]);
   });
 
-  test("[S6] a membership change goes before the next update step, after the one under way", () => {
+  it("[S6] a membership change goes before the next update step, after the one under way", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     template(bench, "B");
     expect(stepsOf(bench)).toEqual(["c update"]);
@@ -130,7 +130,7 @@ describe("scaling", () => {
     expect(stepsOf(bench)[0]).toBe("a grow");
   });
 
-  test("[S11] a cluster that is stuck in mid-update can be drained", () => {
+  it("[S11] a cluster that is stuck in mid-update can be drained", () => {
     const bench = running({ a: 2, b: 2, c: 1 });
     template(bench, "BROKEN");
     bench.plan();
@@ -141,7 +141,7 @@ describe("scaling", () => {
     expect(stepsOf(bench)[0]).toBe("c shrink");
   });
 
-  test("[C9] a join that a loss interrupted is taken up again after the return", () => {
+  it("[C9] a join that a loss interrupted is taken up again after the return", () => {
     const bench = running({ a: 2, b: 1 });
     schedule(bench.intent, { a: 2, b: 2 });
     bench.plan();
@@ -167,7 +167,7 @@ describe("scaling", () => {
 });
 
 describe("rolling update", () => {
-  test("[U6] a hundred instances do not take a hundred steps one after the other", () => {
+  it("[U6] a hundred instances do not take a hundred steps one after the other", () => {
     const sizes = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`m${i}`, 5]));
     const bench = running(sizes, { update: rollingUpdate({ maxUnavailable: "10%" }) });
     template(bench, "B");
@@ -186,7 +186,7 @@ describe("rolling update", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  test("[L6] [U3] a transfer that is under way when the rollout is paused gives its turn back", () => {
+  it("[L6] [U3] a transfer that is under way when the rollout is paused gives its turn back", () => {
     const bench = running(
       { a: 1, b: 1, c: 1 },
       {
@@ -203,7 +203,7 @@ describe("rolling update", () => {
     expect(bench.last?.grants[0]).not.toHaveProperty("transferLeaderTo");
   });
 
-  test("[L4] the wait for an unknown leader starts anew when it was known in between", () => {
+  it("[L4] the wait for an unknown leader restarts when it was known in between", () => {
     const bench = running(
       { a: 1, b: 1 },
       { workload: { protocol: "contract", hasPartition: true, memberOrdered: true, reportsLeader: true } },
@@ -219,7 +219,7 @@ describe("rolling update", () => {
     expect(bench.ledger.rollout?.leaderUnknownSinceMs ?? null).toBeNull();
   });
 
-  test("[U7] batches are cumulative, the last repeats, and what is not complete holds the next back", () => {
+  it("[U7] batches are cumulative, the last repeats, and what is not complete holds the next back", () => {
     const part = (released: number, state: Part["state"]): Part => ({ cluster: "a", share: 0, released, state });
     expect(batchAllowance([], [part(3, "working")])).toBe(Number.POSITIVE_INFINITY);
     expect(batchAllowance([1, 2], [])).toBe(1);
@@ -240,7 +240,7 @@ describe("rolling update", () => {
     );
   });
 
-  test("[W4] a canary that is lost proves nothing: its wave still takes its soak and its approval", () => {
+  it("[W4] a canary that is lost proves nothing: its wave still takes its soak and its approval", () => {
     const bench = running(
       { a: 2, b: 2, canary: 1 },
       {
@@ -261,7 +261,7 @@ describe("rolling update", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  test("[W5] a new target starts at the first wave, and old approvals are void", () => {
+  it("[W5] a new target starts at the first wave, and old approvals are void", () => {
     const bench = running(
       { a: 1, b: 1, canary: 1 },
       {
@@ -283,7 +283,7 @@ describe("rolling update", () => {
 });
 
 describe("a setting", () => {
-  test("[D5] after the first deployment Parallel grows one instance at a time", () => {
+  it("[D5] after the first deployment Parallel grows one instance at a time", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     schedule(bench.intent, { a: 3, b: 3, c: 3 });
     for (let i = 0; i < 30; i++) {
@@ -294,7 +294,7 @@ describe("a setting", () => {
     expect(bench.last?.figures.ready).toBe(9);
   });
 
-  test("[U10] a restart is a revision like any other: the leader's cluster last, one at a time", () => {
+  it("[U10] a restart is a revision like any other: the leader's cluster last, one at a time", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: { ...LEADING } });
     bench.member("b").leader = { kind: "here" };
     template(bench, "A+restart-1");
@@ -305,7 +305,7 @@ describe("a setting", () => {
     expect(order).toEqual(["c", "a", "b"]);
   });
 
-  test("[U12] a cluster that is away starts nothing and is waited for until it is lost", () => {
+  it("[U12] a cluster that is away starts nothing and is waited for until it is lost", () => {
     const bench = running({ a: 2, b: 2, c: 1 }, { update: rollingUpdate({ maxUnavailable: 2 }) });
     cut(bench, "c");
     template(bench, "B");
@@ -318,7 +318,7 @@ describe("a setting", () => {
     expect(bench.last?.grants.map(({ revision }) => revision)).toEqual(["B", "B", "A"]);
   });
 
-  test("[U13] an edit in mid-step counts from the next step on", () => {
+  it("[U13] an edit in mid-step counts from the next step on", () => {
     const bench = running({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { update: rollingUpdate({ maxUnavailable: 2 }) });
     template(bench, "B");
     expect(stepsOf(bench)).toEqual(["e update", "d update"]);
@@ -330,7 +330,7 @@ describe("a setting", () => {
     expect(bench.last?.grants.map(({ revision }) => revision)).toEqual(["A", "A", "A", "B", "B"]);
   });
 
-  test.each([
+  it.each([
     ["Majority", 5, 2],
     ["None", 5, 5],
     ["Majority", 1, 1],
@@ -344,7 +344,7 @@ describe("a setting", () => {
     },
   );
 
-  test("[R5] the plan says when time alone may change the answer", () => {
+  it("[R5] the plan says when time alone may change the answer", () => {
     const held = new Bench(testIntent({ a: 1 }, { minReadySeconds: 30 }));
     held.plan();
     held.settle();
@@ -367,7 +367,7 @@ describe("stale status", () => {
     reportsLeader: false,
   };
 
-  test("[G11] [Q3] counts from before the controller saw the spec do not free the budget", () => {
+  it("[G11] [Q3] counts from before the controller saw the spec do not free the budget", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: statefulset, memberConcurrency: "Parallel" });
     template(bench, "B");
     expect(stepsOf(bench)).toEqual(["c update"]);
@@ -378,7 +378,7 @@ describe("stale status", () => {
     expect(bench.last?.figures.pending).toBe(1);
   });
 
-  test("[G11] [F2] counts from before the controller saw the spec are no progress that the new spec would have to beat", () => {
+  it("[G11] [F2] counts from before the controller saw the new spec do not count as its progress", () => {
     const bench = running(
       { a: 4, b: 1, c: 1 },
       { workload: statefulset, update: rollingUpdate({ progressDeadlineSeconds: 60 }) },
@@ -405,7 +405,7 @@ describe("stale status", () => {
 });
 
 describe("a failed step", () => {
-  test("[F2] a crash loop is no progress", () => {
+  it("[F2] a crash loop is no progress", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { update: rollingUpdate({ progressDeadlineSeconds: 60 }) });
     template(bench, "BROKEN");
     bench.plan();
@@ -419,7 +419,7 @@ describe("a failed step", () => {
     expect(bench.ledger.halt?.code).toBe("ProgressDeadlineExceeded");
   });
 
-  test("[F5] a rollback that fails itself halts, and is not rolled back again", () => {
+  it("[F5] a rollback that fails itself halts, and is not rolled back again", () => {
     const bench = running(
       { a: 1, b: 1, c: 1 },
       { update: rollingUpdate({ onFailure: "Rollback", progressDeadlineSeconds: 60 }) },
@@ -442,7 +442,7 @@ describe("a failed step", () => {
     expect(bench.ledger.halt).toBeNull();
   });
 
-  test("[S7] [F5] a newcomer in a rollback is created from the revision gone back to", () => {
+  it("[S7] [F5] a newcomer in a rollback is created from the revision gone back to", () => {
     const bench = running(
       { a: 1, b: 1, c: 1 },
       { update: rollingUpdate({ onFailure: "Rollback", progressDeadlineSeconds: 60 }) },
@@ -462,7 +462,7 @@ describe("a failed step", () => {
 });
 
 describe("a lost cluster", () => {
-  test("[C7] a cluster that was given up too early votes again", () => {
+  it("[C7] a cluster that was given up too early votes again", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     cut(bench, "c");
     bench.intent.requests = { ...bench.intent.requests, confirmedLost: ["c"] };
@@ -473,7 +473,7 @@ describe("a lost cluster", () => {
     expect(bench.last?.figures.voters).toBe(3);
   });
 
-  test("[C1] a confirmation has no effect on a cluster that the fleet calls Ready", () => {
+  it("[C1] a confirmation has no effect on a cluster that the fleet calls Ready", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.unreachable.add("c");
     bench.intent.requests = { ...bench.intent.requests, confirmedLost: ["c"] };
@@ -481,7 +481,7 @@ describe("a lost cluster", () => {
     expect(bench.last?.figures.voters).toBe(3);
   });
 
-  test("[C4] a member list from before the loss, an empty one, or one of strangers proves nothing", () => {
+  it("[C4] a member list from before the loss, an empty one, or one of strangers proves nothing", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.wait(10);
     cut(bench, "c");
@@ -502,7 +502,7 @@ describe("a lost cluster", () => {
     expect(bench.last?.figures.voters).toBe(2);
   });
 
-  test("[C2] [G10] a controller that has seen nothing yet does nothing", () => {
+  it("[C2] [G10] a controller that has seen nothing yet does nothing", () => {
     const bench = running({ a: 2, b: 2, c: 1 });
     const before = bench.last?.grants;
     bench.intent.revision = { kind: "ready", id: "B" };
@@ -515,7 +515,7 @@ describe("a lost cluster", () => {
 });
 
 describe("a release or teardown", () => {
-  test("[T1] a release in mid-step writes nothing", () => {
+  it("[T1] a release in mid-step writes nothing", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     template(bench, "B");
     bench.plan();
@@ -527,7 +527,7 @@ describe("a release or teardown", () => {
     expect(result.actions.map(({ kind }) => kind)).toEqual(["release", "release", "release"]);
   });
 
-  test("[T2] a teardown in mid-rollout ends the rollout and removes from the highest ordinal down", () => {
+  it("[T2] a teardown in mid-rollout ends the rollout and removes from the highest ordinal down", () => {
     const bench = running({ a: 2, b: 1 });
     template(bench, "B");
     bench.plan();
@@ -553,13 +553,13 @@ describe("reasons", () => {
     .map(read)
     .join("\n");
 
-  test.each(Object.keys(REASONS))("[R1] %s is given by some rule", (code) => {
+  it.each(Object.keys(REASONS))("[R1] %s is given by some rule", (code) => {
     expect(source).toContain(`"${code}"`);
   });
 });
 
 describe("a clock that was wrong", () => {
-  test("[R6] a time that lies ahead is read as now, so that a gate does not wait for it", () => {
+  it("[R6] a time that lies ahead is read as now, so that a gate does not wait for it", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.intent.minReadySeconds = 10;
     template(bench, "B");

@@ -28,15 +28,15 @@ import { resolveTarget, reviewHalt, type Target } from "./update/target.ts";
 import { startUpdates } from "./update/update.ts";
 
 /**
- * A pass works on the views of its start; when it changes the ledger, another pass looks again. Each pass that changes
- * something gives a grant, opens a gate or moves a mark that only rises, so few are needed; the bound guards against a
- * mistake in a rule, and a caller that plans again goes on from where it stopped.
+ * A pass works on the views that it starts with. If it changes the ledger, another pass follows. Each such pass gives a
+ * grant, opens a gate or raises a mark, so few passes are needed. This limit guards against a bug in a rule; the next
+ * call continues where this one stopped.
  */
 const PASSES_MAX = 64;
 
 /**
- * Decides everything that may happen now. Pure: the same arguments give the same result, no argument is changed, and planning
- * again on the result with the same observations changes nothing more.
+ * Decides everything that may happen now. Pure: the same arguments give the same result, no argument is changed, and
+ * planning again on the result with the same observations changes nothing more.
  */
 export function plan(intent: Intent, ledger: Ledger, observations: Observations, nowMs: TimeMs): PlanResult {
   const draft = new Draft(intent, ledger, observations, nowMs, identityOf(intent, ledger));
@@ -78,7 +78,7 @@ interface PassOutcome {
   readonly finished: boolean;
 }
 
-/** One look at the world. It ends early when it changed what its own views rest on; the next pass goes on. */
+/** One pass over all rules. It ends early if it changed what its own views depend on; the next pass continues. */
 function onePass(draft: Draft): PassOutcome {
   const started = draft.changes;
   const changed = () => draft.changes !== started;
@@ -149,7 +149,7 @@ function onePass(draft: Draft): PassOutcome {
   return { target, finished: false };
 }
 
-/** Without a majority to keep, membership changes hold nobody up. */
+/** Without a quorum to keep, a membership change does not make other clusters wait. */
 function busyWithQuorum(draft: Draft): Set<ClusterName> {
   return draft.intent.quorum === "None" ? new Set() : busyClusters(draft);
 }

@@ -1,6 +1,6 @@
 import type { ClusterName, RevisionHistory, RevisionId } from "./types.ts";
 
-/** What a ledger says of its revisions, whatever else it remembers. */
+/** The part of a kind's ledger that records revisions. */
 interface RevisionsOfLedger {
   readonly currentRevision: RevisionId | null;
   readonly override: { readonly to: RevisionId } | null;
@@ -22,7 +22,7 @@ export function historyAfter(
     if (grant && !reached.includes(grant.revision)) reached = [grant.revision, ...reached].slice(0, REMEMBERED_MAX);
   }
   const { override, currentRevision } = after;
-  // What came after the revision that was gone back to was undone or failed: a further undo goes further back.
+  // Revisions after the override's target were undone or failed: drop them, so that the next undo goes further back.
   const at = override ? completed.indexOf(override.to) : 0;
   if (at > 0) completed = completed.slice(at);
   const isNew = currentRevision !== completedBefore || completed.length === 0;
@@ -33,8 +33,8 @@ export function historyAfter(
 }
 
 /**
- * The last revision that completed before the one wanted now. While an update is under way, or a template waits to become
- * one, that is the current revision. Undefined: there is none, or the way back to it has already begun.
+ * The last revision that completed before the one wanted now. While an update is in progress, or a changed template
+ * waits to become one, that is the current revision. Undefined: there is none, or a rollback to it has already begun.
  */
 export function previousRevision(
   { override, currentRevision, history: { completed } }: Omit<RevisionsOfLedger, "clusters">,

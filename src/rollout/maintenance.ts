@@ -6,13 +6,13 @@ interface Fleet {
   readonly fleet: Readonly<Record<ClusterName, FleetFact>>;
 }
 
-/** [C11] A person drains it for maintenance. What cannot be reached has other worries. */
+/** [C11] A user drains it for maintenance. A cluster that is not Ready does not count: other rules cover it. */
 export function isInMaintenance({ fleet }: Fleet, cluster: ClusterName): boolean {
   const fact = Object.hasOwn(fleet, cluster) ? fleet[cluster] : undefined;
   return fact?.state === "Ready" && fact.maintenance === true;
 }
 
-/** [C11] Something is due there, and does not start. */
+/** [C11] A step is due in this cluster; it does not start. */
 export function waitForMaintenance(waits: Waits, fleet: Fleet, cluster: ClusterName, what: string): void {
   waits.wait(
     "WaitingForMaintenance",
@@ -23,7 +23,7 @@ export function waitForMaintenance(waits: Waits, fleet: Fleet, cluster: ClusterN
   );
 }
 
-/** [C11] Nothing is due there: it is said all the same, or people wonder later why nothing starts. */
+/** [C11] No step is due in this cluster. Reported anyway, so that users know why a later step does not start. */
 export function reportInMaintenance(waits: Waits, fleet: Fleet, cluster: ClusterName, addition: string): void {
   waits.wait(
     "InMaintenance",

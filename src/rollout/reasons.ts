@@ -6,7 +6,7 @@ export interface Reason {
   readonly meaning: string;
   /** It ends only when a person does something; all others end with time, or with the member's own work. */
   readonly needsPerson: boolean;
-  /** It may stand while nothing is left to be done: the application is settled, and a person is told all the same. */
+  /** It may be reported while no work is left: the application has settled, but users should still know about it. */
   readonly atRest: boolean;
 }
 
@@ -21,8 +21,8 @@ export function waits(meaning: string, { atRest = false } = {}): Reason {
 }
 
 /**
- * Every reason for which Lockstep waits or refuses, with its meaning and whether it needs a person. The list is closed: a runbook has an
- * entry for each, and nothing else can be written into status.
+ * Every reason for which Lockstep waits or refuses, with its meaning and whether it needs a person. The list is closed:
+ * the runbook has an entry for each, and nothing else can be written into status.
  */
 export const REASONS = {
   // What was asked for cannot be read, or cannot be done as asked.
@@ -64,7 +64,7 @@ export const REASONS = {
   WaitingForUpdated: waits("Not every released instance runs the granted revision."),
   WaitingForTermination: waits("An instance is still going away."),
   Unhealthy: waits("The member says that the object is not healthy."),
-  HealthUnknown: waits("Nobody has said whether the object is healthy; unknown is never healthy."),
+  HealthUnknown: waits("The member does not report whether the object is healthy; unknown is never healthy."),
   CannotBeVerified: asks("The member reports nothing that proves completion."),
   MinReadyHold: waits("Everything is in place; it has to stay so for minReadySeconds."),
   WaitingForTurnBack: waits("The turn was taken away; the cluster has not acknowledged it yet."),
@@ -81,14 +81,14 @@ export const REASONS = {
   WaitingForMaintenance: asks(
     "A step is due in a cluster that is drained for maintenance; it starts when that is over.",
   ),
-  ClusterLost: asks("The cluster has been away for longer than failover.afterSeconds; the rest goes on."),
+  ClusterLost: asks("The cluster has been away for longer than failover.afterSeconds; the other clusters continue."),
   WaitingForLossEvidence: waits("Instances are replaced only when the old ones are proven removed or confirmed lost."),
   ReplacementUnplaceable: waits("No Ready cluster can take the replacements."),
   ReturnedAfterReplacement: asks(
-    "The cluster came back after its instances were replaced; it is kept still until a person decides.",
+    "The cluster came back after its instances were replaced; nothing changes there until a person decides.",
   ),
   ReturnedNotScheduled: asks(
-    "The cluster came back and the engine no longer schedules it; it is not drained without a person's word.",
+    "The cluster came back and the engine no longer schedules it; it is drained only after a person confirms.",
   ),
   // Scaling and membership.
   MembershipInProgress: waits("One membership change at a time: another one, or an update step, is in progress."),
@@ -100,7 +100,7 @@ export const REASONS = {
   WindowClosed: waits("No maintenance window is open."),
   WaveNotReached: waits("The cluster's wave comes later."),
   Soaking: waits("The wave is complete and has to stay healthy for soakSeconds."),
-  AwaitingApproval: asks("The wave is complete; a person has to approve going on."),
+  AwaitingApproval: asks("The wave is complete; a person has to approve the next one."),
   BatchInProgress: waits("The current batch is not complete."),
   BudgetExhausted: waits("The step could make more instances unavailable than maxUnavailable allows."),
   QuorumAtRisk: waits("The step could take the application below its majority."),
@@ -113,10 +113,10 @@ export const REASONS = {
   PartitionIndivisible: waits("The cluster cannot keep a part of its instances on the old revision, so it keeps all."),
   FinishFirst: waits("The template changed in mid-step; the cluster finishes its step first."),
   RollBackFirst: waits("The template changed while the cluster was stuck in mid-step; it goes back first."),
-  ProgressDeadlineExceeded: asks("A step made no progress for progressDeadlineSeconds; the rollout stands still."),
+  ProgressDeadlineExceeded: asks("A step made no progress for progressDeadlineSeconds; the rollout is halted."),
   MemberFailed: asks("The operator reported that it cannot do what was granted."),
   MemberRestartsInParallel: asks(
-    "A member declared Serial took several instances down at once; the rollout stands still.",
+    "A member declared Serial took several instances down at once; the rollout is halted.",
   ),
   // The end.
   TeardownUnreachable: asks(
@@ -146,7 +146,7 @@ export interface Waiting {
   readonly remedy: string;
 }
 
-/** A plan in the making, as the rules of this room use it: they say what is waited for, and when to look again. */
+/** Where the rules of this room record what the plan waits for, and when it has to run again. */
 export interface Waits {
   readonly nowMs: TimeMs;
   wait(

@@ -2,7 +2,7 @@
 export type ClusterName = string;
 /** Names a revision's content: the template, its dependencies and the restart stamp, without replicas. */
 export type RevisionId = string;
-/** Milliseconds since 1970. Nothing pure reads a clock; the caller says what time it is. */
+/** Milliseconds since 1970. Pure code never reads a clock; the caller passes the time. */
 export type TimeMs = number;
 
 export interface Wave {
@@ -26,14 +26,17 @@ export interface Promotion {
 }
 
 export type FleetFact =
-  /** `cordoned`: a taint keeps new instances away; running ones stay. `maintenance`: no step starts, and no leader stays. */
+  /**
+   * `cordoned`: a taint keeps new instances away; running ones stay. `maintenance`: no step starts, and the leader is
+   * moved away.
+   */
   | { readonly state: "Ready"; readonly cordoned?: string; readonly maintenance?: true }
   | { readonly state: "NotReady"; readonly sinceMs: TimeMs }
   | { readonly state: "Unknown"; readonly sinceMs?: TimeMs }
   /** No longer part of the fleet. Its instances may live on. */
   | { readonly state: "Gone"; readonly sinceMs: TimeMs };
 
-/** What became of revisions. No rule decides on it; it tells people where to go back to. */
+/** What became of revisions. No rule reads it; it shows users which revisions they can return to. */
 export interface RevisionHistory {
   /** Revisions that a cluster was granted, the newest first. */
   readonly reached: readonly RevisionId[];

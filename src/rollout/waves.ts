@@ -28,7 +28,7 @@ interface Waves {
   readonly waves: readonly Wave[];
 }
 
-/** What decides whether the next wave opens, beside the clusters' own progress. */
+/** What decides whether the next wave opens, in addition to the clusters' own progress. */
 interface WaveRules extends Waves {
   /** The revision that is rolled out. */
   readonly to: RevisionId;
@@ -45,14 +45,14 @@ export function waveIndex({ waves }: Waves): (cluster: ClusterName) => number {
   return (cluster) => found.get(cluster) ?? waves.length;
 }
 
-/** [W2] Past every wave, the unlisted one included. */
+/** [W2] The number of waves, including the last one for clusters that no wave lists. */
 export function allWaves({ waves }: Waves): number {
   return waves.length + 1;
 }
 
 /**
- * [W3] Opens the next wave while the present one is complete, has soaked and is approved. A wave that has been left behind
- * never closes again; clusters of it that are late are updated as soon as the budget allows.
+ * [W3] Opens the next wave when the current one is complete, has soaked and is approved. An earlier wave never closes
+ * again; its clusters that are late are updated as soon as the budget allows.
  */
 export function advanceWaves(
   waits: Waits,
@@ -98,7 +98,7 @@ export function advanceWaves(
   return { wave, soakSinceMs };
 }
 
-/** [W4] The soak runs only while every cluster of the wave stays healthy; any miss starts it over. */
+/** [W4] The soak runs only while every cluster of the wave is healthy; if one is not, the soak restarts. */
 function soak(
   waits: Waits,
   { isHealthy }: WaveRules,
@@ -127,7 +127,7 @@ function soak(
       "Soaking",
       undefined,
       `wave ${wave + 1} soaks until ${new Date(endsAtMs).toISOString()}`,
-      "Wait, or run 'lockstep promote' to go on before that.",
+      "Wait, or run 'lockstep promote' to end the soak now.",
       [{ object: `wave ${wave + 1}`, field: "healthy", value: "yes", sinceMs }],
     );
   }

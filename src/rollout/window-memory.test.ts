@@ -9,7 +9,7 @@ const windows = [
 ];
 const DAYS_MS = 24 * 60 * 60_000;
 
-it("the memory of windows remembers nothing that the calendar would say otherwise, also when clocks are set back", () => {
+it("a remembered window state always equals the computed one, even if the clock is set back", () => {
   const instant = fc.integer({ min: 0, max: 60 * DAYS_MS });
   fc.assert(
     fc.property(fc.array(instant, { minLength: 2, maxLength: 20 }), (instants) => {
@@ -19,13 +19,13 @@ it("the memory of windows remembers nothing that the calendar would say otherwis
   );
 });
 
-it("the memory of windows asks the calendar once for as long as its answer holds", () => {
+it("the state of windows is computed once and remembered until it changes", () => {
   const memory = new WindowMemory();
   const first = memory.state(windows, 0);
   expect(memory.state(windows, DAYS_MS / 2)).toBe(first);
   expect(memory.state([...windows], DAYS_MS / 2)).not.toBe(first);
 });
 
-it("the memory of windows says always open where no window is asked for", () => {
+it("without configured windows, the remembered state is always open", () => {
   expect(new WindowMemory().state(undefined, 0)).toEqual({ open: true });
 });

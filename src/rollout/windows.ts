@@ -89,9 +89,8 @@ function parseCron(text: string): Cron {
   const fields = text.trim().split(/\s+/);
   const [minute, hour, dayOfMonth, month, dayOfWeek] = fields;
   if (fields.length !== 5 || !minute || !hour || !dayOfMonth || !month || !dayOfWeek) {
-    throw new CronError(
-      `must have five fields (minute, hour, day of month, month, day of week), but has ${text.trim() === "" ? 0 : fields.length}`,
-    );
+    const found = text.trim() === "" ? 0 : fields.length;
+    throw new CronError(`must have five fields (minute, hour, day of month, month, day of week), but has ${found}`);
   }
   const days = new Set(parseField(dayOfMonth, "day of month", 1, 31));
   const months = new Set(parseField(month, "month", 1, 12, MONTHS, 1));

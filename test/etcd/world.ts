@@ -1,4 +1,6 @@
-/** A real etcd of several instances over embedded clusters, with Lockstep's controller, and a client that writes to it. */
+/**
+ * A real etcd of several instances over embedded clusters, with Lockstep's controller, and a client that writes to it.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "con
 /** As long as a DNS name may be: with 900 instances twice as much text as Kubernetes allows in annotations. */
 const LONG_ADDRESS = `{instance}.{cluster}.${["a", "b", "c", "d"].map((letter) => letter.repeat(55)).join(".")}`;
 
-/** All instances at once, and no quorum: what is shown here is what is told, not in which order. */
+/** All instances at once, and no quorum: this test is about what the members receive, not about the order. */
 function manifest(each: number): KubeObject {
   return {
     ...SEED_MANIFEST,

@@ -1,4 +1,6 @@
-/** Others than the administrator on the real hub: people with a kubeconfig of their own, and the controller's account. */
+/**
+ * Others than the administrator on the real hub: people with a kubeconfig of their own, and the controller's account.
+ */
 import type { User } from "../../src/apiserver/index.ts";
 import { type ClusterConnection, connectCluster } from "../../src/kube/index.ts";
 import { openHttpTransport, systemClock, type Transport } from "../../src/runtime/index.ts";

@@ -116,7 +116,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
     await world.until("it is settled", settled(5));
   });
 
-  it("grows in one cluster and renumbers nobody", async () => {
+  it("grows in one cluster and renumbers no instance", async () => {
     const before = await podUids(world, "web");
     const clusters = [
       { name: "member1", replicas: 3 },
@@ -130,7 +130,7 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
     expect(Object.keys(after).sort()).toEqual([...Object.keys(before), "member1/web-2"].sort());
   });
 
-  it("goes on after somebody deleted what dispatches it: made again, it takes its object over", async () => {
+  it("survives that a user deletes its dispatch object, which is recreated and takes the member's object over", async () => {
     const before = await podUids(world, "web");
     const namespace = "karmada-es-member2";
     const works = (await world.hub.listAll(WORKS, { namespace })).items.filter(({ metadata }) => {

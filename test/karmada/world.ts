@@ -53,8 +53,8 @@ export function installedObjects(): KubeObject[] {
 }
 
 /**
- * A real Karmada with everything that `lockstep install` writes, and the controller on it under its own account, with the
- * shipped roles and no other rights; and an observer over all of it.
+ * A real Karmada with everything that `lockstep install` writes, and the controller on it under its own account, with
+ * the shipped roles and no other rights; and an observer over all of it.
  */
 export interface World extends KarmadaFleet {
   member(name: string): KubeClient;

@@ -46,7 +46,7 @@ describe.each(OPERATORS)("the proposal's manifest and XlineCluster with an opera
     const clusters = ["member1", "member2", "member3"];
     for (const name of clusters) {
       const told = clusters.map((cluster) => ({ [cluster]: "1", self: cluster === name }));
-      await world.until(`${name} has been told`, async () => {
+      await world.until(`${name} has the topology`, async () => {
         const { metadata } = await world.member(name).get(XLINES, { namespace: "default", name: "xline" });
         const { [SEED_ANNOTATIONS.replicas]: replicas, [SEED_ANNOTATIONS.processer]: processer } =
           metadata.annotations ?? {};

@@ -25,7 +25,7 @@ interface Owned {
   readonly operation: string;
 }
 
-/** A kubectl that goes on until it is stopped: `get -w`, `wait`. */
+/** A kubectl that runs until it is stopped: `get -w`, `wait`. */
 export class RunningKubectl {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Run>;

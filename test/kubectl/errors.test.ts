@@ -125,7 +125,7 @@ describe("access through kubectl", () => {
     expect(await cluster.refused("--context=intruder get pods")).toContain("You must be logged in to the server");
   });
 
-  it("a user without grants is told what is forbidden", async () => {
+  it("a user without grants gets an error that names what is forbidden", async () => {
     await cluster.kubectl("--context=viewer get pods -n erring");
     expect(await cluster.refused("--context=viewer get secrets -n erring")).toContain(
       'secrets is forbidden: User "viewer" cannot list resource "secrets" in API group "" in the namespace "erring"',

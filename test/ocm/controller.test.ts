@@ -1,4 +1,6 @@
-/** The controller as it is, on a real OCM: the template is an object of the hub, which here runs no workloads itself. */
+/**
+ * The controller as it is, on a real OCM: the template is an object of the hub, which here runs no workloads itself.
+ */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runManager } from "../../src/controllers/index.ts";

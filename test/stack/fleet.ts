@@ -25,7 +25,7 @@ const POLL_MS = 50;
 
 export interface RealFleet extends Omit<ContractFleet, "engine"> {
   readonly stack: Stack;
-  /** Says nothing unless LOCKSTEP_TEST_LOG is set. */
+  /** Silent unless LOCKSTEP_TEST_LOG is set. */
   readonly log: Log;
 }
 

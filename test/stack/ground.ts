@@ -1,7 +1,7 @@
 /**
- * What every stack stands on: one etcd, and for the hub and each member a real kube-apiserver with its controller manager.
- * Everything listens on loopback, is recorded by process id and lives in one folder. Only the kubelets are simulated
- * (kubelet.ts says so).
+ * What every stack stands on: one etcd, and for the hub and each member a real kube-apiserver with its controller
+ * manager. Everything listens on loopback, is recorded by process id and lives in one folder. Only the kubelets are
+ * simulated (kubelet.ts says so).
  */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -208,7 +208,7 @@ export class Ground {
     await this.processes.ready(`${cluster.name}-apiserver`, isDiscovered, READY_TIMEOUT_MS);
   }
 
-  /** One kubeconfig for all of them, and what a suite needs to go on. */
+  /** One kubeconfig for all of them, and what else a suite needs. */
   async finish(hub: Cluster, members: Cluster[]): Promise<Stack> {
     const { folder, processes, authority } = this;
     const kubeconfig = join(folder, "kubeconfig");

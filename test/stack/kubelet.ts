@@ -1,7 +1,7 @@
 /**
- * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it, become
- * ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never becomes
- * ready. A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it,
+ * become ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never
+ * becomes ready. A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
  *
  * Run as a program: node --import tsx kubelet.ts SETTINGS-FILE, where the file holds KubeletSettings as JSON.
  */

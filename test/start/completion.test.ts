@@ -85,7 +85,7 @@ describe("completion", () => {
     expect(out).toBe("web\n:4\n");
   });
 
-  it("says nothing where no hub answers, rather than break a line", async () => {
+  it("prints nothing if no hub answers, so that the user's line stays intact", async () => {
     const { out, err, code } = await fleet.run("__complete", "--", "--kubeconfig", "/nowhere", "status", "");
     expect({ out, err, code }).toEqual({ out: "", err: "", code: 0 });
   });

@@ -18,7 +18,9 @@ const PAGES = ["README.md", ...below("docs"), ...below("examples").filter((path)
 /** A page has a few commands that take seconds each; each of them has its own, shorter limit. */
 const PAGE_PATIENCE_MS = 300_000;
 
-/** Blocks that no machine runs here, each with its reason on the page. A new one is a decision, and changes this number. */
+/**
+ * Blocks that no machine runs here, each with its reason on the page. A new one is a decision, and changes this number.
+ */
 const SKIPPED = 2;
 
 describe("what the documentation tells people to type", () => {
@@ -85,7 +87,7 @@ describe("a page that is not true", () => {
     await expect(follow(`<!-- run: until "up" -->\n${block("echo down")}`)).rejects.toThrow("before it said 'up'");
   });
 
-  it("is found by a marker that nobody understands", () => {
+  it("is found by an unknown marker", () => {
     expect(() => tasksOf("page.md", `<!-- run: perhaps -->\n${block("true")}`)).toThrow("'run: perhaps' is not known");
     expect(() => tasksOf("page.md", `<!-- run: no, lazy -->\n${block("true")}`)).toThrow("is not known");
     expect(() => tasksOf("page.md", "<!-- run: exits 2 -->\ntext")).toThrow("stands above no block");

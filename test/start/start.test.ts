@@ -58,7 +58,7 @@ describe("lockstep up", () => {
     }
   });
 
-  it("stops cleanly on Ctrl-C, and whoever asks then is told that it has ended", async () => {
+  it("stops cleanly on Ctrl-C, and a later 'status' reports that it has ended", async () => {
     expect(await fleet.stop()).toBe(0);
     expect(fleet.printed.endsWith("Stopping.\n")).toBe(true);
     const { code, err } = await fleet.run("status");

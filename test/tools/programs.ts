@@ -55,7 +55,7 @@ const MODULES = {
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
 } as const;
 
-/** Thrown when a real program is neither at hand nor buildable; the message says what to install. */
+/** Thrown when a real program is neither installed nor buildable; the message says what to install. */
 export class ProgramUnavailableError extends Error {
   override readonly name = "ProgramUnavailableError";
 }
@@ -136,7 +136,9 @@ function lockHash(module: Program["module"]): string {
   return hash.digest("hex").slice(0, 8);
 }
 
-/** Where the pinned module's own files (CRDs, manifests) are on this machine; downloads the module if it is not there. */
+/**
+ * Where the pinned module's own files (CRDs, manifests) are on this machine; downloads the module if it is not there.
+ */
 export async function moduleSource(module: Program["module"]): Promise<string> {
   const folder = (await listedFolder(module)) || (await downloaded(module));
   if (folder !== "") return folder;

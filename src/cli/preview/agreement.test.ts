@@ -1,5 +1,5 @@
 /** A preview says what the controller would do: it gathers with the same code, wherever it reads from. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { propagation, WORKS } from "../../engine/testing/contract/index.ts";
 import { type KubeObject, resource } from "../../kube/index.ts";
@@ -18,7 +18,7 @@ const offline = (objects: readonly unknown[]) =>
   runAlone(["plan", "-f", "f.yaml", "--offline"], { files: { "f.yaml": yaml(objects) } });
 
 describe("plan of files", () => {
-  test("counts the instances of a kind that no interpreter reads as the controller does: by spec.replicas", async () => {
+  it("counts the instances of a kind that no interpreter reads as the controller does: by spec.replicas", async () => {
     const weighted = {
       clusters: [
         { name: "member1", weight: 2 },
@@ -34,7 +34,7 @@ describe("plan of files", () => {
     expect(out).toMatch(/ 3 instances\n[\s\S]*member1 {2}deploy[\s\S]*member2 {2}deploy/);
   });
 
-  test("refuses a revision that is too large before any step", async () => {
+  it("refuses a revision that is too large before any step", async () => {
     const [statefulset] = exampleObjects();
     const text = JSON.stringify(exampleTemplate("nginx:1"));
     const template = JSON.parse(text.replace('"image"', '"envFrom":[{"configMapRef":{"name":"big"}}],"image"'));
@@ -62,7 +62,7 @@ describe("plan on a hub", () => {
     );
   };
 
-  test("respects the clusters that the namespace may use", async () => {
+  it("respects the clusters that the namespace may use", async () => {
     cli = new CliWorld(31);
     await cli.deploy();
     await allow(cli, "member1,member2");
@@ -73,7 +73,7 @@ describe("plan on a hub", () => {
     expect((await cli.run(["plan", "web"])).code).toBe(0);
   });
 
-  test("notes that the clusters were not checked where the person may not read namespaces", async () => {
+  it("notes that the clusters were not checked where the person may not read namespaces", async () => {
     cli = new CliWorld(32);
     await cli.deploy();
     const body = JSON.stringify({ kind: "Status", code: 403, reason: "Forbidden", message: "namespaces is forbidden" });
@@ -87,7 +87,7 @@ describe("plan on a hub", () => {
     expect(out).toMatch(/note: whether namespace default may use these clusters is not checked: .*forbidden/);
   });
 
-  test("says that nothing would be granted while another Work delivers the template", async () => {
+  it("says that nothing would be granted while another Work delivers the template", async () => {
     cli = new CliWorld(33);
     const { world } = cli;
     await world.start();
@@ -111,7 +111,7 @@ describe("plan on a hub", () => {
     expect(out).toMatch(/It would be blocked:\n {2}HoldDefeated: StatefulSet default\/web is also delivered by Work /);
   });
 
-  test("names what runs as the controller does when it adopts it, also while a restart is asked for", async () => {
+  it("names what runs as the controller does when it adopts it, also while a restart is asked for", async () => {
     cli = new CliWorld(34);
     const { world } = cli;
     await world.clock.run(world.fleet.start());

@@ -1,5 +1,5 @@
 /** What the commands say of a second CrossClusterStatefulset on a template: the controller's own words. */
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await cli.world.apply({ ...template, metadata: { ...template.metadata, labels } });
 });
 
-test.each([byName, byLabel])("plan says before it is applied that it would wait: $metadata.name", async (object) => {
+it.each([byName, byLabel])("plan says before it is applied that it would wait: $metadata.name", async (object) => {
   const ran = await cli.run(["plan", "-f", "second.yaml"], { files: { "second.yaml": stringify(object) } });
   expect(ran.code).toBe(2);
   expect(ran.out).toMatch(
@@ -38,7 +38,7 @@ test.each([byName, byLabel])("plan says before it is applied that it would wait:
   expect(ran.out).toMatch(CLAIMED);
 });
 
-test.each([byName, byLabel])("status, why and plan say the same: $metadata.name", async (object) => {
+it.each([byName, byLabel])("status, why and plan say the same: $metadata.name", async (object) => {
   const { name } = object.metadata;
   await cli.world.apply(object);
   await cli.world.until("it waits", () => cli.world.status(name).reason === "TemplateClaimed");
@@ -55,7 +55,7 @@ test.each([byName, byLabel])("status, why and plan say the same: $metadata.name"
   expect((await cli.run(["render", name])).err).toContain(message);
 });
 
-test("the owner is planned for as before", async () => {
+it("the owner is planned for as before", async () => {
   const { code, out } = await cli.run(["plan", "web"]);
   expect(code).toBe(0);
   expect(out).not.toContain("TemplateClaimed");

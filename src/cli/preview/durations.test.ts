@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import { durationsFrom } from "./durations.ts";
 
@@ -14,7 +14,7 @@ const event = (reason: string, message: string, first: number, last = first): Ku
   lastTimestamp: at(last),
 });
 
-test("a step lasts from its Event to the return of its turn or to its own end, and is the median of those known", () => {
+it("a step lasts from its Event to the return of its turn or to its own end, and is the median of those known", () => {
   const durationOf = durationsFrom([
     event("Updating", "member1: its turn", 100),
     event("TurnReturned", "member1: done", 130),
@@ -26,7 +26,7 @@ test("a step lasts from its Event to the return of its turn or to its own end, a
   expect(durationOf({ kind: "update", cluster: "member9" })).toBe(40_000);
 });
 
-test("what nobody saw end, other kinds of work and other objects' Events are unknown", () => {
+it("steps without an Event for their end, other kinds of work and other objects' Events have no duration", () => {
   const durationOf = durationsFrom([
     event("Updating", "member1: its turn", 100),
     event("TurnReturned", "member2: done", 240),

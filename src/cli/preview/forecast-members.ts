@@ -39,7 +39,7 @@ export class ModelMembers {
     }
   }
 
-  /** Whether a cluster is Ready is the fleet's word, not its own. */
+  /** Whether a cluster is Ready is decided by the fleet, not by the member. */
   observe(intent: Intent): Record<string, Observation> {
     const result: Record<string, Observation> = {};
     const names = new Set([...this.#members.keys(), ...Object.keys(intent.fleet)]);
@@ -57,7 +57,7 @@ export class ModelMembers {
   }
 
   /** Delivers what was planned, and completes it. Returns whether any member shows something else than before. */
-  carryOut({ grants, actions, ledger }: PlanResult): boolean {
+  deliver({ grants, actions, ledger }: PlanResult): boolean {
     let moved = false;
     for (const action of actions) {
       if (action.kind !== "remove" || !this.#members.get(action.cluster)?.shown) continue;

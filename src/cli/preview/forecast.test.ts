@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { rollingUpdate, testIntent } from "../../plan/check/testing/intent.ts";
 import { emptyLedger, type Intent, type Ledger, type RollingUpdate } from "../../plan/index.ts";
 import { type Approval, type Forecast, type ForecastInput, forecast, isBlocked } from "./forecast.ts";
@@ -55,7 +55,7 @@ const stepsOf = ({ events }: Forecast) =>
   events.flatMap((event) => (event.kind === "step" ? [`${event.step} ${event.cluster} ${event.to.replicas}`] : []));
 
 describe("a forecast", () => {
-  test("deploys one instance at a time, in the global order", () => {
+  it("deploys one instance at a time, in the global order", () => {
     const made = run(testIntent(SIZES));
     expect(stepsOf(made)).toEqual([
       "deploy member1 1",
@@ -68,7 +68,7 @@ describe("a forecast", () => {
     expect(isBlocked(made)).toBe(false);
   });
 
-  test("updates followers from the top, asks the leader to move, and takes its cluster last", () => {
+  it("updates followers from the top, asks the leader to move, and takes its cluster last", () => {
     const traits = { protocol: "contract", hasPartition: true, memberOrdered: true, reportsLeader: true } as const;
     const intent = to("B", { leaderTransfer: { timeoutSeconds: 60 } }, { workload: traits });
     const made = run(intent, {
@@ -79,7 +79,7 @@ describe("a forecast", () => {
     expect(made.figures).toMatchObject({ currentRevision: "B", updated: 5, leader: "member1" });
   });
 
-  test("never lets the ready instances of a step fall below the majority", () => {
+  it("never lets the ready instances of a step fall below the majority", () => {
     const made = run(to("B", { maxUnavailable: 5 }), deployed());
     for (const event of made.events) {
       if (event.kind !== "step") continue;
@@ -89,7 +89,7 @@ describe("a forecast", () => {
     expect(stepsOf(made)).toHaveLength(3);
   });
 
-  test("goes through approvals and soaks, and says so", () => {
+  it("goes through approvals and soaks, and says so", () => {
     const waves = [{ clusters: ["member3"], soakSeconds: 600, approval: "Manual" as const }];
     const given: Approval[][] = [];
     const intent = to("B", { waves });
@@ -107,7 +107,7 @@ describe("a forecast", () => {
     expect(isBlocked(made)).toBe(false);
   });
 
-  test("adds up what steps took before, side by side where they run side by side", () => {
+  it("adds up what steps took before, side by side where they run side by side", () => {
     const made = run(to("B"), {
       ...deployed(),
       durationOf: ({ cluster }) => (cluster === "member3" ? undefined : 30_000),
@@ -115,7 +115,7 @@ describe("a forecast", () => {
     expect(made).toMatchObject({ knownMs: 60_000, stepsOfUnknownTime: 1 });
   });
 
-  test("waits for a window to open", () => {
+  it("waits for a window to open", () => {
     const opensMs = 3_600_000;
     const made = run(to("B"), {
       ...deployed(),
@@ -126,7 +126,7 @@ describe("a forecast", () => {
     expect(isBlocked(made)).toBe(false);
   });
 
-  test("is blocked by a pause, by a cluster that would cost the majority, and by impossible settings", () => {
+  it("is blocked by a pause, by a cluster that would cost the majority, and by impossible settings", () => {
     const paused = run(to("B", { paused: true }), deployed());
     expect(paused.blockedBy).toMatchObject([{ code: "Paused" }]);
     expect(stepsOf(paused)).toEqual([]);
@@ -174,14 +174,14 @@ describe("a forecast", () => {
     expect(isBlocked(impossible)).toBe(true);
   });
 
-  test("rests with a partition, and says what stays", () => {
+  it("rests with a partition, and says what stays", () => {
     const made = run(to("B", { partition: 2 }), deployed());
     expect(stepsOf(made)).toEqual(["update member3 1", "update member2 2"]);
     expect(made.remains.map(({ code }) => code)).toContain("Partitioned");
     expect(isBlocked(made)).toBe(false);
   });
 
-  test("waits until an unreachable cluster counts as lost, and goes on without it", () => {
+  it("waits until an unreachable cluster counts as lost, and continues without it", () => {
     const fleet = {
       member1: { state: "Ready" },
       member2: { state: "Ready" },
@@ -193,7 +193,7 @@ describe("a forecast", () => {
     expect(made.remains.map(({ code }) => code)).toContain("ClusterLost");
   });
 
-  test("removes a drained cluster's objects", () => {
+  it("removes a drained cluster's objects", () => {
     const schedule = {
       kind: "known",
       source: "explicit",
@@ -207,7 +207,7 @@ describe("a forecast", () => {
     expect(made.grants.map(({ cluster }) => cluster)).toEqual(["member1", "member2"]);
   });
 
-  test("changes none of its arguments", () => {
+  it("changes none of its arguments", () => {
     const start = deployed();
     const before = JSON.stringify(start);
     run(to("B"), start);

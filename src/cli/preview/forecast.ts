@@ -1,6 +1,6 @@
 /**
- * What would happen: the controller's own planner, driven forward over members of whom every grant succeeds at once, and
- * over time that passes only where the planner waits for it. Pure: it reads nothing and changes nothing.
+ * What would happen: the controller's own planner, driven forward over members of whom every grant succeeds at once,
+ * and over time that passes only where the planner waits for it. Pure: it reads nothing and changes nothing.
  */
 import {
   type Figures,
@@ -32,7 +32,7 @@ export interface ForecastInput {
   /** Where the leader is now; undefined: not known. */
   readonly leader: { readonly cluster: string; readonly instance?: string } | undefined;
   readonly nowMs: number;
-  /** How long such a step took before, in ms; undefined: nobody knows. */
+  /** How long such a step took before, in ms; undefined: not known. */
   readonly durationOf: (step: Pick<Step, "kind" | "cluster">) => number | undefined;
 }
 
@@ -55,7 +55,7 @@ export type ForecastEvent =
   | { readonly kind: "remove"; readonly cluster: string; readonly volumes: "Retain" | "Delete"; readonly atMs: number }
   /** Time passes. */
   | { readonly kind: "wait"; readonly code: ReasonCode; readonly message: string; readonly forMs: number }
-  /** Somebody has to do something; the forecast goes on as if they had at once. */
+  /** A user has to act; the forecast continues as if they had done so at once. */
   | { readonly kind: "person"; readonly code: ReasonCode; readonly message: string; readonly remedy: string };
 
 export type GrantSummary = Pick<Grant, "revision" | "replicas" | "partition">;
@@ -77,14 +77,19 @@ export interface Forecast {
   readonly stepsOfUnknownTime: number;
 }
 
-/** Each round writes grants or passes time; a plan over the most clusters and instances there can be stays far below. */
+/**
+ * Each round writes grants or passes time; a plan over the most clusters and instances there can be stays far below.
+ */
 const MAX_ROUNDS = 20_000;
-/** Time that passes this often in a row without a step leads nowhere: a window that opens and closes over a blocked step. */
+/**
+ * Time that passes this often in a row without a step leads nowhere: a window that opens and closes over a blocked
+ * step.
+ */
 const MAX_IDLE_JUMPS = 50;
-/** Unlike any stamp that a person gave. */
+/** A stamp that no user gives. */
 const ASSUMED_RESUME = "assumed by a plan";
 const BOOKKEEPING: ReadonlySet<Step["kind"]> = new Set(["return-turn", "reassert", "topology"]);
-/** What may remain when everything that was asked for is done. */
+/** Waits that may remain when everything that was requested is done. */
 const RESTING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   "Partitioned",
   "PartitionIndivisible",
@@ -151,7 +156,7 @@ export function forecast(input: ForecastInput): Forecast {
     for (const action of result.actions) {
       if (action.kind === "remove") events.push({ ...action, kind: "remove", atMs: nowMs });
     }
-    const moved = members.carryOut(result);
+    const moved = members.deliver(result);
     nowMs += tookMs;
     const end = (blockedBy: readonly Waiting[]): Forecast => ({
       problems,
@@ -209,7 +214,7 @@ function summary({ revision, replicas, partition }: Grant): GrantSummary {
   return { revision, replicas, partition };
 }
 
-/** Whether something stops it: the settings themselves, or what it would wait for without end. */
+/** Whether invalid settings or a wait without end stop the rollout. */
 export function isBlocked({ problems, blockedBy }: Forecast): boolean {
   return blockedBy.length > 0 || problems.some(({ severity }) => severity === "error");
 }

@@ -24,7 +24,7 @@ export interface EngineFacts {
   readonly hold: HoldState;
 }
 
-/** A hub whose few kinds cannot be listed within this does not let us. */
+/** If the hub's few kinds cannot be listed within this time, rights are missing or the hub does not answer. */
 const SYNC_MS = 15_000;
 const LOOK_AGAIN_MS = 20;
 
@@ -41,7 +41,8 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
     while (!engine.synced()) {
       if (clock.monotonicMs() > endMs) {
         throw new CommandError(
-          `the hub's clusters, bindings, works and override policies could not be listed within ${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
+          "the hub's clusters, bindings, works and override policies could not be listed within " +
+            `${SYNC_MS / 1000} s; 'lockstep doctor' shows which right or kind is missing`,
         );
       }
       await clock.sleep(LOOK_AGAIN_MS);
@@ -64,7 +65,8 @@ export function offlineFacts({ spec, metadata }: ParsedCrossClusterStatefulset):
   const names = spec.topology?.clusters.map(({ name }) => name);
   if (!names) {
     throw new CommandError(
-      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no spec.topology, and --offline asks no engine for a schedule; add spec.topology, or leave --offline out`,
+      `CrossClusterStatefulset ${metadata.namespace}/${metadata.name} has no spec.topology, and ` +
+        "--offline asks no engine for a schedule; add spec.topology, or leave --offline out",
     );
   }
   const clusters: EngineCluster[] = names.map((name) => ({ name, state: "Ready", labels: {}, zones: [] }));

@@ -4,19 +4,21 @@ import { type Grant, type Ledger, topologyView } from "../../plan/index.ts";
 import type { MemberManifest } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { CommandError } from "../errors.ts";
-import type { Subject } from "./subject.ts";
+import type { PreviewInput } from "./input.ts";
 import { topologyDiff } from "./topology-diff.ts";
 
-/** Both spellings of the contract's keys: what a grant says is told step by step, and is noise in a difference. */
+/** Both spellings of the contract's keys. The steps already show what a grant says; in a difference it is noise. */
 const CONTRACT_KEY = /^(crossclusterstatefulset|corssclusterstatefulset)\.karmada\.io\//;
 
-/** What the cluster holds for this grant, as the controller renders it. Undefined: the revision is not kept any more. */
+/**
+ * What the cluster holds for this grant, as the controller renders it. Undefined: the revision is not kept any more.
+ */
 export async function manifestsOf(
-  subject: Subject,
+  input: PreviewInput,
   ledger: Ledger,
   grant: Grant,
 ): Promise<readonly MemberManifest[] | undefined> {
-  const { statefulset, answers, contents, clusters } = subject;
+  const { statefulset, answers, contents, clusters } = input;
   const content = contents.get(grant.revision);
   if (!content || !ledger.identity) return undefined;
   const base = ledger.clusters[grant.cluster]?.baseRevision ?? grant.revision;
@@ -49,7 +51,7 @@ export interface ObjectDiff {
   readonly lines: readonly string[];
 }
 
-/** What changes in one cluster's objects; keys by which a grant is told are left out, and Secrets' values hidden. */
+/** What changes in one cluster's objects, without the contract's annotations and with Secrets' values hidden. */
 export function manifestDiff(before: readonly Keyed[], after: readonly Keyed[]): ObjectDiff[] {
   const old = new Map(before.map(({ key, object }) => [key, object]));
   const now = new Map(after.map(({ key, object }) => [key, object]));
@@ -75,7 +77,7 @@ export function objectDiff(before: readonly JsonObject[], after: readonly JsonOb
   return manifestDiff(before.map(manifest), after.map(manifest));
 }
 
-/** Without the keys by which a grant is told. */
+/** The object without the contract's annotations. */
 function readable(object: JsonObject): JsonObject {
   const { metadata } = object;
   if (!isJsonObject(metadata)) return object;

@@ -76,7 +76,10 @@ export function withNamespace(object: KubeObject, namespace: string): KubeObject
   return object.metadata.namespace === undefined ? { ...object, metadata: { ...object.metadata, namespace } } : object;
 }
 
-/** From the files, with what only the hub knows of it (uid, status); or by name; or the one that manages a given template. */
+/**
+ * From the files, with what only the hub knows of it (uid, status); or by name; or the one that manages a given
+ * template.
+ */
 export async function findStatefulset(
   hub: Hub | undefined,
   name: string | undefined,
@@ -107,7 +110,8 @@ export async function findStatefulset(
   const [only, another] = managing;
   if (!only || another) {
     throw new CommandError(
-      `the files hold no CrossClusterStatefulset, and ${managing.length} of namespace ${hub.namespace} manage an object of the files; add the manifest, or give its name`,
+      `the files hold no CrossClusterStatefulset, and ${managing.length} of namespace ` +
+        `${hub.namespace} manage an object of the files; add the manifest, or give its name`,
     );
   }
   return parsed(only);

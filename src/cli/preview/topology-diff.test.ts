@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { topologyDiff } from "./topology-diff.ts";
 
 const map = (version: string, clusters: Record<string, string[]>, edit: object = {}) => ({
@@ -18,7 +18,7 @@ const map = (version: string, clusters: Record<string, string[]>, edit: object =
   },
 });
 
-test("a topology's difference says who comes, who goes and what else changes, without JSON", () => {
+it("a topology's difference says who comes, who goes and what else changes, without JSON", () => {
   const before = map("9", { member1: ["web-0", "web-1 joining"], member3: ["web-200"] });
   const after = map("13", { member1: ["web-0", "web-1", "web-2"] }, { "initial-cluster-state": "new" });
   expect(topologyDiff(before, after)).toEqual([
@@ -30,11 +30,11 @@ test("a topology's difference says who comes, who goes and what else changes, wi
   ]);
 });
 
-test("two that say the same have no difference", () => {
+it("two that say the same have no difference", () => {
   expect(topologyDiff(map("9", { a: ["x-0"] }), map("9", { a: ["x-0"] }))).toEqual([]);
 });
 
-test("another ConfigMap is not read as a topology", () => {
+it("another ConfigMap is not read as a topology", () => {
   expect(topologyDiff({ kind: "ConfigMap", data: { a: "1" } }, map("9", {}))).toBeUndefined();
   expect(topologyDiff(map("9", {}), map("9", {}, { "topology.json": "no JSON" }))).toBeUndefined();
   expect(topologyDiff(map("9", {}), map("9", {}, { "topology.json": "[{}]" }))).toBeUndefined();

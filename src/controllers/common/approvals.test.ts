@@ -34,7 +34,7 @@ describe("an approval", () => {
     expect(status).not.toHaveProperty("usedAt");
   });
 
-  it("is told when it names a wave that does not exist, or another revision", () => {
+  it("gets a condition that says why, when it names a wave that does not exist, or another revision", () => {
     expect(approvalStatus(approval(3, "B"), rollingOut(0), 2, NOW)).toMatchObject({
       conditions: [{ status: "False", message: "there is no wave 3: the strategy has 2, counted from 1" }],
     });

@@ -4,7 +4,7 @@ import type { RevisionId } from "../../rollout/index.ts";
 import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { APPROVALS, approvalTargets } from "./resources.ts";
 
-/** What of a plan decides whether an approval counts, whatever the kind of what is rolled out. */
+/** The part of a plan that decides whether an approval counts; the same for every kind. */
 interface PlannedRollout {
   readonly ledger: { readonly rollout: { readonly to: RevisionId; readonly wave: number } | null };
   readonly figures: { readonly targetRevision: RevisionId | null; readonly currentRevision: RevisionId | null };
@@ -12,7 +12,7 @@ interface PlannedRollout {
 
 const FIELD_MANAGER = "lockstep-status";
 
-/** The approvals of each CrossClusterStatefulset: what people opened, and what became of it. */
+/** The approvals of each CrossClusterStatefulset, and their status. */
 export class Approvals {
   readonly #client: KubeClient;
   readonly #cache: Cache<KubeObject>;
@@ -23,7 +23,7 @@ export class Approvals {
     cache.defineIndex("statefulset", approvalTargets);
   }
 
-  /** Those that can be read; the others are told so on themselves by the API server that refused them. */
+  /** The approvals that are valid. The API server refuses invalid ones, and its error tells the author. */
   of(key: string): RolloutApproval[] {
     return this.#cache.byIndex("statefulset", key).flatMap((object) => {
       const parsed = parseRolloutApproval(object);
@@ -31,7 +31,7 @@ export class Approvals {
     });
   }
 
-  /** Writes onto each approval whether it names something that exists, and since when it has been used. */
+  /** Writes each approval's status: whether its revision and wave exist, and since when it has been used. */
   async report(key: string, plan: PlannedRollout, waves: number, nowMs: number): Promise<void> {
     for (const approval of this.of(key)) {
       const status = approvalStatus(approval, plan, waves, nowMs);
@@ -49,7 +49,7 @@ export class Approvals {
   }
 }
 
-/** Pure; what was said once, and times of what did not change, are kept. */
+/** Pure. Earlier results, and the times of unchanged conditions, are kept. */
 export function approvalStatus(
   { spec, metadata, status: before }: RolloutApproval,
   { ledger, figures }: PlannedRollout,

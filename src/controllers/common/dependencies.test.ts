@@ -21,12 +21,13 @@ describe("the dependencies that travel with a template", () => {
     });
   });
 
-  it("[U18] are refused as a whole when one is in another namespace, with the object and the rule that names it", () => {
+  it("[U18] are all refused if one is in another namespace; the error names the object and the rule", () => {
     const secret = { apiVersion: "v1", kind: "Secret", namespace: "kube-system", name: "keys" };
     expect(carriedRefs(known(config("a"), secret), "shop")).toEqual({
       kind: "refused",
       message:
-        "Secret kube-system/keys is not in the template's namespace shop; spec.customizations.dependencyInterpretation " +
+        "Secret kube-system/keys is not in the template's namespace shop; " +
+        "spec.customizations.dependencyInterpretation " +
         "of ResourceInterpreterCustomization mine names it",
       remedy: "Copy the object into shop and have the rule name that one; other namespaces are never read.",
     });

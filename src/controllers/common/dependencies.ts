@@ -11,8 +11,8 @@ export interface CarriedRefs {
 }
 
 /**
- * The dependencies that travel with a template. One of another namespace is refused before it is read: the controller may
- * read what the template's author may not.
+ * The dependencies that travel with a template. One of another namespace is refused before it is read: the controller
+ * may read what the template's author may not.
  */
 export function carriedRefs(answer: Answer<readonly Dependency[]>, namespace: string): CarriedRefs | Unanswered {
   if (isUnanswered(answer)) return answer;

@@ -24,7 +24,7 @@ function one(cluster: string, kind: "StatefulSet" | "ConfigMap", state: Partial<
   };
 }
 
-it("the list of dispatch objects tells for each cluster whether its workload is dispatched, and whether something of it is let go", () => {
+it("dispatch objects show for each cluster whether its workload is dispatched and whether a part is being deleted", () => {
   const going = { deleting: true, keeps: false };
   expect(
     dispatchSeen(

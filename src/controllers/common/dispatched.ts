@@ -1,12 +1,12 @@
 import type { Dispatched, EngineApp } from "../../engine/index.ts";
 import type { DispatchSeen } from "../../plan/index.ts";
 
-/** The workload itself, and none of what it needs. */
+/** Whether it is the workload itself, not one of its dependencies. */
 export function isWorkload({ ref }: Dispatched, { template }: EngineApp): boolean {
   return ref.kind === template.kind && ref.name === template.name && ref.namespace === template.namespace;
 }
 
-/** What stands on the hub for each cluster, in the planner's words. */
+/** The dispatch objects on the hub for each cluster, as the planner's observations. */
 export function dispatchSeen(dispatched: readonly Dispatched[], app: EngineApp): Record<string, DispatchSeen> {
   const seen = new Map<string, DispatchSeen>();
   for (const one of dispatched) {

@@ -22,7 +22,7 @@ const IN_FORCE: Record<ObjectReport["inForce"], string> = {
   part: "(what is good of it is in force)",
 };
 
-/** A kind that the hub does not serve is looked for again after this: somebody may install its CRD. */
+/** If the hub does not serve a kind, the controller looks for it again after this: a user may install its CRD. */
 const MISSING_KIND_BASE_MS = 5_000;
 const MISSING_KIND_MAX_MS = 60_000;
 
@@ -49,7 +49,7 @@ export interface InterpretationOptions {
 export class Interpretation {
   readonly #options: InterpretationOptions;
   readonly #objects = new Map<string, () => readonly KubeObject[]>();
-  /** What was said about each object last, so that it is said once. */
+  /** The last report about each object, so that each is announced once. */
   readonly #said = new Map<string, string>();
 
   constructor(options: InterpretationOptions) {
@@ -87,7 +87,7 @@ export class Interpretation {
         return await running;
       } catch (error) {
         if (signal.aborted) return;
-        // Only a kind that is certainly not served means that nobody uses it; anything else is not known yet.
+        // Only a kind that the hub surely does not serve has no objects. After any other error, nothing is known yet.
         if (error instanceof UnknownKindError) announce();
         else log.warn("how kinds are read could not be learned", { kind: source.kind, reason: String(error) });
         const pauseMs = retryDelayMs(attempt, MISSING_KIND_BASE_MS, MISSING_KIND_MAX_MS, random);
@@ -106,7 +106,7 @@ export class Interpretation {
     this.#options.changed();
   }
 
-  /** A configuration that cannot be used is told on itself, where its author looks: as an Event, with field and line. */
+  /** Reports an unusable configuration as an Event on that object, where its author looks, with field and line. */
   #tell({ kind, name, problems, inForce }: ObjectReport): void {
     const key = `${kind}/${name}`;
     const text = problems.map(

@@ -62,16 +62,16 @@ export class LedgerStore<Ledger> {
     return object ? this.#read(object, owner) : { kind: "none" };
   }
 
-  /** Ledgers of earlier objects of the same name: their owners are gone, and so should they be. */
+  /** Ledgers of earlier objects of the same name: their owners were deleted, so they have to be deleted, too. */
   ofEarlierLives(owner: Pick<Owner, "namespace" | "name">, uid: string | undefined): KubeObject[] {
     return this.#cache.byIndex("app", appIndexKey(owner)).filter((object) => this.ownerOf(object)?.uid !== uid);
   }
 
   /**
-   * Takes the ledger over for a new leader: raises its term, so that the leader before can write it no more. `fresh` is
-   * what to begin with where there is none. What the cache holds is good enough to begin with: the write is a
-   * compare-and-swap, and goes through only if the ledger has not changed since. `dispatched`: the terms that its
-   * dispatch objects carry. Terms never go back: a ledger that was restored or made again is claimed above them.
+   * Takes the ledger over for a new leader: raises its term, so that the previous leader can no longer write it. If
+   * there is no ledger, it starts as `fresh`. The cached ledger is good enough to start from: the write is a
+   * compare-and-swap and succeeds only if the ledger has not changed since. `dispatched`: the terms that its dispatch
+   * objects carry. Terms never decrease: a ledger that was restored or recreated gets a higher term than any of these.
    */
   async claim(
     owner: Owner,
@@ -108,7 +108,9 @@ export class LedgerStore<Ledger> {
     }
   }
 
-  /** Throws unless the ledger on the hub is still this leader's: a leader that slept must not act on what it remembers. */
+  /**
+   * Throws unless the ledger on the hub is still this leader's: a leader that was suspended must not act on old data.
+   */
   async confirm({ owner, term, object }: StoredLedger<Ledger>): Promise<void> {
     const now = await this.#client.find(LEDGERS, object.metadata);
     if (now && termOf(now) > term) throw new SupersededError(this.#title(owner), term, termOf(now));
@@ -130,7 +132,7 @@ export class LedgerStore<Ledger> {
   async #raiseTerm(owner: Owner, object: KubeObject, dispatched: readonly number[]): Promise<LedgerFound<Ledger>> {
     const found = this.#read(object, owner);
     if (found.kind !== "stored") return found;
-    // A dispatch object with a term that no leader gave is named when it is to be written.
+    // A dispatch object with an impossible term is reported when it has to be written.
     const term = nextTerm(found.stored.term, ...dispatched.filter(Number.isFinite));
     if (term === undefined) return outOfRange(object.metadata);
     const written = await this.#client.update(LEDGERS, this.#object(owner, found.stored, term, object));
@@ -224,8 +226,10 @@ function undefinedIfOutdated(error: unknown): undefined {
 /** From 0 it is claimed above all that its dispatch objects carry. */
 function outOfRange({ namespace, name }: Pick<KubeObject["metadata"], "namespace" | "name">): LedgerFound<never> {
   const message =
-    `CrossClusterLedger ${namespace}/${name} carries a term in ${OWN.term} that no leader gave, or the last one there is; ` +
-    `find out who wrote it, then: kubectl annotate crossclusterledger ${name} -n ${namespace} ${OWN.term}=0 --overwrite`;
+    `CrossClusterLedger ${namespace}/${name} carries a term in ${OWN.term} that no leader gave, or ` +
+    "the last one there is; " +
+    `find out who wrote it, then: kubectl annotate crossclusterledger ${name} -n ${namespace} ` +
+    `${OWN.term}=0 --overwrite`;
   return { kind: "unreadable", message };
 }
 

@@ -17,7 +17,7 @@ function manifest(role: MemberManifest["role"], apiVersion: string, kind: string
 const workload = manifest("workload", "apps/v1", "StatefulSet", "web", "shop");
 
 describe("a grant", () => {
-  it("carries its own workload, and ConfigMap, Secret, ServiceAccount, Service and ServiceExport of its namespace", () => {
+  it("carries its workload, and its namespace's ConfigMaps, Secrets, ServiceAccounts, Services, ServiceExports", () => {
     const beside = [
       manifest("dependency", "v1", "ConfigMap", "a", "shop"),
       manifest("dependency", "v1", "Secret", "b", "shop"),
@@ -43,7 +43,9 @@ describe("a grant", () => {
   it("carries nothing at all when one object is refused, and says which and why", () => {
     const binding = manifest("dependency", "rbac.authorization.k8s.io/v1", "RoleBinding", "mine", "shop");
     expect(() => refuseForeign(APP, [binding])).toThrow(
-      "rbac.authorization.k8s.io/v1 RoleBinding shop/mine is not dispatched: beside its workload an application carries only ConfigMap, Secret, ServiceAccount, Service, ServiceExport. Nothing of this grant is written",
+      "rbac.authorization.k8s.io/v1 RoleBinding shop/mine is not dispatched: beside its workload an " +
+        "application carries only ConfigMap, Secret, ServiceAccount, Service, ServiceExport. " +
+        "Nothing of this grant is written",
     );
   });
 });

@@ -2,7 +2,10 @@ import type { EngineApp } from "../../engine/index.ts";
 import type { MemberManifest } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 
-/** What may travel beside a workload, in the application's own namespace, by API group. Users choose an export's version. */
+/**
+ * What may travel beside a workload, in the application's own namespace, by API group. Users choose an export's
+ * version.
+ */
 const SUPPORTING_KINDS: ReadonlyMap<string, string> = new Map([
   ["ConfigMap", ""],
   ["Secret", ""],

@@ -39,7 +39,7 @@ describe("a pod that is not ready", () => {
     });
   });
 
-  it("says nothing while it starts, and when it is ready", () => {
+  it("has no trouble to report while it starts, and when it is ready", () => {
     expect(podTrouble(container({ waiting: { reason: "ContainerCreating" } }))).toBeUndefined();
     expect(podTrouble(container({ running: {} }))).toBeUndefined();
     expect(podTrouble(pod({}))).toBeUndefined();

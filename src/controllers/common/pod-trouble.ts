@@ -16,7 +16,7 @@ const REASON = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 /** What every pod goes through on its way. */
 const ORDINARY = new Set(["ContainerCreating", "PodInitializing"]);
 
-/** Undefined: it is ready, on its way, or says nothing. */
+/** Undefined: the pod is ready, is starting normally, or reports no status. */
 export function podTrouble(pod: KubeObject): PodTrouble | undefined {
   const status = objectAt(pod, "status");
   const conditions = objectsAt(status, "conditions");

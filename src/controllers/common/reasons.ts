@@ -1,8 +1,8 @@
 import { asks, waits } from "../../rollout/index.ts";
 
-/** What a controller itself says where nothing can be planned, or a write fails. The planner's reasons are REASONS. */
+/** The controller's own reasons: nothing can be planned, or a write failed. The planner's reasons are REASONS. */
 export const CONTROLLER_REASONS = {
-  InvalidSpec: asks("The CrossClusterStatefulset's spec is not valid; what runs goes on as it is."),
+  InvalidSpec: asks("The CrossClusterStatefulset's spec is not valid; what runs is left unchanged."),
   UnknownKind: asks("The hub does not serve the selected kind; nothing moves until it does."),
   KindNotAllowed: asks(
     "Objects of the selected kind may not be templates here; nothing moves until an administrator allows it.",
@@ -11,7 +11,8 @@ export const CONTROLLER_REASONS = {
     "Another CrossClusterStatefulset manages the selected object; nothing is written for this one until it is gone.",
   ),
   HoldDefeated: asks(
-    "A setting, or a Work of another writer, delivers the template past every grant; nothing is granted until it is gone.",
+    "A setting, or a Work of another writer, delivers the template past every grant; nothing is " +
+      "granted until it is gone.",
   ),
   LedgerUnreadable: asks("The ledger object is there but cannot be read by this version; nothing is done."),
   WaitingForInterpreter: waits("A webhook has not said yet how the grant is written; that cluster keeps what it has."),

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 
-/** Edits that never end must not keep a revision from being made: so many times the quiet time is the most. */
+/** Even if edits never stop, a revision is made after this many times the quiet time. */
 const LONGEST_IN_QUIET_TIMES = 10;
 
 interface Moving {
@@ -28,7 +28,7 @@ export class Settling {
     return Math.max(0, dueMs - nowMs);
   }
 
-  /** A revision of it is made, or it is back at what was made before. */
+  /** A revision of it was made, or the content is the previous revision's again. */
   end(appKey: string): void {
     this.#moving.delete(appKey);
   }

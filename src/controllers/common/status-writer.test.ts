@@ -71,7 +71,7 @@ describe("a status", () => {
     expect(phase()).toBe("change 39");
   });
 
-  it("that says nothing new is not written", async () => {
+  it("is not written if it would not change", async () => {
     say("Settled");
     await soon();
     say("Settled");
@@ -97,7 +97,7 @@ describe("a status", () => {
     expect(phase()).toBe("Settled");
   });
 
-  it("is written over what somebody has just changed, and keeps that", async () => {
+  it("is written although a user has just changed the object, and keeps that change", async () => {
     let edits = 1;
     hub.api.fault = ({ method }) => {
       if (method === "PUT" && edits-- > 0) hub.api.put(STATEFULSETS, { ...object(), spec: { replicas: 5 } });
@@ -117,7 +117,7 @@ describe("a status", () => {
     expect(hub.writes()).toEqual([]);
   });
 
-  it("of an object that has gone concerns nobody", async () => {
+  it("of an object that was deleted is dropped without an error", async () => {
     say("Settled");
     hub.api.remove(STATEFULSETS, { namespace: "default", name: "web" });
     await soon();
@@ -148,7 +148,7 @@ describe("the echo of a write", () => {
     expect(writer.isEcho(now, before)).toBe(true);
   });
 
-  it("is news when it also brings what somebody else wrote just before", async () => {
+  it("is news when it also contains another client's write from just before", async () => {
     const { now, before } = await written();
     const older = (metadata: object) => ({ ...before, metadata: { ...before.metadata, ...metadata } });
     expect(writer.isEcho(now, older({ generation: 0 }))).toBe(false);
@@ -166,7 +166,7 @@ describe("the echo of a write", () => {
     expect(changed).toEqual([]);
   });
 
-  it("does not hide what somebody else writes to the status meanwhile", async () => {
+  it("does not hide what another client writes to the status meanwhile", async () => {
     hub.api.fault = ({ method }) => (method === "PUT" ? { kind: "slow", delayMs: 200 } : undefined);
     cache.subscribe({ updated: (now, previous) => writer.isEcho(now, previous) });
     say("Settled");
@@ -176,7 +176,7 @@ describe("the echo of a write", () => {
     expect(changed).toEqual([KEY]);
   });
 
-  it("is not a later write of somebody else's", async () => {
+  it("is not a later write of another client", async () => {
     const { now } = await written();
     const later = { ...now, metadata: { ...now.metadata, resourceVersion: "999" } };
     expect(writer.isEcho(later, now)).toBe(false);

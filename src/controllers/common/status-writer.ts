@@ -10,7 +10,7 @@ import {
 } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
 
-/** What there is to say, made when it is said: what has not changed since the status before keeps its times. */
+/** A status that is computed when it is written: unchanged conditions keep the times of the previous status. */
 export type Statement<Status> = (before: Status | undefined) => Status;
 
 export interface StatusWriterOptions {
@@ -22,23 +22,25 @@ export interface StatusWriterOptions {
   readonly random: Random;
   readonly log: Log;
   readonly mayAct: () => boolean;
-  /** Somebody else changed the object while its status was being written. */
+  /** Called if another client changed the object while its status was being written. */
   readonly changed: (key: string) => void;
 }
 
 const FIELD_MANAGER = "lockstep-status";
-/** What one step changes comes in a few plans, milliseconds apart: it is said in one go. */
+/** One step changes the status in several plans, milliseconds apart: they are written together. */
 const COLLECT_MS = 100;
-/** One object's status is written no more often than this: people read no faster, and a hub has thousands of objects. */
+/**
+ * One object's status is written no more often than this: people read no faster, and a hub has thousands of objects.
+ */
 const INTERVAL_MS = 1_000;
-/** People edit seldom, and a lagging cache is made up for by one read; who keeps losing tries again later. */
+/** Users edit rarely, and one read makes up for a lagging cache. A write that still conflicts is retried later. */
 const SWAP_ATTEMPTS = 3;
 /** Few, so that statuses never take the connections that grants need. */
 const CONCURRENCY = 2;
 
 /**
- * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a grant
- * never waits for one.
+ * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a
+ * grant never waits for one.
  */
 export class StatusWriter<Status extends JsonObject> {
   readonly #options: StatusWriterOptions;
@@ -64,13 +66,13 @@ export class StatusWriter<Status extends JsonObject> {
   }
 
   /**
-   * Whether a change is only what we wrote ourselves: no news. While a write is under way its own event may come before
-   * its answer; what else came is told when the write has ended.
+   * Whether a change is only our own write: no news. While a write is in progress, its event may arrive before its
+   * response. Other changes that arrive meanwhile are reported when the write has ended.
    */
   isEcho(object: KubeObject, previous: KubeObject): boolean {
     const { generation, deletionTimestamp, finalizers, resourceVersion } = object.metadata;
     const key = keyOf(object.metadata);
-    // The answer to our write also shows what somebody else wrote just before.
+    // The response to our write also contains what another client wrote just before.
     const onlyStatus =
       generation === previous.metadata.generation &&
       deletionTimestamp === previous.metadata.deletionTimestamp &&
@@ -87,7 +89,7 @@ export class StatusWriter<Status extends JsonObject> {
     this.#queue.forget(key);
   }
 
-  /** Resolves when the writes under way are done. What was not written yet is the next leader's to say. */
+  /** Resolves when the writes in progress are done. The next leader writes what is left. */
   async shutdown(): Promise<void> {
     this.#pending.clear();
     await this.#queue.shutdown();
@@ -102,7 +104,7 @@ export class StatusWriter<Status extends JsonObject> {
     return undefined;
   }
 
-  /** False: somebody has just changed the object, and it was read anew. */
+  /** False: another client has just changed the object, and it was read again. */
   async #wrote(key: string, statement: Statement<Status>, attempt: number): Promise<boolean> {
     const { hub, resource, cache, clock, mayAct } = this.#options;
     const object = cache.getByKey(key);
@@ -121,7 +123,7 @@ export class StatusWriter<Status extends JsonObject> {
       seen.delete(written.metadata.resourceVersion);
       return true;
     } catch (error) {
-      // Deleted in the meantime: there is nobody to tell.
+      // The object was deleted in the meantime: there is no status to write.
       if (error instanceof NotFoundError) return true;
       if (!(error instanceof ConflictError) || attempt >= SWAP_ATTEMPTS) throw error;
       const now = await hub.find(resource, object.metadata);

@@ -1,4 +1,7 @@
-/** The controller of CrossClusterStatefulset: what it is made of, what wakes it, and what becomes of a reconcile that fails. */
+/**
+ * The controller of CrossClusterStatefulset: what it is made of, what wakes it, and what becomes of a reconcile that
+ * fails.
+ */
 import { setMaxListeners } from "node:events";
 import type { AllowedClustersRule, CrossClusterStatefulsetStatus, Workload } from "../../api/index.ts";
 import { type Engine, SupersededError, TermOutOfRangeError } from "../../engine/index.ts";
@@ -60,7 +63,7 @@ export interface StatefulsetControllerOptions {
   readonly topologyInlineBytes?: number;
 }
 
-/** Far more than work at a time: whoever waits for a slow member must not keep the others waiting. */
+/** Most of these reconciles only wait for I/O: an application on a slow member must not delay the others. */
 const DEFAULT_CONCURRENCY = 32;
 /** A reconcile that has failed so often in a row is not a conflict that settles by itself. */
 const FAILURES_SHOWN_FROM = 3;
@@ -86,7 +89,7 @@ export class StatefulsetController {
     const { hub, engine, interpreter, clock, random, log, mayAct, systemNamespace, confirmLeadership } = options;
     this.#options = options;
     const { signal } = this.#stop;
-    // Every watch listens to it: as many as there are kinds and namespaces, which is meant and not a leak.
+    // Every watch listens to it: one per kind and namespace. This is intended and no leak.
     setMaxListeners(0, signal);
     const reflect = (of: Resource, more: Partial<ConstructorParameters<typeof Reflector<KubeObject>>[0]> = {}) =>
       new Reflector<KubeObject>({ client: hub, resource: of, clock, random, log, ...more });
@@ -216,7 +219,8 @@ export class StatefulsetController {
     };
     const mended = (ledger: KubeObject) => {
       const owner = this.#ledgerStore.ownerOf(ledger);
-      // A process with a session writes the ledger itself; without one a person may have mended what could not be read.
+      // With a session, this process wrote the ledger itself. Without one, a user may have repaired an unreadable
+      // ledger.
       if (owner && !this.#sessions.has(keyOf(owner))) owned(ledger);
     };
     this.#ledgers.cache.subscribe({ added: owned, deleted: owned, updated: mended });
@@ -243,7 +247,7 @@ export class StatefulsetController {
     signal.removeEventListener("abort", stop);
   }
 
-  /** Looks at every object again: how something is read has changed. */
+  /** Reconciles every object again, because the interpretation of a kind has changed. */
   reviewAll(): void {
     for (const key of this.#applications.tracked().keys()) this.#queue.add(key);
   }
@@ -277,7 +281,9 @@ export class StatefulsetController {
       this.#reporter.failed(object, error, failures);
   }
 
-  /** A leader that was asleep may not know yet that the object is gone; whatever is made for it now would stay for ever. */
+  /**
+   * A leader that was suspended may not know yet that the object is gone; what it creates now would never be removed.
+   */
   async #mustStillExist(key: string): Promise<void> {
     const known = this.#statefulsets.cache.getByKey(key);
     const now = await this.#options.hub.find(STATEFULSETS, nameOfKey(key));
@@ -286,7 +292,7 @@ export class StatefulsetController {
     }
   }
 
-  /** An answer that was pending has come: whoever waits for an object of that name looks again. */
+  /** A pending answer of the interpreter has arrived: reconcile every application that uses an object of that name. */
   #interpreted(object: JsonObject): void {
     const metadata = isJsonObject(object.metadata) ? object.metadata : {};
     for (const [key, { template }] of this.#applications.tracked()) {

@@ -25,14 +25,17 @@ export class Ending {
     this.#options = options;
   }
 
-  /** What is kept for owners that are gone is removed by us: owner references do not reach from one namespace to another. */
+  /**
+   * What is kept for owners that are gone is removed by us: owner references do not reach from one namespace to
+   * another.
+   */
   async collect(key: string, object: KubeObject | undefined): Promise<void> {
     const { hub, ledgers, revisions } = this.#options;
     const { namespace = "", name } = nameOfKey(key);
     for (const ledger of ledgers.ofEarlierLives({ namespace, name }, object?.metadata.uid)) {
       const owner = ledgers.ownerOf(ledger);
       if (!owner) continue;
-      // The caches are two watches: the owner may be younger than what this one has brought.
+      // Owners and ledgers come from two watches: the owner may be too new for this cache.
       const now = await hub.find(STATEFULSETS, { namespace, name });
       if (now?.metadata.uid === owner.uid) continue;
       const found = ledgers.find(owner);

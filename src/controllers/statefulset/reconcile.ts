@@ -1,6 +1,7 @@
 /**
- * One reconcile of one CrossClusterStatefulset, from top to bottom. It decides nothing: it gathers what the planner needs,
- * writes the ledger, carries the grants out, and reports. Whatever it is interrupted in, the next run comes to the same.
+ * One reconcile of one CrossClusterStatefulset, from top to bottom. It decides nothing: it gathers what the planner
+ * needs, writes the ledger, carries the grants out, and reports. If it is interrupted at any point, the next run comes
+ * to the same result.
  */
 import type { ParsedCrossClusterStatefulset, Workload } from "../../api/index.ts";
 import type { Engine, ObjectRef } from "../../engine/index.ts";
@@ -55,7 +56,7 @@ export interface ReconcilerParts {
   readonly forget: (key: string) => void;
 }
 
-/** How soon something that is going away is looked at again, should no event say that it has gone. */
+/** How soon an object that is being deleted is checked again, if no event reports that it is gone. */
 const UNFINISHED_RETRY_MS = 2_000;
 const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
 /** The plan needs to know more, which has been read meanwhile. */
@@ -71,7 +72,7 @@ export class Reconciler {
   async reconcile(key: string): Promise<WorkResult | undefined> {
     const { cache, ending, engine, hubObjects, reporter, sessions, mustStillExist } = this.#parts;
     await ending.collect(key, cache.getByKey(key));
-    // Read after the wait: forgetting what has come meanwhile would drop the event that brought it.
+    // Read after the wait: an object that arrived meanwhile must not be forgotten, because its event comes only once.
     const object = cache.getByKey(key);
     if (!object) {
       this.#parts.forget(key);
@@ -126,7 +127,9 @@ export class Reconciler {
     return { key, object, statefulset, app: applications.track(key, statefulset, target), template };
   }
 
-  /** Whether it owns the object that it selects. One that does not waits: that is said, and nothing is written for it. */
+  /**
+   * Whether it owns the object that it selects. One that does not waits: that is said, and nothing is written for it.
+   */
   #owns(key: string, object: KubeObject, target: ObjectRef): boolean {
     const { applications, sessions, reporter } = this.#parts;
     const ownership = applications.ownership(key, object, target);
@@ -161,7 +164,7 @@ export class Reconciler {
     const statefulset = isOwner ? parsed : released(parsed);
     const template = { kind: "none" as const, message: `CrossClusterStatefulset ${key} is being deleted` };
     if (ledgers.find(ownerOf(object)).kind === "none" && !sessions.has(key)) {
-      // It was never granted anything: there is nothing to let go, and a ledger need not be made to find that out.
+      // It was never granted anything: there is nothing to release, and no ledger is needed.
       const dispatched = await engine.readDispatched(app);
       if (dispatched.length === 0) {
         await ending.letGo(object, app);
@@ -210,7 +213,7 @@ function retryMs({ unfinished, failures }: CarriedOut): number | undefined {
 }
 
 function lookAgain(due: readonly (number | undefined)[], canWait: readonly (number | undefined)[]): WorkResult {
-  // Many applications that were updated together would otherwise have their marks written before others' grants.
+  // Otherwise, many applications that were updated together would write their marks before others write their grants.
   return { requeueAfterMs: soonest(due), whenFreeAfterMs: soonest(canWait) };
 }
 

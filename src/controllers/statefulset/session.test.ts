@@ -55,14 +55,14 @@ const wait = (ms: number) => hub.clock.run(hub.clock.sleep(ms));
 const writes = () => hub.writes().length;
 
 describe("a session", () => {
-  it("writes at once what somebody may have to act upon", async () => {
+  it("writes at once what the next leader needs", async () => {
     const before = writes();
     expect(await hub.ask(session.save(ledger({ epoch: 1 })))).toBe(true);
     expect(writes()).toBe(before + 1);
     expect(session.saveAfterMs).toBeUndefined();
   });
 
-  it("goes on with marks at once, and writes them after a while", async () => {
+  it("uses new marks at once, and writes them after a while", async () => {
     const before = writes();
     expect(await hub.ask(session.save(ledger({ ackedAtMs: 1 })))).toBe(false);
     expect(session.ledger.clusters.member1?.ackedAtMs).toBe(1);

@@ -7,9 +7,9 @@ import type { ActContext } from "./act/act.ts";
 import { sameButMarks } from "./ledger/ledger-marks.ts";
 
 /**
- * Marks that no grant carried along are written after this long: what a shorter step leaves is written with the next one's
- * grant. A crash loses no more of them. Whoever takes over reads them off the members: a hold begins anew,
- * and so does a deadline, where the members show more than was written.
+ * Marks that were not written with a grant are written after this long; the marks of shorter steps are written with the
+ * next step's grant. A crash loses the marks of at most this long. The next leader reads them from the members: if the
+ * members show more than was written, a hold or a deadline starts again.
  */
 const MARKS_SAVED_AFTER_MS = 30_000;
 
@@ -17,7 +17,7 @@ const MARKS_SAVED_AFTER_MS = 30_000;
 export class Session {
   /** Every dispatch object carries this leader's term. */
   stamped = false;
-  /** Each cluster's grant, and the spec, for which nothing superfluous is left there: only another can leave more. */
+  /** The grant and spec for which each cluster was tidied last. Only a different one can leave more to remove. */
   readonly tidied = new Map<string, string>();
   readonly dispatchedRefs: ActContext["dispatchedRefs"] = new Map();
   readonly #store: LedgerStore<Ledger>;
@@ -48,19 +48,19 @@ export class Session {
   }
 
   /**
-   * Whether what is stored may be another than this process believes: a write of it failed, or somebody else's was found.
-   * Then the ledger has to be claimed anew. Nothing else that goes wrong says anything about who leads.
+   * Whether the stored ledger may differ from what this process knows: a write failed, or another client's write was
+   * found. Then the ledger has to be claimed again. No other error says anything about who leads.
    */
   get isInDoubt(): boolean {
     return this.#doubts > 0;
   }
 
-  /** As it is now: ahead of what is stored by marks at most. */
+  /** The current ledger: it differs from the stored one at most in marks. */
   get ledger(): Ledger {
     return this.#ledger;
   }
 
-  /** When what is not stored yet has to be, from now; undefined when everything is. */
+  /** In how long unsaved marks have to be stored; undefined: everything is stored. */
   get saveAfterMs(): number | undefined {
     if (this.#unsavedSinceMs === undefined) return undefined;
     return Math.max(0, this.#unsavedSinceMs + MARKS_SAVED_AFTER_MS - this.#clock.monotonicMs());

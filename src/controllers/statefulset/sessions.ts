@@ -27,7 +27,7 @@ export type SessionFound =
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Applications whose ledger was found to be another's than this process believed. */
+  /** Applications whose stored ledger was written by another process than this one expected. */
   readonly #doubted = new Set<string>();
 
   constructor(options: SessionsOptions) {
@@ -38,7 +38,7 @@ export class Sessions {
     return this.#sessions.has(key);
   }
 
-  /** The session that is led already; of this life of the object, and of no earlier one. */
+  /** The open session for this object, by uid; not that of an earlier object of the same name. */
   of(key: string, owner: Owner): Session | undefined {
     const session = this.#sessions.get(key);
     return session?.owner.uid === owner.uid ? session : undefined;
@@ -49,7 +49,8 @@ export class Sessions {
     const known = this.of(key, owner);
     if (known) return { kind: "led", session: known };
     const { engine, ledgers, revisions, clock, confirmLeadership, mustStillExist } = this.#options;
-    // Another process may lead and this one have slept, or a stranger wrote the term. Only the lease knows.
+    // Another process may lead because this one was suspended, or an unknown client wrote the term. Only the lease
+    // tells.
     if (this.#doubted.has(key) && !(await confirmLeadership())) {
       throw new Error(`another process holds the lease; nothing is done for ${key}`);
     }
@@ -69,7 +70,10 @@ export class Sessions {
     return { kind: "led", session };
   }
 
-  /** The name of the managed object that the ledger remembers: a selector by label may find nothing any more, or another. */
+  /**
+   * The name of the managed object that the ledger remembers: a selector by label may find nothing any more, or
+   * another.
+   */
   recordedName(key: string, object: Parameters<typeof ownerOf>[0]): string | undefined {
     const owner = ownerOf(object);
     const session = this.of(key, owner);
@@ -83,13 +87,13 @@ export class Sessions {
     return this.#sessions.get(key)?.isInDoubt ?? false;
   }
 
-  /** The ledger has to be claimed anew, after the lease was read from the server. */
+  /** The ledger has to be claimed again, after the lease was read from the server. */
   doubt(key: string): void {
     this.#doubted.add(key);
     this.#sessions.delete(key);
   }
 
-  /** The next reconcile claims the ledger anew. */
+  /** The next reconcile claims the ledger again. */
   close(key: string): void {
     this.#sessions.delete(key);
   }

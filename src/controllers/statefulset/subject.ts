@@ -3,7 +3,7 @@ import type { EngineApp } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { TemplateFound } from "./observe/template.ts";
 
-/** What one run is about: a CrossClusterStatefulset as it was read, and the template that it manages. */
+/** The subject of one reconcile: a CrossClusterStatefulset as it was read, and the template that it manages. */
 export interface Subject {
   readonly key: string;
   readonly object: KubeObject;

@@ -27,7 +27,7 @@ export class TestHub {
     return new KubeClient({ transport: this.api, clock: this.clock, random: seededRandom(1) });
   }
 
-  /** A cache of everything of one kind; it hears of changes only while the clock runs. */
+  /** A cache of all objects of one kind; it receives changes only while the clock runs. */
   async cacheOf(resource: Resource) {
     const options = { client: this.anotherClient(), resource, clock: this.clock, random: seededRandom(2) };
     const reflector = new Reflector<KubeObject>(options);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../plan.ts";
 import type { Intent } from "../types/index.ts";
 import { Bench } from "./testing/bench.ts";
@@ -20,8 +20,8 @@ function schedule(bench: Bench, sizes: Record<string, number>): void {
 const stepsOf = (bench: Bench) => bench.plan().steps.map(({ cluster, kind }) => `${cluster} ${kind}`);
 const STUCK_S = 60;
 
-describe("the planner lets nothing wait for ever", () => {
-  test("[G13] a grant that nobody has seen arrive for five minutes is written again, and holds nobody up", () => {
+describe("the planner lets nothing wait forever", () => {
+  it("[G13] a grant that is not seen to arrive for five minutes is written again, and blocks no other cluster", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.intent.revision = { kind: "ready", id: "B" };
     expect(stepsOf(bench)).toEqual(["c update"]);
@@ -35,7 +35,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.figures).toMatchObject({ updated: 3 });
   });
 
-  test("[G13] what was written while a cluster was away is on its way from its return on", () => {
+  it("[G13] what was written while a cluster was away is on its way from its return on", () => {
     const bench = running({ a: 1, b: 1, c: 1 });
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.plan();
@@ -51,7 +51,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(stepsOf(bench)).toContain("c reassert");
   });
 
-  test("[C6] [C7] what was voted out stays so while no list is shown, and is drained at once", () => {
+  it("[C6] [C7] what was voted out stays so while no list is shown, and is drained at once", () => {
     const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
     bench.unreachable.add("b");
     bench.intent.fleet.b = { state: "NotReady", sinceMs: bench.nowMs };
@@ -71,15 +71,15 @@ describe("the planner lets nothing wait for ever", () => {
     bench.settle();
     bench.run();
     expect(bench.ledger.clusters.b).toMatchObject({ instances: [], grant: null, votes: "counted" });
-    // What it kept is nobody's any more: it joins anew once the old volumes are gone.
+    // The instances that it kept are no longer members: the cluster joins again once the old volumes are gone.
     expect(bench.last?.waiting).toMatchObject([{ code: "VolumeSurvives", cluster: "b" }]);
   });
 
-  test.each([
-    { word: "nobody's", confirmedLost: [] },
-    { word: "a person's as well", confirmedLost: ["b"] },
+  it.each([
+    { confirmation: "not confirmed by a user", confirmedLost: [] },
+    { confirmation: "also confirmed by a user", confirmedLost: ["b"] },
   ])(
-    "[C7] what the application removed does not vote when it returns while no list is shown ($word)",
+    "[C7] what the application removed does not vote when it returns while no list is shown ($confirmation)",
     ({ confirmedLost }) => {
       const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
       bench.unreachable.add("b");
@@ -101,7 +101,7 @@ describe("the planner lets nothing wait for ever", () => {
     },
   );
 
-  test("[C6] [C9] a removal that a loss interrupted goes on once the drain of what was voted out is allowed", () => {
+  it("[C6] [C9] an interrupted removal continues once a user allows the drain of a voted-out cluster", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { workload: CONTRACT });
     schedule(bench, { a: 1, b: 1, c: 0 });
     expect(stepsOf(bench)).toContain("c shrink");
@@ -127,7 +127,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.c).toMatchObject({ instances: [], grant: null });
   });
 
-  test("[T2] a teardown takes up the removal that a loss interrupted", () => {
+  it("[T2] a teardown takes up the removal that a loss interrupted", () => {
     const bench = running({ a: 1, b: 1 }, { workload: CONTRACT });
     bench.intent.deletion = { policy: "Teardown" };
     expect(bench.plan().steps).toContainEqual(expect.objectContaining({ cluster: "b", kind: "shrink" }));
@@ -149,7 +149,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.finished).toBe(true);
   });
 
-  test("[C6] [D3] what was given up and replaced before it ever got its grant joins anew once its drain is allowed", () => {
+  it("[C6] [D3] a cluster that was replaced before it got its grant joins again once its drain is allowed", () => {
     const intent = testIntent(
       { a: 1, b: 1, c: 1 },
       { podManagementPolicy: "Parallel", failover: { policy: "Replace", afterSeconds: 300 } },
@@ -170,7 +170,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.grants.map(({ replicas }) => replicas)).toEqual([1, 1, 1]);
   });
 
-  test("[C10] nobody waits for a founder that left the fleet, was given up and is not wanted, granted or not", () => {
+  it("[C10] no step waits for a founder that left the fleet, was given up and is not wanted, granted or not", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { podManagementPolicy: "Parallel" }));
     bench.unreachable.add("c");
     bench.intent.fleet.c = { state: "NotReady", sinceMs: bench.nowMs };
@@ -192,7 +192,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.last?.waiting).toEqual([]);
   });
 
-  test("[S9] a drained cluster is removed, not forgotten, while something may still bring its object", () => {
+  it("[S9] a drained cluster is removed, not forgotten, while something may still bring its object", () => {
     const bench = running({ a: 1, b: 1 });
     schedule(bench, { a: 1 });
     while (!bench.ledger.clusters.b?.done || bench.ledger.clusters.b.grant?.replicas !== 0) {
@@ -211,7 +211,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(planWith(false).ledger.clusters.b).toMatchObject({ grant: null });
   });
 
-  test("[I2] a scheduled cluster that the fleet does not have gets no index, and the nearest name is told", () => {
+  it("[I2] a scheduled cluster that the fleet lacks gets no index, and the wait suggests the nearest name", () => {
     const bench = running({ member1: 1, member2: 1 });
     const { nextIndex } = bench.ledger;
     schedule(bench, { member1: 1, member2: 1, membr3: 1 });
@@ -224,7 +224,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.nextIndex).toBe(nextIndex);
   });
 
-  test("[G12] an operator that says Done with fewer updated than granted is asked again", () => {
+  it("[G12] an operator that says Done with fewer updated than granted is asked again", () => {
     const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
     const member = bench.member("b");
     expect(stepsOf(bench)).toEqual([]);
@@ -235,14 +235,14 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.b).toMatchObject({ turn: "none", done: true });
   });
 
-  test("[G12] an operator that says Done while an instance is being brought back is not asked again", () => {
+  it("[G12] an operator that says Done while an instance is being brought back is not asked again", () => {
     const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
     const member = bench.member("b");
     if (member.report) member.report = { ...member.report, updated: 1, ready: 1 };
     expect(stepsOf(bench)).toEqual([]);
   });
 
-  test("[U12] a cluster that is drained while it has an update step to repeat is not left between the two", () => {
+  it("[U12] a cluster that is drained while it has an update step to repeat is not left between the two", () => {
     const bench = running({ a: 1, b: 2, c: 1 }, { workload: CONTRACT });
     const member = bench.member("b");
     if (member.report) member.report = { ...member.report, updated: 0 };
@@ -253,7 +253,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.b?.instances).toEqual([]);
   });
 
-  test("[Q15] [C3] a StatefulSet that was lost in mid-update goes on with its step, and stands still before it goes back", () => {
+  it("[Q15] [C3] a StatefulSet that was lost in mid-update continues its step, and is paused before a rollback", () => {
     const workload = {
       protocol: "statefulset",
       hasPartition: true,
@@ -275,7 +275,7 @@ describe("the planner lets nothing wait for ever", () => {
     // The one that restarts for B may be going this moment, and is counted as ready still.
     Object.assign(member, { observedGeneration: member.generation, health: "unhealthy" });
     Object.assign(member.counts, { replicas: 2, ready: 2, available: 2, updated: 1 });
-    // It reads no turns, and goes on with what it was given; only when it makes no progress it goes back.
+    // It reads no turns, and continues with its grant. It is rolled back only if it makes no progress.
     expect(stepsOf(bench)).toEqual([]);
     bench.wait(60);
     expect(stepsOf(bench)).toEqual(["c rollback"]);
@@ -287,7 +287,7 @@ describe("the planner lets nothing wait for ever", () => {
     );
   });
 
-  test("[Q15] what stands still in its own turn may be cured beside the turn of another that stands still", () => {
+  it("[Q15] a cluster that is stuck in its own turn may be cured while another stuck cluster holds a turn", () => {
     const bench = running({ a: 2, b: 1 }, { quorum: "None" });
     bench.intent.revision = { kind: "ready", id: "BROKEN" };
     schedule(bench, { a: 2, b: 1, c: 1 });
@@ -303,7 +303,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(stepsOf(bench)).toContain("c rollback");
   });
 
-  test("[S11] a stuck cluster that is to be drained goes before the growth that waits for its turn", () => {
+  it("[S11] a stuck cluster that is to be drained goes before the growth that waits for its turn", () => {
     const bench = running({ a: 1, b: 1, c: 1 }, { quorum: "None", podManagementPolicy: "OrderedReady" });
     bench.intent.revision = { kind: "ready", id: "BROKEN" };
     expect(stepsOf(bench)).toEqual(["c update"]);
@@ -317,7 +317,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(stepsOf(bench)).toContain("c shrink");
   });
 
-  test("[U12] a drained cluster that is stuck in mid-update, and may not be drained further, is taken back", () => {
+  it("[U12] a drained cluster that is stuck in mid-update, and may not be drained further, is taken back", () => {
     const bench = running(
       { a: 2, b: 2, c: 2 },
       { workload: { ...CONTRACT, protocol: "ignorant", hasPartition: false } },
@@ -336,7 +336,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.c?.grant?.revision).toBe("GOOD");
   });
 
-  test("[S11] a removal that stands still only because what stays never becomes ready does not end the drain", () => {
+  it("[S11] a drain does not end if a removal makes no progress only because the rest never becomes ready", () => {
     const bench = running({ a: 2, b: 2 });
     schedule(bench, { a: 2, b: 0 });
     expect(stepsOf(bench)[0]).toBe("b shrink");
@@ -352,7 +352,7 @@ describe("the planner lets nothing wait for ever", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(0);
   });
 
-  test("[C9] a newcomer that lost its turn and never becomes ready is updated like any other", () => {
+  it("[C9] a newcomer that lost its turn and never becomes ready is updated like any other", () => {
     const bench = running({ a: 2, b: 1 });
     bench.intent.revision = { kind: "ready", id: "A" };
     schedule(bench, { a: 2, b: 1, c: 1 });
@@ -363,7 +363,7 @@ describe("the planner lets nothing wait for ever", () => {
     member.observedGeneration = member.generation;
     member.health = "unhealthy";
     bench.plan();
-    // Somebody edits the object: it is written again, without a turn as far as anybody knows.
+    // Another client edits the object: it is written again, and as far as the ledger knows without a turn.
     const entry = bench.ledger.clusters.c;
     if (!entry?.grant || !member.live) throw new Error("c was granted nothing");
     const grant = { ...entry.grant, processor: false };
@@ -397,7 +397,7 @@ describe("a cluster with nothing ready on a revision that was given up", () => {
     return world;
   }
 
-  test("[U9] goes to the revision that the rollout started from, although its wave is far", () => {
+  it("[U9] goes to the revision that the rollout started from, although its wave is far", () => {
     const world = bench();
     expect(stepsOf(world)).toEqual(["c rollback"]);
     expect(world.ledger.clusters.c?.grant?.revision).toBe("A");
@@ -406,7 +406,7 @@ describe("a cluster with nothing ready on a revision that was given up", () => {
     expect(world.last?.figures).toMatchObject({ updated: 3 });
   });
 
-  test("[W3] waits for its wave where something is ready", () => {
+  it("[W3] waits for its wave where something is ready", () => {
     const world = bench();
     const member = world.member("c");
     Object.assign(member.counts, { ready: 1, available: 1 });
@@ -423,7 +423,7 @@ const CONTRACT: Intent["workload"] = {
 };
 
 describe("joins that are taken back", () => {
-  test("[S10] those that may be serving already go one at a time", () => {
+  it("[S10] those that may be serving already go one at a time", () => {
     const sizes = { a: 3, b: 2 };
     const bench = new Bench(testIntent(sizes, { podManagementPolicy: "Parallel" }));
     bench.plan();
@@ -439,7 +439,7 @@ describe("joins that are taken back", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
   });
 
-  test("[S10] those of which the operator has not spoken since the last grant go one at a time", () => {
+  it("[S10] those of which the operator has not spoken since the last grant go one at a time", () => {
     const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel", workload: CONTRACT }));
     bench.plan();
     bench.deliver();
@@ -450,7 +450,7 @@ describe("joins that are taken back", () => {
     expect(bench.ledger.clusters.b?.grant?.replicas).toBe(1);
   });
 
-  test("[S10] those that never came up go one after the other, and nobody waits for the rest to be ready", () => {
+  it("[S10] instances that never came up are removed one by one, without waiting for the rest to be ready", () => {
     const bench = new Bench(testIntent({ a: 2, b: 2 }, { podManagementPolicy: "Parallel" }));
     bench.plan();
     bench.deliver();

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseLedger } from "../ledger/ledger.ts";
 import { plan } from "../plan.ts";
 import { rollingUpdate, testIntent } from "./testing/intent.ts";
@@ -110,7 +110,7 @@ function deepFreeze<T>(value: T): T {
 const reached = { restarts: 0, joins: 0, leaves: 0, accidents: 0, losses: 0, overlaps: 0, crashes: 0, rebuilds: 0 };
 
 describe("whatever happens", () => {
-  test("[Q8] [Q11] [S2] [C2] own action keeps majority and budget, one membership change at a time, nothing removed unseen", () => {
+  it("[Q8] [Q11] [S2] [C2] the planner keeps majority and budget, and changes one member at a time", () => {
     fc.assert(
       fc.property(setting, fc.array(event, { minLength: 20, maxLength: 150 }), (settings, events) => {
         const world = build(settings);
@@ -125,7 +125,7 @@ describe("whatever happens", () => {
     for (const [danger, times] of Object.entries(reached)) expect(times, danger).toBeGreaterThan(0);
   });
 
-  test("[R2] planning again on the result changes nothing; inputs are never changed; the ledger survives JSON", () => {
+  it("[R2] planning again on the result changes nothing; inputs are never changed; the ledger survives JSON", () => {
     fc.assert(
       fc.property(setting, fc.array(event, { maxLength: 60 }), (settings, events) => {
         const world = build(settings);
@@ -147,7 +147,7 @@ describe("whatever happens", () => {
     );
   });
 
-  test("[U2] [S1] when faults end, everything comes to rest where it was asked to be", () => {
+  it("[U2] [S1] when faults end, everything settles as requested", () => {
     fc.assert(
       fc.property(setting, fc.array(event, { maxLength: 80 }), (settings, events) => {
         const world = build(settings);

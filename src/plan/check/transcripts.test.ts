@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { REASONS } from "../../rollout/index.ts";
 import { replay, Transcript } from "./testing/transcript.ts";
 
-/** Each file is documentation that is checked: UPDATE=1 writes what the planner says now; read the difference before you keep it. */
+/**
+ * Each file is documentation that is checked: UPDATE=1 writes what the planner says now; read the difference before you
+ * keep it.
+ */
 const folder = new URL("./transcripts/", import.meta.url);
 const files = readdirSync(folder)
   .filter((file) => file.endsWith(".txt"))
@@ -11,7 +14,7 @@ const files = readdirSync(folder)
 const texts = new Map(files.map((file) => [file, readFileSync(new URL(file, folder), "utf8")]));
 
 describe("a transcript says what the planner does", () => {
-  test.each(files)("%s", (file) => {
+  it.each(files)("%s", (file) => {
     const text = texts.get(file) ?? "";
     const transcript = new Transcript();
     const played = replay(text, transcript);
@@ -24,7 +27,7 @@ describe("a transcript says what the planner does", () => {
 });
 
 describe("every reason is shown", () => {
-  test.each(Object.keys(REASONS))("the reason %s is given in one", (reason) => {
+  it.each(Object.keys(REASONS))("the reason %s is given in one", (reason) => {
     const given = [...texts.values()].some((text) => new RegExp(`^\\S+ waits ${reason}: `, "m").test(text));
     expect(given, `no transcript prints 'waits ${reason}'`).toBe(true);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { testIntent } from "../check/testing/intent.ts";
 import { newEntry } from "../identity/identity.ts";
 import type { Grant, Intent, PresentObservation } from "../types/index.ts";
@@ -50,7 +50,7 @@ const without = (...keys: Array<keyof PresentObservation>): Partial<PresentObser
   Object.fromEntries(keys.map((key) => [key, undefined]));
 
 describe("every protocol", () => {
-  test.each(["contract", "statefulset", "ignorant"] as const)("[G1] [G2] [G6] %s", (protocol) => {
+  it.each(["contract", "statefulset", "ignorant"] as const)("[G1] [G2] [G6] %s", (protocol) => {
     expect(codeOf(protocol, {})).toBe("open");
     expect(codeOf(protocol, { live: { ...perfect.live, epoch: 6 } })).toBe("WaitingForDelivery");
     expect(codeOf(protocol, { live: { ...perfect.live, epoch: 8 } })).toBe("WaitingForDelivery");
@@ -65,7 +65,7 @@ describe("every protocol", () => {
 });
 
 describe("contract", () => {
-  test.each([
+  it.each([
     [report({ epoch: 6 }), "WaitingForReport"],
     [report({ epoch: 8 }), "WaitingForReport"],
     [without("report"), "WaitingForReport"],
@@ -79,13 +79,13 @@ describe("contract", () => {
     expect(codeOf("contract", spoiled)).toBe(code);
   });
 
-  test("[G3] an object without observedGeneration is proven by the epoch", () => {
+  it("[G3] an object without observedGeneration is proven by the epoch", () => {
     expect(codeOf("contract", without("observedGeneration"))).toBe("open");
   });
 });
 
 describe("StatefulSet", () => {
-  test.each([
+  it.each([
     [counts({ updated: 1 }), "WaitingForUpdated"],
     [{ counts: { replicas: 3, ready: 3, available: 3, terminating: 0 } }, "WaitingForUpdated"],
     [{ counts: { replicas: 3, ready: 3, available: 3, updated: 2 } }, "WaitingForTermination"],
@@ -95,7 +95,7 @@ describe("StatefulSet", () => {
     expect(codeOf("statefulset", spoiled)).toBe(code);
   });
 
-  test("[U11] [G4] OnDelete does not ask for updated instances", () => {
+  it("[U11] [G4] OnDelete does not ask for updated instances", () => {
     expect(codeOf("statefulset", counts({ updated: 0 }), { ...grant, onDelete: true })).toBe("open");
   });
 });
@@ -103,13 +103,13 @@ describe("StatefulSet", () => {
 describe("ignorant", () => {
   const noGeneration: PresentObservation = (({ observedGeneration: _, ...rest }) => rest)(perfect);
 
-  test("[G5] without observedGeneration nothing is proven", () => {
+  it("[G5] without observedGeneration nothing is proven", () => {
     const gate = gateOf(intentOf("ignorant"), newEntry(0, "a", 0), grant, noGeneration, 1e9);
     expect(gate).toMatchObject({ open: false, code: "CannotBeVerified" });
     expect(!gate.open && gate.remedy).toContain("status.crossCluster");
   });
 
-  test("[G5] an assumption counts from delivery, and does not excuse bad health", () => {
+  it("[G5] an assumption counts from delivery, and does not excuse bad health", () => {
     const intent = { ...intentOf("ignorant"), assumeCompleteAfterSeconds: 30 };
     const entry = { ...newEntry(0, "a", 0), ackedAtMs: 1000 };
     expect(gateOf(intent, entry, grant, noGeneration, 30_999)).toMatchObject({ open: false, opensAtMs: 31_000 });
@@ -117,12 +117,12 @@ describe("ignorant", () => {
     expect(gateOf(intent, entry, grant, { ...noGeneration, health: "unknown" }, 31_000).open).toBe(false);
   });
 
-  test("[G5] counts that nobody knows are left to health", () => {
+  it("[G5] if counts are unknown, health alone decides", () => {
     expect(codeOf("ignorant", { counts: {} })).toBe("open");
   });
 });
 
-test("[G6] with no replicas left nobody asks for health", () => {
+it("[G6] without replicas, health is not needed", () => {
   const empty = {
     counts: { replicas: 0, ready: 0, available: 0, updated: 0, terminating: 0 },
     health: "unknown" as const,
@@ -131,7 +131,7 @@ test("[G6] with no replicas left nobody asks for health", () => {
   expect(codeOf("statefulset", { ...empty, live }, { ...grant, replicas: 0, partition: 0 })).toBe("open");
 });
 
-test("[G7] an operator on the contract must itself have read that its turn is over", () => {
+it("[G7] an operator on the contract must itself have read that its turn is over", () => {
   const over = { ...grant, processor: false };
   expect(turnIsBack(intentOf("contract"), over, perfect)).toBe(true);
   expect(turnIsBack(intentOf("contract"), over, { ...perfect, ...report({ epoch: 6 }) })).toBe(false);
@@ -140,7 +140,7 @@ test("[G7] an operator on the contract must itself have read that its turn is ov
   expect(turnIsBack(intentOf("contract"), grant, perfect)).toBe(false);
 });
 
-test("[G8] every annotation and the replicas are compared; what a member does not carry is not invented", () => {
+it("[G8] every annotation and the replicas are compared; what a member does not carry is not invented", () => {
   expect(driftOf(grant, perfect)).toEqual([]);
   const fields = (live: PresentObservation["live"]) => driftOf(grant, { ...perfect, live }).map(({ field }) => field);
   expect(fields({ ...perfect.live, revision: "A" })).toEqual(["revision"]);

@@ -106,7 +106,8 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
     if (report.ready !== grant.replicas) return notReady(report.ready, grant, object, seen);
     return closed(
       "WaitingForReady",
-      `${report.ready} of ${report.desired} instances are ready, and the operator reports ${report.phase}; ${grant.replicas} and Done are needed`,
+      `${report.ready} of ${report.desired} instances are ready, and the operator reports ` +
+        `${report.phase}; ${grant.replicas} and Done are needed`,
       "Look at what the operator still does in this cluster.",
       seen,
     );
@@ -120,8 +121,8 @@ function contractGate(grant: Grant, present: PresentObservation, object: string)
 }
 
 /**
- * [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. Pods and
- * status come from two watches: where the pods are listed, they must be ready too.
+ * [G4] apps/v1: readyReplicas counts terminating pods, so nothing may be terminating, and every count must agree. Pods
+ * and status come from two watches: where the pods are listed, they must be ready too.
  */
 function statefulSetGate(grant: Grant, present: PresentObservation, object: string): Gate {
   if (present.observedGeneration !== present.generation) return notObserved(present, object);
@@ -163,7 +164,8 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
   if (listed !== undefined && listed !== updated) {
     return closed(
       "WaitingForTermination",
-      `${listed} of the pods that are listed run the granted revision, and the status counts ${updated}: they are of two times`,
+      `${listed} of the pods that are listed run the granted revision, and the status counts ` +
+        `${updated}: they are of two times`,
       "Wait for the next look at the pods.",
       [{ object, field: "status.updatedReplicas", value: `${updated}` }],
     );
@@ -175,7 +177,9 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
   return healthGate(grant, present, object);
 }
 
-/** [G5] The held spec is the gate. Without observedGeneration nothing is proven, unless the user opted into assuming. */
+/**
+ * [G5] The held spec is the gate. Without observedGeneration nothing is proven, unless the user opted into assuming.
+ */
 function ignorantGate(
   intent: Intent,
   entry: ClusterEntry,
@@ -191,9 +195,10 @@ function ignorantGate(
       return {
         open: false,
         code: "CannotBeVerified",
-        message: "the object has no status.observedGeneration, so nobody can tell an old status from a new one",
+        message: "the object has no status.observedGeneration, so an old status looks like a new one",
         remedy:
-          "Have the operator report status.crossCluster or status.observedGeneration, or set completion.assumeAfterSeconds to accept the risk.",
+          "Have the operator report status.crossCluster or status.observedGeneration, or set " +
+          "completion.assumeAfterSeconds to accept the risk.",
         evidence: [{ object, field: "status.observedGeneration", value: "absent" }],
         ...(opensAtMs === undefined ? {} : { opensAtMs }),
       };
@@ -216,7 +221,7 @@ function ignorantGate(
   return healthGate(grant, present, object);
 }
 
-/** What is counted must fit; what is not counted is left to health. */
+/** Known counts must match the grant; unknown counts are covered by health. */
 function countsGate(grant: Grant, { counts }: PresentObservation, object: string): Gate {
   const { replicas, ready, terminating } = counts;
   if ((replicas ?? grant.replicas) !== grant.replicas || (ready ?? grant.replicas) !== grant.replicas) {
@@ -253,7 +258,8 @@ function healthGate(grant: Grant, present: PresentObservation, object: string): 
 function notObserved(present: PresentObservation, object: string): Gate {
   return closed(
     "WaitingForObserved",
-    `generation ${present.generation} has been written, the controller has seen ${present.observedGeneration ?? "none"}`,
+    `generation ${present.generation} has been written, the controller has seen ` +
+      `${present.observedGeneration ?? "none"}`,
     "Check that the member's controller runs.",
     [{ object, field: "status.observedGeneration", value: `${present.observedGeneration ?? "absent"}` }],
   );
@@ -279,8 +285,8 @@ export function turnIsBack(intent: Intent, grant: Grant, present: PresentObserva
 }
 
 /**
- * [G12] The operator itself says that it is done, everything is ready, and yet fewer instances run the revision than was
- * granted: whatever opened the gate before, somebody has to act again.
+ * [G12] The operator reports that it is done and everything is ready, but fewer instances run the revision than were
+ * granted. Although the gate was open before, the operator has to act again.
  */
 export function isUndone(intent: Intent, grant: Grant, { report }: PresentObservation): boolean {
   if (intent.workload.protocol !== "contract" || report?.epoch !== grant.epoch || grant.onDelete) return false;
@@ -297,7 +303,7 @@ export function driftOf(grant: Grant, { live }: PresentObservation): Evidence[] 
   };
   compare("revision", live.revision, grant.revision);
   compare("processor", live.processor, grant.processor);
-  // A member without a partition carries none.
+  // A member without partitions shows none.
   compare("partition", live.partition ?? 0, grant.partition);
   compare("topology-version", live.topologyVersion, grant.topologyVersion);
   compare("transfer-leader-to", live.transferLeaderTo, grant.transferLeaderTo);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { rollingUpdate, testIntent } from "../check/testing/intent.ts";
 import type { LeaderClaim, RollingUpdate } from "../types/index.ts";
@@ -32,7 +32,7 @@ const kinds = (bench: Bench) => bench.run().map(({ cluster, kind }) => `${cluste
 const stepOf = (bench: Bench, cluster: string) => bench.ledger.clusters[cluster]?.step?.kind;
 
 describe("[L6] the leader is asked to move", () => {
-  test("and an election without any leader does not take the turn back", () => {
+  it("and an election without any leader does not take the turn back", () => {
     const bench = leading(undefined);
     bench.run();
     expect(stepOf(bench, "a")).toBe("transfer");
@@ -43,7 +43,7 @@ describe("[L6] the leader is asked to move", () => {
     expect(kinds(bench)).toEqual(["a update", "a return-turn"]);
   });
 
-  test("and an election that never ends holds the step no longer than the timeout", () => {
+  it("and an election that never ends holds the step no longer than the timeout", () => {
     const bench = leading(undefined);
     bench.run();
     claims(bench, undefined);
@@ -52,20 +52,20 @@ describe("[L6] the leader is asked to move", () => {
     expect(kinds(bench)).toEqual(["a update", "a return-turn"]);
   });
 
-  test("only when its own instance may go down, where it is named", () => {
+  it("only when its own instance may go down, where it is named", () => {
     const bench = leading("xline-0", { batches: [1] });
     expect(kinds(bench).filter((step) => step.startsWith("a"))).toEqual(["a update", "a update", "a transfer"]);
     expect(bench.ledger.clusters.a?.grant).toMatchObject({ partition: 1, transferLeaderTo: "xline-100" });
   });
 
-  test("only while it is there: not again for each batch after it has moved", () => {
+  it("only while it is there: not again for each batch after it has moved", () => {
     const bench = leading(undefined, { batches: [1] });
     bench.run();
     claims(bench, "b");
     expect(kinds(bench).filter((step) => step.includes("transfer"))).toEqual([]);
   });
 
-  test("not while an instance below the partition leads: it stays as it is", () => {
+  it("not while an instance below the partition leads: it stays as it is", () => {
     const bench = leading("xline-0", { partition: 1 });
     expect(kinds(bench).filter((step) => step.includes("transfer"))).toEqual([]);
     expect(bench.ledger.clusters.a?.grant).toMatchObject({ revision: "B", partition: 1 });
@@ -73,7 +73,7 @@ describe("[L6] the leader is asked to move", () => {
 });
 
 describe("[L7] before its instance is removed", () => {
-  test("an election without any leader does not let the removal through", () => {
+  it("an election without any leader does not let the removal through", () => {
     const bench = leading(undefined);
     bench.intent.revision = { kind: "ready", id: "A" };
     bench.intent.schedule = {
@@ -93,7 +93,7 @@ describe("[L7] before its instance is removed", () => {
   });
 });
 
-test("[Q11] [L6] an accident while the leader is asked to move is no part of the step that follows", () => {
+it("[Q11] [L6] an accident while the leader is asked to move is no part of the step that follows", () => {
   const bench = leading(undefined);
   bench.intent.workload = { protocol: "statefulset", hasPartition: true, memberOrdered: false, reportsLeader: true };
   bench.run();

@@ -9,7 +9,7 @@ const SECOND_MS = 1000;
 export const LEADER_UNKNOWN_PATIENCE_MS = 60_000;
 
 export type Leader =
-  /** Nobody reports a leader: there is none to wait for. */
+  /** No source reports a leader: there is none to wait for. */
   | { readonly kind: "none" }
   | { readonly kind: "known"; readonly cluster: ClusterName; readonly instance: string | undefined }
   /** [L3] None or several claim it: each of these clusters may hold it. */
@@ -41,7 +41,8 @@ export function leaderOf(draft: Draft): Leader {
 const MATCHES_SHOWN = 8;
 
 /**
- * [L10] What a cluster says about the leader cannot be read: said at once, and not only when an update has to wait for it.
+ * [L10] What a cluster says about the leader cannot be read: said at once, and not only when an update has to wait for
+ * it.
  */
 export function reportUnreadable(draft: Draft): void {
   if (!draft.intent.workload.reportsLeader) return;
@@ -68,7 +69,7 @@ export function reportUnreadable(draft: Draft): void {
   }
 }
 
-/** [L1] Where each cluster counts for itself, an instance's name says nothing about the cluster. */
+/** [L1] If every cluster numbers its own instances, an instance's name does not identify the cluster. */
 function matchesOf(draft: Draft): string {
   const instances = draft.order.flatMap((cluster) => {
     const entry = draft.entry(cluster);
@@ -88,8 +89,9 @@ export function mayLead(leader: Leader, cluster: ClusterName): boolean {
 }
 
 /**
- * [L5] Whom the leader is asked to hand over to: the first instance, in global order, of another cluster that has completed
- * `revision` and is healthy; without one, of any healthy other cluster. Never one in maintenance. Undefined: no cluster can.
+ * [L5] Whom the leader is asked to hand over to: the first instance, in global order, of another cluster that has
+ * completed `revision` and is healthy; without one, of any healthy other cluster. Never one in maintenance. Undefined:
+ * no cluster can.
  */
 export function transferTarget(
   draft: Draft,
@@ -113,7 +115,10 @@ export function transferTarget(
   return fallback;
 }
 
-/** Whether the leader is, or may be, the `from`-th to the last instance before `below` of its cluster. Not named: any of them. */
+/**
+ * Whether the leader is, or may be, the `from`-th to the last instance before `below` of its cluster. Not named: any of
+ * them.
+ */
 export function mayTakeLeader(
   draft: Draft,
   leader: Leader,
@@ -122,7 +127,7 @@ export function mayTakeLeader(
   below: number = draft.entry(cluster).instances.length,
 ): boolean {
   const { step } = draft.entry(cluster);
-  // Asked to move, and nobody claims it: it may be on its way, and may yet stay.
+  // The leader was asked to move, and no cluster claims it: it may be moving, or may stay.
   if (leader.kind === "unknown") return step?.kind === "transfer";
   if (leader.kind !== "known" || leader.cluster !== cluster) return false;
   const named = leader.instance;
@@ -137,9 +142,9 @@ export function mayTakeLeader(
 }
 
 /**
- * [L6] Before the leader may be taken down, it is asked to move; its cluster gets the turn for it, on the content it has.
- * Returns true while that is under way, an election without any leader included; false: it moved, it may not be asked,
- * nobody could take over, or it has been asked for long enough.
+ * [L6] Before the leader may be taken down, it is asked to move; its cluster gets the turn for it, on the content it
+ * has. Returns true while the move is in progress, including an election without any leader. False: the leader moved,
+ * it may not be asked, no instance can take over, or the request has timed out.
  */
 export function movesLeaderFirst(draft: Draft, cluster: ClusterName, revision: string | null, why: string): boolean {
   const { update } = draft.intent;
@@ -167,7 +172,7 @@ export function movesLeaderFirst(draft: Draft, cluster: ClusterName, revision: s
     "LeaderTransfer",
     cluster,
     `the leader has been asked to move to ${grant.transferLeaderTo ?? "another cluster"}`,
-    "Wait; after leaderTransfer.timeoutSeconds the cluster is touched all the same.",
+    "Wait; after leaderTransfer.timeoutSeconds the step starts even if the leader has not moved.",
     [{ object: cluster, field: "leader", value: "not seen elsewhere", sinceMs: step.sinceMs }],
   );
   return true;

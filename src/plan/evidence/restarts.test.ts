@@ -1,10 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { rollingUpdate, testIntent } from "../check/testing/intent.ts";
 import { StatefulSetModel } from "../check/testing/statefulset.ts";
 
-/** A StatefulSet of `size` pods, of which some crashed before, has been given an update and restarts `width` at a time. */
+/**
+ * A StatefulSet of `size` pods, of which some crashed before, has been given an update and restarts `width` at a time.
+ */
 class Updating {
   readonly set: StatefulSetModel;
   readonly #bench: Bench;
@@ -49,7 +51,7 @@ function play({ set }: Updating, { kind, at }: Move): void {
 }
 
 describe("[Q13] a Serial member beside which accidents happen", () => {
-  test("is never taken for one that restarts in parallel, where the pods are seen", () => {
+  it("is never taken for one that restarts in parallel, where the pods are seen", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 6 }),
@@ -67,7 +69,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     );
   });
 
-  test("and one that does restart several at once is caught, whatever else is down", () => {
+  it("and one that does restart several at once is caught, whatever else is down", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 4, max: 6 }),
@@ -84,7 +86,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     );
   });
 
-  test("an evicted pod that comes back on the new revision is still the accident that it was", () => {
+  it("an evicted pod that comes back on the new revision is still the accident that it was", () => {
     const updating = new Updating(3, 1);
     updating.set.sync();
     updating.set.evict(1);
@@ -95,7 +97,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     expect(updating.isHalted()).toBe(false);
   });
 
-  test("an updated pod that crashes again was restarted before, not now", () => {
+  it("an updated pod that crashes again was restarted before, not now", () => {
     const updating = new Updating(3, 1);
     for (const ordinal of [2, 1]) {
       updating.set.sync();
@@ -109,7 +111,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     expect(updating.isHalted()).toBe(false);
   });
 
-  test("a pod that a person deletes below one that is not touched yet is none of the StatefulSet's doing", () => {
+  it("a pod that a person deletes below one that is not touched yet is none of the StatefulSet's doing", () => {
     const updating = new Updating(3, 1);
     updating.set.sync();
     updating.set.evict(0);
@@ -118,7 +120,7 @@ describe("[Q13] a Serial member beside which accidents happen", () => {
     expect(updating.isHalted()).toBe(false);
   });
 
-  test("an eviction that nobody saw reads as what it may be: a second restart", () => {
+  it("an eviction that no snapshot shows counts as a second restart, which it may be", () => {
     const updating = new Updating(3, 1);
     updating.set.sync();
     updating.set.evict(1);

@@ -13,15 +13,15 @@ import { instancesText, RAISE_STREAMS } from "./words.ts";
 const SECOND_MS = 1000;
 
 /**
- * [G8] Between two re-assertions of the same cluster. Somebody who keeps rewriting the object (an admission webhook, an
- * autoscaler) must not turn every snapshot into a write.
+ * [G8] The shortest time between two re-assertions of the same cluster. If another client keeps rewriting the object
+ * (an admission webhook, an autoscaler), not every snapshot may cause a write.
  */
 export const REASSERT_INTERVAL_MS = 60_000;
 
 /**
- * [G13] How long a grant may be under way to a cluster that can be read. After that it is written again: whoever changed the
- * epoch back before anybody had seen it must not leave the cluster waiting for ever. Longer than any engine's own retry of
- * one delivery, so that a slow one is not chased by ever newer epochs.
+ * [G13] How long the delivery of a grant to an observable cluster may take. After that it is written again: if another
+ * client overwrote the epoch before it was observed, the cluster must not wait forever. Longer than any engine's own
+ * retry of one delivery, so that a slow delivery is not overtaken by newer epochs again and again.
  */
 const DELIVERY_PATIENCE_MS = 300_000;
 
@@ -41,7 +41,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
   if (!grant) return;
   const view = viewIn(draft, cluster);
   if (view.reach !== "ready") {
-    // [G9] Not seen is a miss: the hold starts over.
+    // [G9] Without a snapshot, the hold restarts.
     if (!entry.done) draft.patch(cluster, { openSinceMs: null });
     return;
   }
@@ -52,7 +52,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
   }
   const live = present.live.epoch ?? 0;
   if (live !== grant.epoch) {
-    // A higher epoch: the ledger is older than what was dispatched, for it was restored. Epochs must never repeat.
+    // A higher epoch means that an older ledger was restored. Epochs must never repeat.
     if (live > entry.epoch) draft.patch(cluster, { epoch: live });
     if (live < grant.epoch && entry.ackedAtMs === null) {
       if (deliversAgain(draft, cluster, entry, grant)) return;
@@ -71,7 +71,8 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     return;
   }
   if (entry.turn === "held" && !grant.processor && readsTurns(draft.intent)) {
-    // The protocol was changed in the middle of a step: this member waits for a turn. [C9] The step is repeated with one.
+    // The protocol was changed in the middle of a step: this member waits for a turn. [C9] The step is repeated with
+    // one.
     draft.patch(cluster, { turn: "none", step: null });
     return;
   }
@@ -84,7 +85,7 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
     draft.patch(cluster, { done: false });
   }
   if (entry.turn === "held" && !entry.step) {
-    // A rebuilt ledger knows of no step; its clock starts now.
+    // A rebuilt ledger contains no step; the deadline starts now.
     draft.patch(cluster, { step: draft.startStep("update", cluster) });
   }
   settleGate(draft, cluster, present);
@@ -92,7 +93,8 @@ function settleCluster(draft: Draft, cluster: ClusterName): void {
 
 function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): void {
   if (grant.replicas === 0 && entry.done) {
-    // [S9] Not before nothing delivers it any more: who forgets it earlier leaves behind what comes back.
+    // [S9] Only after its dispatch object is gone: otherwise the engine could recreate an object that the ledger
+    // forgot.
     if (isDispatched(draft, cluster)) return;
     // Drained and removed.
     draft.patch(cluster, {
@@ -126,7 +128,7 @@ function settleAbsent(draft: Draft, cluster: ClusterName, entry: ClusterEntry, g
   );
 }
 
-/** [G13] A grant that nobody has seen arrive for so long is written again; whatever held before it holds as before. */
+/** [G13] A grant that has not been seen in its cluster for so long is written again; nothing else changes. */
 function deliversAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry, grant: Grant): boolean {
   // [T1] A release writes no grant any more.
   if (draft.intent.deletion?.policy === "Release") return false;
@@ -170,7 +172,7 @@ function reassert(draft: Draft, cluster: ClusterName, drift: readonly Evidence[]
   );
 }
 
-/** Somebody else wrote the object, and may have given the member a turn. */
+/** Another client wrote the object, and may have given the member a turn. */
 function turnInDoubt({ intent }: Draft, { turn }: ClusterEntry): Turn {
   return turn === "none" && readsTurns(intent) ? "returning" : turn;
 }
@@ -247,7 +249,7 @@ export function dropLeavers(draft: Draft, cluster: ClusterName): void {
   draft.patch(cluster, { instances: instances.filter(({ state }) => state !== "leaving") });
 }
 
-/** [S10] [S12] The cluster's leavers are gone, whatever is to be said of those that stay. */
+/** [S10] [S12] The cluster's leavers are gone, even if the remaining instances are not ready. */
 export function areLeaversGone(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const { present } = viewIn(draft, cluster);
@@ -265,7 +267,7 @@ function stillMembers(draft: Draft, cluster: ClusterName, entry: ClusterEntry): 
     .filter((key) => listed.has(key));
 }
 
-/** [F2] Progress is a score that rises above its best so far; a crash loop, which only moves to and fro, is none. */
+/** [F2] Progress means that the score rises above its best so far. In a crash loop it only goes up and down. */
 function noteProgress(draft: Draft, cluster: ClusterName, grant: Grant, present: PresentObservation): void {
   const { step } = draft.entry(cluster);
   if (!step) return;
@@ -284,14 +286,17 @@ function waitForTurnBack(draft: Draft, cluster: ClusterName, grant: Grant, prese
   draft.wait(
     "WaitingForTurnBack",
     cluster,
-    `processor=false was written with epoch ${grant.epoch}; the operator has reported on ${present.report?.epoch ?? "none"}`,
+    `processor=false was written with epoch ${grant.epoch}; the operator has reported on ` +
+      `${present.report?.epoch ?? "none"}`,
     "Check that the operator runs in this cluster and reports the epoch it has read.",
     [{ object: cluster, field: "status.crossCluster.epoch", value: `${present.report?.epoch ?? "absent"}` }],
   );
 }
 
-/** What no snapshot says about a cluster that is away. */
-/** [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it back. */
+/**
+ * [R1] Nothing is being done to the cluster, and yet something is missing there: its own controller has to bring it
+ * back.
+ */
 function reportAccident(draft: Draft, cluster: ClusterName, entry: ClusterEntry): void {
   const { down, unavailable, voters, present } = viewIn(draft, cluster);
   if (!entry.done || entry.step || entry.turn !== "none" || unavailable === 0) return;
@@ -331,7 +336,9 @@ export function reportReach(draft: Draft): void {
       draft.wait(
         "ClusterLost",
         cluster,
-        `away since ${new Date(sinceMs).toISOString()}; the rest goes on; the votes of its ${instancesText(entry.instances.length)} ${entry.votes !== "counted" ? "no longer count" : "still count"}`,
+        `away since ${new Date(sinceMs).toISOString()}; the other clusters continue; ` +
+          `the votes of its ${instancesText(entry.instances.length)} ` +
+          `${entry.votes !== "counted" ? "no longer count" : "still count"}`,
         confirmed
           ? "Schedule its instances elsewhere, or bring the cluster back."
           : `Bring the cluster back, or run 'lockstep confirm-lost ${cluster}' if it never will be.`,

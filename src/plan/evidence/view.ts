@@ -25,7 +25,7 @@ export interface ClusterView {
   readonly voters: number;
   /** Voters seen ready. */
   readonly ready: number;
-  /** Voters that may be serving. Where nobody knows about health, what is ready may well serve, and a step may take it. */
+  /** Voters that may be serving. If health is unknown, a ready instance may serve, and a step may take it down. */
   readonly serving: number;
   /** Members (not joiners) that are not seen ready. */
   readonly down: number;
@@ -99,8 +99,8 @@ function readyUncounted({ done, instances }: ClusterEntry, present: PresentObser
 }
 
 /**
- * [Q19] A StatefulSet's readyReplicas counts pods that are terminating already, and pods and status come from two watches:
- * whichever of them knows worse is believed.
+ * [Q19] A StatefulSet's readyReplicas counts pods that are terminating already, and pods and status come from two
+ * watches: whichever of them knows worse is believed.
  */
 export function seenReady(present: PresentObservation | null): number {
   if (!present) return 0;
@@ -112,8 +112,8 @@ export function seenReady(present: PresentObservation | null): number {
 }
 
 /**
- * [Q5] Joiners are no members yet. But one that serves already, because nobody has seen its gate open, is missed like any
- * other once an update restarts it.
+ * [Q5] Joiners are no members yet. But a joiner may already serve before its gate is seen open. If an update restarts
+ * it, it counts as unavailable like a member.
  */
 function countMembers(entry: ClusterEntry): number {
   const { turn, step } = entry;
@@ -154,17 +154,17 @@ export function standsStill(intent: Intent, { grant }: ClusterEntry, present: Pr
 }
 
 /**
- * [G7] Whether members may read a turn from their grant. Kubernetes' StatefulSet controller does not: it acts on its spec
- * alone, so that giving it a turn and taking it away again would be a write without a reader. Of other operators nobody
- * knows, also where they report nothing.
+ * [G7] Whether members may read a turn from their grant. Kubernetes' StatefulSet controller does not: it acts on its
+ * spec alone, so that giving it a turn and taking it away again would be a write without a reader. Other operators may
+ * read turns, even if they report nothing.
  */
 export function readsTurns({ workload }: Intent): boolean {
   return workload.protocol !== "statefulset";
 }
 
 /**
- * [Q3] Whether the member may take an instance down of its own accord: it holds a turn, or has not acknowledged its end; or it
- * knows no turns, acts on its spec, and has not been seen to be finished with it.
+ * [Q3] Whether the member may take an instance down of its own accord: it holds a turn, or has not acknowledged its
+ * end; or it knows no turns, acts on its spec, and has not been seen to be finished with it.
  */
 export function mayAct(intent: Intent, { grant, turn, done }: ClusterEntry): boolean {
   if (!grant) return false;
@@ -172,8 +172,9 @@ export function mayAct(intent: Intent, { grant, turn, done }: ClusterEntry): boo
 }
 
 /**
- * [Q4] What a Serial member may take down beyond what is down already. One that never takes an instance down while another
- * that it keeps is not ready takes nothing; any other takes one, unless the one that is down is the one it restarts.
+ * [Q4] What a Serial member may take down beyond what is down already. One that never takes an instance down while
+ * another that it keeps is not ready takes nothing; any other takes one, unless the one that is down is the one it
+ * restarts.
  */
 export function serialCost(intent: Intent, awaited: number, restarting: number): number {
   if (awaited > 0 && waitsForUnready(intent)) return 0;
@@ -187,8 +188,8 @@ export function waitsForUnready(intent: Intent): boolean {
 }
 
 /**
- * 1 if the member is seen in the middle of a restart that this grant asked for. It goes from the highest ordinal down, so that
- * is the first instance which is not updated and ready; whatever else is down is down by accident.
+ * 1 if the member is seen in the middle of a restart that this grant asked for. It goes from the highest ordinal down,
+ * so that is the first instance which is not updated and ready; whatever else is down is down by accident.
  */
 function restarting(present: PresentObservation | null, epoch: number | undefined): number {
   if (!present?.instances || present.live.epoch !== epoch || !isObserved(present)) return 0;
@@ -201,8 +202,8 @@ function restarting(present: PresentObservation | null, epoch: number | undefine
 }
 
 /**
- * [G11] Whether what the snapshot says about updated instances is about the spec that it carries. Before the controller has
- * seen that spec, its status still counts for the one before, and reads as if everything were done.
+ * [G11] Whether what the snapshot says about updated instances is about the spec that it carries. Before the controller
+ * has seen that spec, its status still counts for the one before, and reads as if everything were done.
  */
 export function isObserved({ observedGeneration, generation, report, live }: PresentObservation): boolean {
   return observedGeneration === generation || (report !== undefined && report.epoch === live.epoch);
@@ -224,8 +225,8 @@ export function listedUpdated({ instances }: PresentObservation): number | undef
 }
 
 /**
- * [Q2] How many ready instances a step may replace: those from `partition` up to `below` that do not run `revision` yet.
- * Without details of each instance, as many as are ready.
+ * [Q2] How many ready instances a step may replace: those from `partition` up to `below` that do not run `revision`
+ * yet. Without details of each instance, as many as are ready.
  */
 export function readyTargets(
   draft: Draft,
@@ -244,7 +245,8 @@ export function readyTargets(
   if (byOrdinal.size < entry.instances.length) return upper;
   if (listedUpdated(view.present) !== view.present.counts.updated) return upper;
   const runs = view.present?.live.revision;
-  // Those that do not run the live revision are on the one before; unless the live one is that, and they are to go back to it.
+  // Those that do not run the live revision are on the one before; unless the live one is that, and they are to go back
+  // to it.
   const base = entry.grant?.revision === runs && entry.baseRevision !== runs ? entry.baseRevision : null;
   let targets = 0;
   for (let i = partition; i < below; i++) {
@@ -257,9 +259,9 @@ export function readyTargets(
 }
 
 /**
- * [Q16] Whether a Serial member brings one of its own instances back, joiners included, before it takes another down: then
- * whatever it takes, no fewer are ready than now. A StatefulSet whose pods start in parallel replaces from the highest
- * ordinal down, so it does if that one is down.
+ * [Q16] Whether a Serial member brings one of its own instances back, joiners included, before it takes another down:
+ * then whatever it takes, no fewer are ready than now. A StatefulSet whose pods start in parallel replaces from the
+ * highest ordinal down, so it does if that one is down.
  */
 export function bringsBackFirst(
   draft: Draft,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
 import type { InstanceRecord } from "../types/index.ts";
@@ -10,20 +10,20 @@ import { decodeInstances, encodeInstances, initialCluster, topologyView } from "
 const identity = fixIdentity(testIntent({ a: 1 }));
 
 describe("the address of an instance", () => {
-  test("[I6] the Multi-Cluster Services name is the default", () => {
+  it("[I6] the Multi-Cluster Services name is the default", () => {
     const found = addressesOf(identity)({ instance: "xline-0", ordinal: 0, clusterId: "east" });
     expect(found).toBe("xline-0.east.xline.default.svc.clusterset.local");
     expect(addressProblem(found)).toBeUndefined();
   });
 
-  test("[I6] a template may use every part, and a port", () => {
+  it("[I6] a template may use every part, and a port", () => {
     const own = { ...identity, addressTemplate: "{service}-{ordinal}.{namespace}.{cluster}.example.org:2380" };
     const found = addressesOf(own)({ instance: "xline-7", ordinal: 7, clusterId: "west" });
     expect(found).toBe("xline-7.default.west.example.org:2380");
     expect(addressProblem(found)).toBeUndefined();
   });
 
-  test.each([
+  it.each([
     ["a label of 64", "x".repeat(64), "64 characters"],
     ["a name of 299", Array.from({ length: 60 }, () => "abcd").join("."), "299 characters"],
     ["an unknown placeholder", "xline-0.{zone}.local", "unknown placeholder {zone}"],
@@ -35,11 +35,11 @@ describe("the address of an instance", () => {
 });
 
 describe("the name of an instance", () => {
-  test("[I2] in Blocks the name carries the global ordinal", () => {
+  it("[I2] in Blocks the name carries the global ordinal", () => {
     expect(localName(identity, { index: 3, start: 300 }, 302)).toBe("xline-302");
   });
 
-  test("[I4] in PerCluster names are local, start where the cluster started, and are told apart by cluster", () => {
+  it("[I4] in PerCluster, names are local, start at the cluster's first ordinal, and are qualified by cluster", () => {
     const own = { ...identity, mode: "PerCluster" as const };
     expect(localName(own, { index: 1, start: 5 }, 101)).toBe("xline-6");
     expect(instanceKey(own, "west", { index: 1, start: 5 }, 101)).toBe("west/xline-6");
@@ -60,7 +60,7 @@ describe("the topology that members get", () => {
       ordinals.map((ordinal, i) => ({ ordinal, state: states[i] ?? "member" })),
     );
 
-  test("[I7] a view survives being folded into ranges", () => {
+  it("[I7] a view survives being folded into ranges", () => {
     fc.assert(
       fc.property(instances, (list) => {
         expect(decodeInstances(encodeInstances(list))).toEqual(list);
@@ -68,12 +68,12 @@ describe("the topology that members get", () => {
     );
   });
 
-  test("[I7] a run of members is one range", () => {
+  it("[I7] a run of members is one range", () => {
     const list = Array.from({ length: 100 }, (_, i) => ({ ordinal: i, state: "member" as const }));
     expect(encodeInstances([...list, { ordinal: 100, state: "joining" }])).toBe("0-99 100+");
   });
 
-  test("[I8] a joiner is told of the existing members and itself, and of no other joiner", () => {
+  it("[I8] a joiner's topology lists the existing members and itself, and no other joiner", () => {
     const bench = new Bench(testIntent({ a: 2, b: 1 }));
     bench.run();
     const grant = bench.ledger.clusters.a?.grant;
@@ -105,7 +105,7 @@ describe("the topology that members get", () => {
     );
   });
 
-  test("[I7] every grant's version can be rendered, and only the versions in use are kept", () => {
+  it("[I7] every grant's version can be rendered, and only the versions in use are kept", () => {
     const bench = new Bench(testIntent({ a: 3, b: 2, c: 1 }));
     for (let i = 0; i < 40; i++) {
       const { grants, ledger } = bench.plan();
@@ -124,7 +124,7 @@ describe("the ordinal of an instance", () => {
     { minLength: 1, maxLength: 5 },
   );
 
-  test.each(["Blocks", "Dense", "PerCluster"] as const)(
+  it.each(["Blocks", "Dense", "PerCluster"] as const)(
     "[I2] [I3] in %s no ordinal is held twice, and none changes its cluster while held",
     (mode) => {
       fc.assert(
@@ -158,7 +158,7 @@ describe("the ordinal of an instance", () => {
     },
   );
 
-  test("[I5] with reuseVolumes false a cluster does not grow onto an ordinal whose volume may survive", () => {
+  it("[I5] with reuseVolumes false a cluster does not grow onto an ordinal whose volume may survive", () => {
     const intent = testIntent({ a: 2, b: 2 });
     intent.identity = { ...intent.identity, reuseVolumes: false };
     const bench = new Bench(intent);
@@ -184,7 +184,7 @@ describe("the ordinal of an instance", () => {
     expect(bench.plan().steps.map(({ kind }) => kind)).toEqual(["grow", "topology"]);
   });
 
-  test("[I3] in Dense a retired ordinal is free again once its volume is gone", () => {
+  it("[I3] in Dense a retired ordinal is free again once its volume is gone", () => {
     const intent = testIntent({ a: 1, b: 1, c: 1 });
     intent.identity = { ...intent.identity, mode: "Dense" };
     const bench = new Bench(intent);

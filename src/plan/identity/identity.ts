@@ -1,7 +1,9 @@
 import type { ClusterEntry, ClusterName, InstanceRecord, Intent, Ledger, LedgerIdentity } from "../types/index.ts";
 import { MCS_ADDRESS_TEMPLATE } from "./address.ts";
 
-/** [I1] Identity is fixed by the first plan. Later edits of these settings are refused (preflight, IdentityImmutable). */
+/**
+ * [I1] Identity is fixed by the first plan. Later edits of these settings are refused (preflight, IdentityImmutable).
+ */
 export function fixIdentity(intent: Intent): LedgerIdentity {
   const { mode, blockSize, addressTemplate, reuseVolumes } = intent.identity;
   return {
@@ -92,8 +94,8 @@ export function nextInRange(identity: LedgerIdentity, entry: ClusterEntry): Next
 
 /**
  * [I3] Dense: a free ordinal, lowest first. A retired one is free for its own cluster if volumes may be reused, and for
- * anyone once its volume is seen to be gone; `survives` answers true for "may survive". [I14] One that was never given is
- * left out if a volume of an earlier life was found: `isFound`.
+ * every cluster once its volume is seen to be gone; `survives` answers true for "may survive". [I14] An ordinal that
+ * was never given is skipped if a volume of an earlier object of the same name was found: `isFound`.
  */
 export function nextDense(
   ledger: { readonly nextOrdinal: number; readonly retired: ReadonlyArray<{ ordinal: number; cluster: ClusterName }> },

@@ -116,8 +116,8 @@ export function topologyView(ledger: Ledger, version: number): TopologyView {
 
 /**
  * [I8] `name=address` of the instances that a starting instance of this cluster must know. `new`: all that form the
- * application. `existing`: those that are in it, and this cluster's own joiners. In PerCluster, where local names repeat,
- * the member's name carries the cluster's id.
+ * application. `existing`: those that are in it, and this cluster's own joiners. In PerCluster, where local names
+ * repeat, the member's name carries the cluster's id.
  */
 export function initialCluster(
   ledger: Ledger,

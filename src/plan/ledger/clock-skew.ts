@@ -10,8 +10,8 @@ import type {
 } from "../types/index.ts";
 
 /**
- * [R6] A time in the ledger that has not come yet was written by a leader whose clock ran ahead. Left as it is, it would
- * hold a gate, a soak or a deadline for as long as that clock was wrong; so it is read as now.
+ * [R6] A time in the ledger that has not come yet was written by a leader whose clock ran ahead. Left as it is, it
+ * would hold a gate, a soak or a deadline for as long as that clock was wrong; so it is read as now.
  */
 export function clustersNotAhead(
   clusters: Readonly<Record<ClusterName, ClusterEntry>>,

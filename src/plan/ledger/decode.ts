@@ -6,7 +6,8 @@ export class LedgerUnreadable extends Error {
   readonly field: string;
   constructor(field: string, expected: string) {
     super(
-      `ledger field '${field}': expected ${expected}; restore the ledger, or delete it to have it rebuilt from the grants`,
+      `ledger field '${field}': expected ${expected}; restore the ledger, or delete it to have it ` +
+        "rebuilt from the grants",
     );
     this.field = field;
   }

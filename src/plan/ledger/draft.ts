@@ -36,7 +36,7 @@ export class Draft {
   readonly nowMs: TimeMs;
   readonly ledger: DraftLedger;
   readonly identity: LedgerIdentity;
-  /** [I12] Nothing is added anywhere while the schedule asks for more than can be told. */
+  /** [I12] No instance is added while the schedule asks for more than a topology can hold. */
   readonly mayGrow: boolean;
   /** Counts changes; a pass that makes none is the last. */
   changes = 0;
@@ -50,7 +50,7 @@ export class Draft {
   views = new Map<ClusterName, ClusterView>();
   requeueAtMs: TimeMs | undefined;
   #order: ClusterName[] | undefined;
-  /** The ledger's entries, where they are found faster: every rule asks for them, over and over. */
+  /** The ledger's entries in a map: every rule reads them many times. */
   readonly #entries: Map<ClusterName, ClusterEntry>;
   /** The topology may have changed since its newest version was made. */
   #topologyStale = true;
@@ -137,7 +137,7 @@ export class Draft {
       this.waiting.push({ code, message, evidence, remedy });
       return;
     }
-    // Said of a cluster before, by its gate: what is said later knows what is to be done about it.
+    // The cluster's gate reported the same wait before. The later one replaces it, because its remedy is more precise.
     const before = this.waiting.findIndex((each) => each.code === code && each.cluster === cluster);
     if (before >= 0) this.waiting.splice(before, 1);
     this.waiting.push({ code, cluster, message, evidence, remedy });
@@ -161,7 +161,7 @@ export class Draft {
   }
 
   /**
-   * [G2] Writes a grant: the only way by which a cluster is told anything. Every write raises the cluster's epoch and
+   * [G2] Writes a grant: the only way to change anything in a cluster. Every write raises the cluster's epoch and
    * carries the newest topology. A content that differs from what was verified has to be verified again.
    */
   write(cluster: ClusterName, content: GrantContent, step: StepRequest): Grant {
@@ -172,7 +172,7 @@ export class Draft {
       revision: content.revision,
       replicas: content.replicas,
       partition: Math.min(content.partition, content.replicas),
-      // [G7] Who is asked to move the leader reads that from the same annotations, and so may read the turn.
+      // [G7] A member that is asked to move the leader reads the same annotations, and so may read the turn.
       processor: content.turn && (readsTurns(this.intent) || content.transferLeaderTo !== undefined),
       topologyVersion: step.keepsTopology ? this.#topologyHeld(before) : this.topologyVersion(),
       ...(content.transferLeaderTo === undefined ? {} : { transferLeaderTo: content.transferLeaderTo }),
@@ -196,20 +196,20 @@ export class Draft {
     return grant;
   }
 
-  /** [G7] A member may take itself to have a turn until it reads that it has none. */
+  /** [G7] A member may act as if it had the turn until it reads that it has none. */
   #turnAfter(before: ClusterEntry, content: GrantContent, { verifyAgain }: StepRequest, hasToAct: boolean): Turn {
     if (content.turn && hasToAct) return "held";
     const wasTold = before.turn === "returning" || (before.turn === "held" && before.grant?.processor === true);
     return wasTold || (verifyAgain && readsTurns(this.intent)) ? "returning" : "none";
   }
 
-  /** What the cluster has been told before; the newest, where the ledger does not hold that any more. */
+  /** The topology version that the cluster has; the newest, if the ledger no longer holds that one. */
   #topologyHeld({ grant }: ClusterEntry): number {
     const held = grant?.topologyVersion;
     return held !== undefined && this.ledger.topologies[String(held)] ? held : this.topologyVersion();
   }
 
-  /** A step's own clock, started now. */
+  /** A new step, whose deadline starts now. */
   startStep(kind: StepKind, cluster: ClusterName, unblock = false): StepInProgress {
     const unavailableBefore = this.views.get(cluster)?.down ?? 0;
     const down = this.views.has(cluster) ? downBefore(this, cluster) : null;
@@ -219,18 +219,18 @@ export class Draft {
 
 export interface GrantContent
   extends Pick<Grant, "revision" | "replicas" | "partition" | "transferLeaderTo" | "initialClusterState" | "onDelete"> {
-  /** The cluster is to act: a step begins, or goes on. The member is told so where it reads turns. */
+  /** The cluster has to act: a step begins or continues. The grant says so if members read turns. */
   readonly turn: boolean;
 }
 
 export interface StepRequest {
   readonly kind: Step["kind"];
   readonly why: string;
-  /** Undefined: the step in progress goes on. Null: none is in progress any more. */
+  /** Undefined: the step in progress continues. Null: none is in progress any more. */
   readonly progress?: StepInProgress | null;
   /** Whatever was verified before does not count any more. */
   readonly verifyAgain?: boolean;
-  /** [C3] Nothing is told that is not there already: the cluster cannot be seen to have it. */
+  /** [C3] The grant keeps the topology that the cluster has: it cannot be observed to receive a new one. */
   readonly keepsTopology?: boolean;
 }
 

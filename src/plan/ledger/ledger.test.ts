@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { rollingUpdate, testIntent } from "../check/testing/intent.ts";
 import { plan } from "../plan.ts";
@@ -13,13 +13,13 @@ function running(edit: Partial<Intent> = {}): Bench {
 }
 
 describe("reading a ledger", () => {
-  test("[R2] what was written is what is read", () => {
+  it("[R2] what was written is what is read", () => {
     const { ledger } = running();
     expect(parseLedger(JSON.parse(JSON.stringify(ledger)))).toEqual(ledger);
     expect(parseLedger(JSON.parse(JSON.stringify(emptyLedger())))).toEqual(emptyLedger());
   });
 
-  test.each([
+  it.each([
     ["version", { version: 2 }],
     ["clusters.a.grant.epoch", { clusters: { a: { grant: { epoch: -1 } } } }],
     ["clusters.a.turn", { clusters: { a: { turn: "maybe" } } }],
@@ -33,7 +33,7 @@ describe("reading a ledger", () => {
     expect(read).toThrow(field);
   });
 
-  test("a cluster called __proto__ is a cluster like any other", () => {
+  it("a cluster called __proto__ is a cluster like any other", () => {
     const text = JSON.stringify(running().ledger).replace('"clusters":{"a"', '"clusters":{"__proto__"');
     const ledger = parseLedger(JSON.parse(text));
     expect(Object.keys(ledger.clusters)).toContain("__proto__");
@@ -42,7 +42,7 @@ describe("reading a ledger", () => {
 });
 
 describe("rebuilding a ledger", () => {
-  test("[I9] no identity and no grant is lost, and nothing moves because of it", () => {
+  it("[I9] no identity and no grant is lost, and nothing moves because of it", () => {
     const bench = running();
     const before = bench.last?.grants;
     bench.rebuild();
@@ -52,7 +52,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.ledger.currentRevision).toBe("A");
   });
 
-  test("[I9] nothing counts as done or acknowledged before it is seen", () => {
+  it("[I9] nothing counts as done or acknowledged before it is seen", () => {
     const bench = running();
     bench.rebuild();
     const { ledger } = bench;
@@ -64,7 +64,7 @@ describe("rebuilding a ledger", () => {
     expect(plan(bench.intent, ledger, { clusters: {} }, 0).steps).toEqual([]);
   });
 
-  test("[I9] a step under way goes on where it was", () => {
+  it("[I9] a step in progress continues after the ledger was rebuilt", () => {
     const bench = running();
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.plan();
@@ -76,7 +76,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  test("[I9] [C6] a rebuilt ledger shrinks nothing until the schedule has wanted all of it", () => {
+  it("[I9] [C6] a rebuilt ledger shrinks nothing until the schedule has wanted all of it", () => {
     const bench = running();
     bench.rebuild();
     bench.intent.schedule = { kind: "known", source: "engine", clusters: [{ cluster: "a", replicas: 2 }] };
@@ -84,7 +84,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["ReturnedNotScheduled", "ReturnedNotScheduled"]);
   });
 
-  test("[F7] [I9] an undo that was heard is not heard again", () => {
+  it("[F7] [I9] an undo that was carried out is not carried out again", () => {
     const bench = running();
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.run();
@@ -97,7 +97,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.figures.targetRevision).toBe("C");
   });
 
-  test("[I9] [D7] an adoption that waits for a person's word goes on waiting", () => {
+  it("[I9] [D7] an adoption that waits for a user to resume still waits after the ledger was rebuilt", () => {
     const baseline = { revision: "A", replicas: 1, start: 0 };
     const bench = new Bench(
       testIntent(
@@ -116,7 +116,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.run().map(({ kind }) => kind)).toContain("update");
   });
 
-  test("[D7] nothing that was adopted is removed before a person's word, although it holds no instance", () => {
+  it("[D7] nothing that was adopted is removed before a user confirms, even if it holds no instance", () => {
     const identity = { mode: "PerCluster" as const, blockSize: 100, clusterIds: {} };
     const baselines = { a: { revision: "A", replicas: 1, start: 0 }, b: { revision: "A", replicas: 0, start: 0 } };
     const bench = new Bench(testIntent({ a: 1, b: 1 }, { identity, baselines }));
@@ -134,7 +134,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.run().map(({ cluster, kind }) => `${cluster} ${kind}`)).toContain("a grow");
   });
 
-  test("[I9] [I5] volumes of instances that are gone are remembered", () => {
+  it("[I9] [I5] volumes of instances that are gone are remembered", () => {
     const bench = running({ identity: { mode: "Blocks", blockSize: 100, clusterIds: {}, reuseVolumes: false } });
     const sized = (replicas: number) => {
       const clusters = [
@@ -153,7 +153,7 @@ describe("rebuilding a ledger", () => {
     expect(bench.last?.waiting.map(({ code }) => code)).toEqual(["VolumeSurvives"]);
   });
 
-  test("[I9] a halt that nothing was written for is forgotten, and comes back on the same evidence", () => {
+  it("[I9] a halt that nothing was written for is forgotten, and comes back on the same evidence", () => {
     const bench = running();
     bench.intent.revision = { kind: "ready", id: "B" };
     bench.plan();
@@ -171,7 +171,7 @@ describe("rebuilding a ledger", () => {
     expect(Object.values(bench.ledger.clusters).map(({ grant }) => grant?.revision)).toEqual(["A", "A", "B"]);
   });
 
-  test("an index of a drained cluster is not given to another", () => {
+  it("an index of a drained cluster is not given to another", () => {
     const bench = running();
     bench.intent.schedule = {
       kind: "known",
@@ -193,7 +193,7 @@ describe("rebuilding a ledger", () => {
   });
 });
 
-test("a ledger that an earlier version wrote is read, and moves nobody", () => {
+it("a ledger that an earlier version wrote is read, and changes no cluster", () => {
   const bench = running();
   bench.intent.revision = { kind: "ready", id: "B" };
   bench.intent.update = rollingUpdate();
@@ -212,7 +212,7 @@ test("a ledger that an earlier version wrote is read, and moves nobody", () => {
   expect(grants.filter(({ processor }) => processor)).toHaveLength(1);
 });
 
-test("[G14] a ledger older than what was dispatched goes above the live epoch", () => {
+it("[G14] a ledger older than what was dispatched goes above the live epoch", () => {
   const bench = running();
   const old = bench.ledger;
   bench.intent.revision = { kind: "ready", id: "B" };
@@ -231,7 +231,7 @@ function merge(target: unknown, edit: unknown): unknown {
   return merged;
 }
 
-test.each([
+it.each([
   [{ awaySinceMs: null, lostAtMs: null, removedByLoss: false }, { kind: "here" }, "counted"],
   [
     { awaySinceMs: 5, blind: true, lostAtMs: null, removedByLoss: false },

@@ -235,7 +235,7 @@ const ledger: Decoder<Ledger> = fields<Ledger>({
 const listOrRanges: Decoder<readonly InstanceRecord[]> = (value, field) =>
   typeof value === "string" ? ranges(value, field) : list(instance)(value, field);
 
-/** Notes of earlier versions do not tell the turn: there it was always told to the member, too. */
+/** Notes of earlier versions have no turn: in those versions the member's grant always contained it. */
 type StoredGrant = Omit<FoundGrant, "turn"> & { readonly turn?: Turn };
 
 const found: Decoder<StoredGrant> = fields<StoredGrant>({
@@ -322,8 +322,9 @@ export function grantNote(from: Ledger, cluster: ClusterName): string {
 }
 
 /**
- * [I9] The ledger from what the dispatch objects say. Nothing is taken as done or acknowledged: every gate is passed again
- * on evidence, timers start over, and no cluster shrinks without a person's word until the schedule has wanted all of it.
+ * [I9] Rebuilds the ledger from the notes on dispatch objects. Nothing counts as done or acknowledged: every gate needs
+ * evidence again, and timers restart. Until the schedule has once wanted all instances of a cluster, the cluster
+ * shrinks only if a user confirms it.
  */
 export function rebuildLedger(grants: readonly FoundGrant[]): Ledger {
   const first = grants[0];

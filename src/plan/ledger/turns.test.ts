@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
 import type { Ledger, WorkloadTraits } from "../types/index.ts";
@@ -23,7 +23,7 @@ const kinds = (steps: readonly { cluster: string; kind: string }[]) =>
   steps.map(({ cluster, kind }) => `${cluster} ${kind}`);
 
 describe("a StatefulSet reads no turns", () => {
-  test("[G7] each step of an update is one write, and the next one starts in the plan that sees it finished", () => {
+  it("[G7] each step of an update is one write, and the next one starts in the plan that sees it finished", () => {
     const bench = updating(STATEFUL_SET);
     expect(kinds(bench.run())).toEqual(["c update", "b update", "a update"]);
     expect(bench.last?.grants.map(({ revision, processor }) => [revision, processor])).toEqual(
@@ -31,7 +31,7 @@ describe("a StatefulSet reads no turns", () => {
     );
   });
 
-  test("[Q3] [G7] a step counts until its gate opens, although no turn is out", () => {
+  it("[Q3] [G7] a step counts until its gate opens, although no turn is out", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     expect(bench.last?.figures.pending).toBe(1);
@@ -45,7 +45,7 @@ describe("a StatefulSet reads no turns", () => {
     expect(bench.last?.figures.pending).toBe(1);
   });
 
-  test("[C3] nothing is written to a lost cluster in mid-step, and its step goes on when it is back", () => {
+  it("[C3] nothing is written to a cluster that is lost in mid-step, and its step continues when it is back", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     bench.deliver();
@@ -63,7 +63,7 @@ describe("a StatefulSet reads no turns", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  test("[I8] a cluster of the first deployment is told that it joins once it is up", () => {
+  it("[I8] once a cluster of the first deployment is up, its grant says that instances join", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { workload: STATEFUL_SET }));
     bench.run();
     expect(bench.last?.grants.map(({ initialClusterState }) => initialClusterState)).toEqual(
@@ -83,7 +83,7 @@ describe("what an earlier version gave a StatefulSet", () => {
       if (grant) bench.member(cluster).deliver(grant);
   }
 
-  test("[G7] a turn that it was told is taken away by a write, once", () => {
+  it("[G7] a turn in a grant of an earlier version is taken away by one write", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     withTurns(bench);
@@ -93,7 +93,7 @@ describe("what an earlier version gave a StatefulSet", () => {
     expect(bench.last?.figures.currentRevision).toBe("B");
   });
 
-  test("[G7] a turn that is on its way back is acknowledged by the epoch, as before", () => {
+  it("[G7] a turn that is on its way back is acknowledged by the epoch, as before", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     bench.settle();
@@ -106,7 +106,7 @@ describe("what an earlier version gave a StatefulSet", () => {
     expect(kinds(bench.run())).toEqual(["b update", "a update"]);
   });
 
-  test("[I9] a ledger that is rebuilt from notes without turns takes them from the grants", () => {
+  it("[I9] a ledger that is rebuilt from notes without turns takes them from the grants", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     bench.deliver();
@@ -125,7 +125,7 @@ describe("what an earlier version gave a StatefulSet", () => {
 });
 
 describe("a protocol that is changed in the middle of a step", () => {
-  test("[C9] an operator that reads turns gets one for the step that began without", () => {
+  it("[C9] an operator that reads turns gets one for the step that began without", () => {
     const bench = updating(STATEFUL_SET);
     bench.plan();
     bench.deliver();
@@ -138,7 +138,7 @@ describe("a protocol that is changed in the middle of a step", () => {
     expect(bench.ledger.clusters.c?.grant?.processor).toBe(true);
   });
 
-  test("[G7] a turn that was given before is taken away by a write", () => {
+  it("[G7] a turn that was given before is taken away by a write", () => {
     const bench = updating(CONTRACT);
     bench.plan();
     bench.intent.workload = STATEFUL_SET;

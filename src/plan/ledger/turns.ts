@@ -12,7 +12,7 @@ export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void 
   for (const cluster of draft.order) {
     const entry = draft.entry(cluster);
     if (entry.turn !== "held" || !entry.done || !entry.grant || keep.has(cluster)) continue;
-    // A drained cluster's object is about to go; nobody waits for its turn.
+    // A drained cluster's object is about to be deleted; no other cluster waits for its turn.
     if (entry.grant.replicas === 0) continue;
     draft.write(
       cluster,
@@ -23,8 +23,8 @@ export function returnTurns(draft: Draft, keep: ReadonlySet<ClusterName>): void 
 }
 
 /**
- * [I20] Topology travels with every write. Clusters that need no other write get the newest one by one, the oldest view first,
- * each after the one before has it, so that an operator which restarts for it shows that in one cluster only.
+ * [I20] Topology travels with every write. Clusters that need no other write get the newest one by one, the oldest view
+ * first, each after the one before has it, so that an operator which restarts for it shows that in one cluster only.
  */
 export function sweepTopology(draft: Draft): void {
   const version = draft.topologyVersion();
@@ -41,7 +41,7 @@ export function sweepTopology(draft: Draft): void {
     if (grant.replicas > 0 && grant.topologyVersion < (next?.topologyVersion ?? version)) next = grant;
   }
   if (!next) return;
-  // [I8] What has formed the application joins it from now on.
+  // [I8] After the first deployment, instances of this cluster join the existing application.
   const initialClusterState = draft.entry(next.cluster).done ? "existing" : next.initialClusterState;
   draft.write(
     next.cluster,

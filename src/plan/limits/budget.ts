@@ -13,8 +13,8 @@ export function maxUnavailableOf(intent: Intent, desiredTotal: number): number {
 }
 
 /**
- * [Q11] May a step of this cost start? A cluster that holds a turn already and has an instance down for it has spent that
- * instance: going on in the same turn is not charged twice.
+ * [Q11] Whether a step of this cost may start. If a cluster already holds a turn and has an instance down for it, that
+ * instance is already counted: continuing in the same turn does not cost it again.
  */
 export function fitsBudget(tally: Tally, cluster: string, cost: number, spentHere: number): boolean {
   if (cost === 0) return true;

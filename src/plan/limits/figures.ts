@@ -44,8 +44,9 @@ export function figuresOf(draft: Draft, target: Target | null): Figures {
 }
 
 /**
- * [R3] Instances that run what the cluster was granted: all that were released once its gate has opened, as many as are seen
- * while it is at work. One that grows has those that it had, before its controller says anything about the new ones.
+ * [R3] Instances that run what the cluster was granted: all that were released once its gate has opened, as many as are
+ * seen while it is at work. One that grows has those that it had, before its controller says anything about the new
+ * ones.
  */
 function updatedIn(draft: Draft, cluster: ClusterName, grant: Grant): number {
   const { done, step, baseRevision, instances } = draft.entry(cluster);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { type EditableIntent, rollingUpdate, testIntent } from "../check/testing/intent.ts";
 import { emptyLedger } from "../ledger/ledger.ts";
@@ -14,11 +14,11 @@ function fieldsOf(
 }
 
 describe("[R4] before anything starts", () => {
-  test("a sound spec has no problems", () => {
+  it("a sound spec has no problems", () => {
     expect(fieldsOf(() => {})).toEqual([]);
   });
 
-  test.each<[string, (intent: EditableIntent) => void, string]>([
+  it.each<[string, (intent: EditableIntent) => void, string]>([
     [
       "a partition that cuts through an indivisible cluster",
       (intent) => {
@@ -134,7 +134,7 @@ describe("[R4] before anything starts", () => {
     ).toBe(true);
   });
 
-  test("a cluster that holds a majority cannot restart at once", () => {
+  it("a cluster that holds a majority cannot restart at once", () => {
     const found = fieldsOf(
       (intent) => {
         intent.workload = { ...intent.workload, hasPartition: false };
@@ -148,11 +148,11 @@ describe("[R4] before anything starts", () => {
     ]);
   });
 
-  test("[Q7] one or two instances are not fault tolerant", () => {
+  it("[Q7] one or two instances are not fault tolerant", () => {
     expect(fieldsOf(() => {}, { a: 1, b: 1 })).toEqual([expect.stringContaining("warning replicas: with 2 instances")]);
   });
 
-  test("[I1] identity that was edited after the first grant is named, and the recorded one stays in force", () => {
+  it("[I1] identity that was edited after the first grant is named, and the recorded one stays in force", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }));
     bench.run();
     bench.intent.identity = { ...bench.intent.identity, mode: "Dense", blockSize: 10, clusterIds: { a: "east" } };

@@ -26,7 +26,7 @@ const APP_FIELDS = [
 ] as const;
 const PERCENTAGE = /^\d+(\.\d+)?%$/;
 
-/** [R4] What can be said before anything starts. */
+/** [R4] The problems that are known before any step starts. */
 export function preflight(intent: Intent, ledger: Ledger): Problem[] {
   const found: Problem[] = [];
   const sizes = sizesOf(intent);
@@ -132,7 +132,8 @@ function identityProblems(
     found.push(
       error(
         "resourceSelector.name",
-        `'${identity.app.name}' has ${identity.app.name.length} characters; a StatefulSet's name may have ${WORKLOAD_NAME_MAX_CHARACTERS}`,
+        `'${identity.app.name}' has ${identity.app.name.length} characters; a StatefulSet's name ` +
+          `may have ${WORKLOAD_NAME_MAX_CHARACTERS}`,
         "Choose a shorter name.",
       ),
     );
@@ -254,7 +255,8 @@ function partitionProblem(partition: number, sizes: ReadonlyMap<ClusterName, num
       found.push(
         error(
           "updateStrategy.rollingUpdate.partition",
-          `partition ${partition} cuts through ${cluster}, and this operator has no member partition: all of ${cluster} stays on the old revision`,
+          `partition ${partition} cuts through ${cluster}, and this operator has no member ` +
+            `partition: all of ${cluster} stays on the old revision`,
           `Use ${rank} or ${rank + replicas}, or an operator with a member partition.`,
         ),
       );
@@ -279,7 +281,8 @@ function parallelProblems(
       found.push(
         error(
           "updateStrategy.rollingUpdate.maxUnavailable",
-          `${cluster} restarts its ${replicas} instances at once (memberConcurrency: Parallel), and maxUnavailable is ${most}`,
+          `${cluster} restarts its ${replicas} instances at once (memberConcurrency: Parallel), and ` +
+            `maxUnavailable is ${most}`,
           `Raise maxUnavailable to ${replicas}, or have the operator restart one at a time.`,
         ),
       );

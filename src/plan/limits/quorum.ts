@@ -8,8 +8,8 @@ export function majorityOf(voters: number): number {
 }
 
 /**
- * The arithmetic of one pass: what is ready, what may go down, what the next step may cost. Steps that the pass starts are
- * charged to it, so that two grants of one plan never spend the same instance.
+ * The arithmetic of one pass: what is ready, what may go down, what the next step may cost. Steps that the pass starts
+ * are charged to it, so that two grants of one plan never spend the same instance.
  */
 export class Tally {
   readonly #draft: Draft;
@@ -68,7 +68,10 @@ export class Tally {
     return this.#pending - this.pendingIn(cluster);
   }
 
-  /** A step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at one time. */
+  /**
+   * A step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at one
+   * time.
+   */
   charge(cluster: ClusterName, cost: number, own: number): void {
     const held = this.#pendingOf.get(cluster) ?? 0;
     const charged = Math.max(held, cost);
@@ -80,8 +83,8 @@ export class Tally {
   }
 
   /**
-   * [Q14] A step that costs nothing, because all that it replaces is down, may always start alone. Beside other turns it is
-   * charged as if what it replaces were up: it may come up by itself before the member acts.
+   * [Q14] A step that costs nothing, because all that it replaces is down, may always start alone. Beside other turns
+   * it is charged as if what it replaces were up: it may come up by itself before the member acts.
    */
   mayRepair(cluster: ClusterName, own: number): boolean {
     const elsewhere = this.#own - (this.#ownOf.get(cluster) ?? 0);
@@ -91,7 +94,10 @@ export class Tally {
     return !this.notFaultTolerant && elsewhere + own <= this.voters - this.majority;
   }
 
-  /** [Q8] May a step that takes up to `cost` ready instances down start, with `elsewhere` more in the hands of other turns? */
+  /**
+   * [Q8] May a step that takes up to `cost` ready instances down start, with `elsewhere` more in the hands of other
+   * turns?
+   */
   keepsMajority(cost: number, elsewhere: number): boolean {
     if (cost === 0 || this.#draft.intent.quorum === "None") return true;
     if (this.ready - elsewhere - cost >= this.majority) return true;

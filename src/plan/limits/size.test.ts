@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
 import { newEntry } from "../identity/identity.ts";
@@ -94,7 +94,7 @@ function largest(): Ledger {
 }
 
 describe("[I19] the ledger of the largest application", () => {
-  test("is stored packed, well below what etcd takes, and is read as it was", () => {
+  it("is stored packed, well below what etcd takes, and is read as it was", () => {
     const ledger = largest();
     const stored = JSON.stringify(packLedger(ledger));
     expect(JSON.stringify(ledger).length).toBeGreaterThan(2 * ETCD_REQUEST_BYTES);
@@ -102,20 +102,20 @@ describe("[I19] the ledger of the largest application", () => {
     expect(parseLedger(JSON.parse(stored))).toEqual(ledger);
   });
 
-  test("a small one stays as people can read it", () => {
+  it("a small one stays as people can read it", () => {
     const bench = new Bench(testIntent({ a: 2, b: 1 }, { podManagementPolicy: "Parallel" }));
     bench.run();
     expect(packLedger(bench.ledger)).toBe(bench.ledger);
   });
 
-  test("a packed one that was tampered with is unreadable, and nothing is guessed", () => {
+  it("a packed one that was tampered with is unreadable, and nothing is guessed", () => {
     expect(() => parseLedger({ packed: "tampered" })).toThrow(LedgerUnreadable);
     expect(() => parseLedger({ packed: 7 })).toThrow(LedgerUnreadable);
   });
 });
 
 describe("[I19] the note beside a grant", () => {
-  test("of the largest cluster leaves room for everything else in the annotations of its dispatch object", () => {
+  it("of the largest cluster leaves room for everything else in the annotations of its dispatch object", () => {
     const ledger = interleaved(2, 2 * MAX_INSTANCES);
     const topologies = { "1": currentShape(ledger, Object.keys(ledger.clusters)) };
     const note = grantNote({ ...ledger, topologies }, nameOf(0));
@@ -125,7 +125,7 @@ describe("[I19] the note beside a grant", () => {
     expect(read.topology).toBeNull();
   });
 
-  test("of a usual application has the view, and is what an earlier version wrote otherwise", () => {
+  it("of a usual application has the view, and is what an earlier version wrote otherwise", () => {
     const bench = new Bench(testIntent({ a: 2, b: 1 }, { podManagementPolicy: "Parallel" }));
     bench.run();
     const note: unknown = JSON.parse(grantNote(bench.ledger, "a"));
@@ -164,7 +164,7 @@ describe("[I19] views that are too many", () => {
     return { bench, older };
   }
 
-  test("are forgotten from the oldest on, and a cluster that holds one is told the newest", () => {
+  it("are dropped oldest first, and a cluster that holds a dropped one gets the newest", () => {
     const { bench, older } = holding(TOPOLOGIES_MAX_BYTES / 1.5);
     const { ledger } = plan(bench.intent, bench.ledger, { clusters: {} }, 0);
     expect(Object.keys(ledger.topologies)).not.toContain(String(older.a));
@@ -178,14 +178,14 @@ describe("[I19] views that are too many", () => {
     expect(new Set(bench.last?.grants.map(({ topologyVersion }) => topologyVersion)).size).toBe(1);
   });
 
-  test("are all kept as long as they are small", () => {
+  it("are all kept as long as they are small", () => {
     const { bench, older } = holding(1_000);
     const { ledger } = plan(bench.intent, bench.ledger, { clusters: {} }, 0);
     expect(Object.keys(ledger.topologies)).toEqual(expect.arrayContaining([String(older.a), String(older.b)]));
   });
 });
 
-test("[I9] [I19] a ledger rebuilt from notes without views tells the newest one by one, and moves nothing", () => {
+it("[I9] [I19] a ledger rebuilt from notes without views tells the newest one by one, and moves nothing", () => {
   const bench = new Bench(
     testIntent(
       { a: 2_500, b: 2_500 },
@@ -216,7 +216,7 @@ test("[I9] [I19] a ledger rebuilt from notes without views tells the newest one 
     expect(initialCluster(bench.ledger, grant).split(",")).toHaveLength(5_000);
 });
 
-test("[I3] [I19] the last ten thousand given back ordinals are remembered; others are not given again", () => {
+it("[I3] [I19] the last ten thousand given back ordinals are remembered; others are not given again", () => {
   const retired = Array.from({ length: MAX_RETIRED }, (_, ordinal) => ({ ordinal, cluster: "gone" }));
   const bench = new Bench(
     testIntent(
@@ -243,7 +243,7 @@ test("[I3] [I19] the last ten thousand given back ordinals are remembered; other
 describe("[I12] an application that asks for more than there may be", () => {
   const clustersOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, 1]));
 
-  test("of clusters: none is registered, and the ledger stays as it was", () => {
+  it("of clusters: none is registered, and the ledger stays as it was", () => {
     const bench = new Bench(testIntent(clustersOf(MAX_CLUSTERS + 1), { podManagementPolicy: "Parallel" }));
     const { ledger, grants, waiting } = bench.plan();
     expect(grants).toEqual([]);
@@ -253,7 +253,7 @@ describe("[I12] an application that asks for more than there may be", () => {
     ]);
   });
 
-  test("of clusters over time: those that it has left still count, because they keep their places", () => {
+  it("of clusters over time: those that it has left still count, because they keep their places", () => {
     const atOnce = { podManagementPolicy: "Parallel", quorum: "None" } as const;
     const bench = new Bench(testIntent(clustersOf(MAX_CLUSTERS), atOnce));
     bench.run();
@@ -268,7 +268,7 @@ describe("[I12] an application that asks for more than there may be", () => {
     expect(bench.ledger.clusters.another).toBeUndefined();
   });
 
-  test("OrderedReady or Parallel, with or without a quorum: nothing is added", () => {
+  it("OrderedReady or Parallel, with or without a quorum: nothing is added", () => {
     for (const podManagementPolicy of ["OrderedReady", "Parallel"] as const) {
       for (const quorum of ["Majority", "None"] as const) {
         const identity = { mode: "Dense" as const, blockSize: 100, clusterIds: {} };

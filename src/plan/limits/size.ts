@@ -10,16 +10,17 @@ export const MAX_INSTANCES = 10_000;
 /** [I12] Clusters that the ledger may know: each costs it about two kilobytes. */
 export const MAX_CLUSTERS = MAX_STATUS_CLUSTERS;
 /**
- * Views that clusters hold are kept to be rendered again. Together they may have this much text, packed about half of
- * it; then the oldest are forgotten. A cluster that holds a forgotten view is told the newest.
+ * The ledger keeps the views that clusters hold, to render them again. This is the limit for their text together;
+ * compressed, they are about half as large. Beyond it, the oldest are dropped. A cluster with a dropped view gets the
+ * newest.
  */
 export const TOPOLOGIES_MAX_BYTES = 1024 * 1024;
-/** The view in the note beside a grant. A larger one is left out: a rebuilt ledger tells the newest anyway. */
+/** The limit for the view in a grant's note. A larger one is left out: a rebuilt ledger sends the newest anyway. */
 export const NOTE_TOPOLOGY_MAX_BYTES = 32 * 1024;
 /** Dense: ordinals that were given back. Those that are forgotten are never given again. */
 export const MAX_RETIRED = 10_000;
 
-/** A schedule that asks for more than can be told to every cluster. */
+/** A schedule that asks for more than a topology can hold. */
 export interface Oversize {
   readonly what: "instances" | "clusters";
   readonly asked: number;

@@ -8,11 +8,11 @@ import { canHost } from "./member.ts";
 
 /**
  * [D7] Takes over clusters that run the application already. The grant is what the cluster runs, without the turn: only
- * annotations are written, and nothing moves. Differences to the template or the schedule wait for a person. [D8] What an
- * earlier life of the application granted is taken over in any mode, with the ordinals that it has.
+ * annotations are written, and nothing moves. Differences to the template or the schedule wait for a person. [D8] What
+ * an earlier life of the application granted is taken over in any mode, with the ordinals that it has.
  */
 export function adopt(draft: Draft, target: Target): void {
-  // [D8] An earlier life is taken up as a whole: the topology that its clusters are told must lack none of them.
+  // [D8] An application of an earlier object is adopted as a whole: its topology must contain all of its clusters.
   if (isFormerUnseen(draft)) return;
   const adopted: ClusterName[] = [];
   for (const cluster of draft.order) {
@@ -21,14 +21,15 @@ export function adopt(draft: Draft, target: Target): void {
     const { present } = viewIn(draft, cluster);
     if (entry.epoch > 0 || entry.instances.length > 0 || !baseline || !present) continue;
     const { former } = baseline;
-    // Epochs begin at 1: what carries another number was never granted, by whatever program it was written.
+    // Epochs begin at 1: an object with any other number was never granted, whatever wrote it.
     if (!former && (present.live.epoch ?? 0) > 0) continue;
     if (former && !fits(draft, cluster, former)) {
-      const ordinals = former.ordinals?.join(", ") || "none that can be told";
+      const ordinals = former.ordinals?.join(", ") || "none that are known";
       draft.wait(
         "UnknownObject",
         cluster,
-        `it runs ordinals of an earlier life (${ordinals}) which do not fit identity.mode ${draft.identity.mode} and the other clusters`,
+        `it runs ordinals of an earlier life (${ordinals}) which do not fit identity.mode ` +
+          `${draft.identity.mode} and the other clusters`,
         "Give the object the identity settings that it had, or remove what runs there.",
         [{ object: cluster, field: "ordinals", value: ordinals }],
       );
@@ -38,7 +39,8 @@ export function adopt(draft: Draft, target: Target): void {
       draft.wait(
         "AdoptionNeedsPerCluster",
         cluster,
-        `it already runs ${instancesText(baseline.replicas)} from ordinal ${baseline.start}; identity.mode is ${draft.identity.mode}`,
+        `it already runs ${instancesText(baseline.replicas)} from ordinal ${baseline.start}; ` +
+          `identity.mode is ${draft.identity.mode}`,
         "Set identity.mode: PerCluster; renumbering a running StatefulSet would replace its pods.",
         [{ object: cluster, field: "ordinals.start", value: `${baseline.start}` }],
       );
@@ -47,7 +49,7 @@ export function adopt(draft: Draft, target: Target): void {
     take(draft, cluster, baseline);
     adopted.push(cluster);
   }
-  // All of them are in the topology before any of them is told it.
+  // All of them are in the topology before any of them gets it.
   for (const cluster of adopted) {
     const baseline = draft.intent.baselines[cluster];
     if (baseline) grantAsItIs(draft, cluster, baseline);
@@ -56,8 +58,8 @@ export function adopt(draft: Draft, target: Target): void {
 }
 
 /**
- * [D10] Instances that run somewhere and are not in the ledger yet: no majority can be counted without them, so nothing starts
- * anywhere. An object with a higher epoch than the ledger ever gave was dispatched by a ledger that is lost.
+ * [D10] Instances that run somewhere and are not in the ledger yet: no majority can be counted without them, so nothing
+ * starts anywhere. An object with a higher epoch than the ledger ever gave was dispatched by a ledger that is lost.
  */
 export function awaitsAdoption(draft: Draft): boolean {
   return draft.order.some((cluster) => {
@@ -77,7 +79,7 @@ export function awaitsAdoption(draft: Draft): boolean {
       return true;
     }
     if (!isOfAnother) return false;
-    // Reports the object that nobody knows.
+    // Reports the unknown object.
     canHost(draft, cluster);
     return true;
   });
@@ -86,7 +88,8 @@ export function awaitsAdoption(draft: Draft): boolean {
 function remedyFor(draft: Draft, cluster: ClusterName, isReady: boolean): string {
   if (!isReady) {
     return isFormerUnseen(draft)
-      ? `Bring the cluster back; if it is gone for good, run 'lockstep confirm-lost ${draft.identity.app.name} ${cluster}'.`
+      ? "Bring the cluster back; if it is gone for good, run 'lockstep confirm-lost " +
+          `${draft.identity.app.name} ${cluster}'.`
       : "Bring the cluster back.";
   }
   const unseen = Object.entries(draft.intent.baselines).flatMap(([name, baseline]) => (baseline ? [] : [name]));
@@ -127,7 +130,7 @@ function take(draft: Draft, cluster: ClusterName, { replicas, revision, start, f
     // [U9] Where nothing runs, nothing has been completed: there is no revision to go back to.
     baseRevision: replicas > 0 ? revision : null,
     highWater: replicas,
-    // What the cluster is told next must be newer than what it shows.
+    // The next grant's epoch must be higher than the one that the cluster shows.
     epoch: former?.epoch ?? 0,
   });
   draft.set("topologyVersion", Math.max(draft.ledger.topologyVersion, former?.topologyVersion ?? 0));
@@ -155,7 +158,7 @@ function noteDifferences(draft: Draft, target: Target, adopted: readonly Cluster
   const wanted = new Map<ClusterName, number>();
   if (intent.schedule.kind === "known")
     for (const { cluster, replicas } of intent.schedule.clusters) wanted.set(cluster, replicas);
-  // What holds no instance runs no revision: an object that says so may carry one that never came up anywhere.
+  // A cluster without instances runs no revision: its object may name one that never came up in any cluster.
   const runs = (cluster: ClusterName) => {
     const { grant, instances } = draft.entry(cluster);
     return instances.length > 0 ? grant?.revision : undefined;
@@ -174,7 +177,9 @@ function noteDifferences(draft: Draft, target: Target, adopted: readonly Cluster
       code: "AdoptedWithDifferences",
       cluster,
       revision: grant.revision,
-      message: `${cluster} runs ${instancesText(grant.replicas)} of ${grant.revision}; asked for are ${replicas} of ${target.revision ?? "nothing yet"}`,
+      message:
+        `${cluster} runs ${instancesText(grant.replicas)} of ${grant.revision}; asked for ` +
+        `are ${replicas} of ${target.revision ?? "nothing yet"}`,
       sinceMs: draft.nowMs,
       resume: intent.requests.resume ?? null,
     });

@@ -5,10 +5,11 @@ import type { Desired } from "./desired.ts";
 import { addInstance, canHost, newcomerRevision, nextOrdinal } from "./member.ts";
 
 /**
- * [D2] The static first deployment: with podManagementPolicy Parallel, nothing running and nothing granted, every instance is
- * given its identity at once, every cluster that can be reached is granted all of its instances in one plan, and each
- * learns the whole topology. A scheduled cluster that is away is part of that topology and is granted when it is Ready.
- * [D1] OrderedReady needs no rule of its own: it is growth from nothing, one instance after the other.
+ * [D2] The static first deployment: with podManagementPolicy Parallel, nothing running and nothing granted, every
+ * instance is given its identity at once, every cluster that can be reached is granted all of its instances in one
+ * plan, and each learns the whole topology. A scheduled cluster that is away is part of that topology and is granted
+ * when it is Ready. [D1] OrderedReady needs no rule of its own: it is growth from nothing, one instance after the
+ * other.
  */
 export function deployStatic(turns: Turns, desired: Desired, rollout: RolloutView | null): "waits" | "goes" {
   const { draft, target } = turns;

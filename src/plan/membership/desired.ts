@@ -10,8 +10,9 @@ import { placeReplacements } from "./loss.ts";
 export type Desired = ReadonlyMap<ClusterName, number>;
 
 /**
- * [I2] Every scheduled cluster gets its place in the order, and keeps it for good; [D8] a former one the place that it had. One that the fleet never had gets none: a
- * name that was mistyped would hold a block of ordinals, and in a first deployment at once even votes.
+ * [I2] Every scheduled cluster gets its place in the order, and keeps it for good; [D8] a former one the place that it
+ * had. One that the fleet never had gets none: a name that was mistyped would hold a block of ordinals, and in a first
+ * deployment at once even votes.
  */
 export function registerClusters(draft: Draft): void {
   for (const { cluster, index } of formerIndexes(draft)) placeAt(draft, cluster, index);
@@ -28,7 +29,10 @@ export function registerClusters(draft: Draft): void {
   }
 }
 
-/** [D8] The index that each cluster's ordinals tell; in Dense they tell none, and of two that tell the same both are refused. */
+/**
+ * [D8] The index that each cluster's ordinals tell; in Dense they tell none, and of two that tell the same both are
+ * refused.
+ */
 function formerIndexes({ intent, identity }: Draft): { cluster: ClusterName; index: number }[] {
   if (identity.mode === "Dense") return [];
   return Object.entries(intent.baselines)
@@ -42,7 +46,7 @@ function formerIndexes({ intent, identity }: Draft): { cluster: ClusterName; ind
     .sort((a, b) => a.index - b.index);
 }
 
-/** A cluster that was given that index by chance, and nothing else yet, gives way. One that was given more does not. */
+/** A cluster that has only this index, and nothing else yet, gets another one. A cluster that has more keeps it. */
 function placeAt(draft: Draft, cluster: ClusterName, index: number): void {
   const isUntouched = (name: ClusterName) => {
     const { epoch, grant, instances } = draft.entry(name);
@@ -122,7 +126,7 @@ export function desiredOf(draft: Draft): Desired | undefined {
       // [C2] A loss is no drain: what a lost cluster holds stays its own.
       desired.set(cluster, Math.max(held, wanted));
     } else if (entry.returned) {
-      // [C6] A replacement that was put here ends by itself: only the schedule's own wish makes it like any other.
+      // [C6] A replacement placed here ends by itself: the cluster stays `returned` until the schedule itself wants it.
       if ((scheduled.get(cluster) ?? 0) >= held) draft.patch(cluster, { returned: false });
       else if (!mayDrain && wanted < held) {
         desired.set(cluster, held);
@@ -133,7 +137,7 @@ export function desiredOf(draft: Draft): Desired | undefined {
   return desired;
 }
 
-/** [C6] A cluster that came back never has anything deleted without a person's word. */
+/** [C6] Nothing in a cluster that came back is deleted unless a user confirms it. */
 function keptStill(
   draft: Draft,
   cluster: ClusterName,
@@ -145,9 +149,11 @@ function keptStill(
     cluster,
     code === "ReturnedAfterReplacement"
       ? `its ${held} instances were removed from the application while it was away; they and their volumes are kept`
-      : `the schedule no longer wants all of it, since it was away or the ledger was rebuilt; its ${held} instances are kept`,
+      : "the schedule no longer wants all of it, since it was away or the ledger was rebuilt; its " +
+          `${held} instances are kept`,
     code === "ReturnedAfterReplacement"
-      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; after that it can join anew.`
+      ? `Save what you need of it, then allow its drain with 'lockstep confirm-drain ${cluster}'; ` +
+          "after that it can join again."
       : `Schedule the cluster again, or allow its drain with 'lockstep confirm-drain ${cluster}'.`,
     [{ object: `cluster ${cluster}`, field: "instances", value: `${held}` }],
   );
@@ -162,7 +168,7 @@ export function scheduledTotal(draft: Draft): number {
   return total;
 }
 
-/** The schedule wants nothing of it any more. Not known is no drain. */
+/** The schedule no longer names it. An unknown schedule is no drain. */
 export function isDraining(desired: Desired | undefined, cluster: ClusterName): boolean {
   return desired !== undefined && (desired.get(cluster) ?? 0) === 0;
 }

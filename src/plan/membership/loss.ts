@@ -14,7 +14,7 @@ export function noteReach(draft: Draft): void {
     if (isReadyInFleet(draft.intent, cluster) && observation.kind !== "unreachable") {
       if (entry.presence.kind === "lost" && entry.instances.length > 0) draft.patch(cluster, { returned: true });
       if (entry.votes !== "counted" && votesAgain(draft, cluster, entry)) draft.patch(cluster, { votes: "counted" });
-      // What was written meanwhile is only now on its way.
+      // A grant that was written meanwhile can only be delivered from now on.
       if (entry.presence.kind === "here") continue;
       if (entry.grant && entry.ackedAtMs === null) draft.patch(cluster, { writtenAtMs: draft.nowMs });
       draft.patch(cluster, { step: withoutAbsence(entry, draft.nowMs), presence: { kind: "here" } });
@@ -27,8 +27,8 @@ export function noteReach(draft: Draft): void {
 }
 
 /**
- * Since when it has been away. A cluster that Lockstep merely cannot look at has not begun to be lost: when it turns out to
- * be away in earnest, that counts from then on.
+ * Since when it has been away. A cluster that Lockstep merely cannot look at has not begun to be lost: when it turns
+ * out to be away in earnest, that counts from then on.
  */
 function noteAbsence(draft: Draft, cluster: ClusterName, entry: ClusterEntry): Exclude<Presence, { kind: "here" }> {
   const { presence } = entry;
@@ -53,7 +53,7 @@ function isBlind(draft: Draft, cluster: ClusterName): boolean {
   return observation.kind === "unreachable" && observation.isBlind === true && isReadyInFleet(draft.intent, cluster);
 }
 
-/** [C10] It is not in the fleet any more, a person said that it is lost, and nobody wants anything of it. */
+/** [C10] It is no longer in the fleet, a user confirmed that it is lost, and nothing is scheduled to it. */
 function isOfThePast(draft: Draft, cluster: ClusterName): boolean {
   const { schedule, fleet } = draft.intent;
   const { grant, instances, votes } = draft.entry(cluster);
@@ -62,7 +62,10 @@ function isOfThePast(draft: Draft, cluster: ClusterName): boolean {
   return !schedule.clusters.some((wanted) => wanted.cluster === cluster && wanted.replicas > 0);
 }
 
-/** [C10] [T3] Nothing can be deleted there, and nothing more is to be waited for. What it kept on its volumes may survive. */
+/**
+ * [C10] [T3] Nothing can be deleted there, and nothing more is to be waited for. What it kept on its volumes may
+ * survive.
+ */
 export function forget(draft: Draft, cluster: ClusterName): void {
   draft.patch(cluster, {
     grant: null,
@@ -80,7 +83,7 @@ export function forget(draft: Draft, cluster: ClusterName): void {
   });
 }
 
-/** [F2] A step's time does not run while its cluster is away: on its return the absence is taken off. */
+/** [F2] A step's deadline is paused while its cluster is away: on return, the absence is subtracted. */
 function withoutAbsence({ step, presence }: ClusterEntry, nowMs: TimeMs): StepInProgress | null {
   if (!step || presence.kind === "here") return step;
   const absentMs = nowMs - Math.max(presence.sinceMs, step.progressMs);
@@ -88,9 +91,9 @@ function withoutAbsence({ step, presence }: ClusterEntry, nowMs: TimeMs): StepIn
 }
 
 /**
- * [C7] A cluster that a person gave up too early comes back. Its instances vote again if the application lists them, or if
- * nothing was put in their place and the application never said otherwise: a larger majority is the safer error. A list
- * that nobody shows at the moment, because the leader moves, says nothing new.
+ * [C7] A cluster that a user gave up too early comes back. Its instances vote again if the application lists them, or
+ * if they were not replaced and the application never reported a list without them: a larger majority is the safer
+ * error. If no list is available for a while, because the leader moves, nothing changes.
  */
 function votesAgain(draft: Draft, cluster: ClusterName, entry: ClusterEntry): boolean {
   const { membership } = draft.observations;
@@ -125,13 +128,13 @@ function isLost(
   return draft.nowMs >= lostAtMs;
 }
 
-/** [C1] A person's word counts only where the fleet agrees; a snapshot that has not arrived yet is no loss. */
+/** [C1] A user's confirmation counts only if the fleet agrees. A snapshot that has not arrived yet is no loss. */
 function isConfirmedLost(draft: Draft, cluster: ClusterName): boolean {
   const fact = Object.hasOwn(draft.intent.fleet, cluster) ? draft.intent.fleet[cluster] : undefined;
   return fact !== undefined && fact.state !== "Ready" && draft.intent.requests.confirmedLost.includes(cluster);
 }
 
-/** [C4] Its instances stop voting on evidence only: the application's own list, or a person's word. */
+/** [C4] Its instances stop voting only on evidence: the application's own list, or a user's confirmation. */
 function noteRemoved(draft: Draft, cluster: ClusterName): void {
   const entry = draft.entry(cluster);
   if (entry.instances.length === 0 || entry.votes === "unlisted") return;
@@ -156,8 +159,9 @@ function applicationRemoved(draft: Draft, cluster: ClusterName, entry: ClusterEn
 }
 
 /**
- * [C3] A lost cluster's turn is taken away, so that it does not go on when it comes back at somebody else's turn. Nothing
- * else is changed for it. Where none was written, the member goes on with its spec when it is back, and so does its step.
+ * [C3] A lost cluster's turn is taken away, so that it does not act if it comes back while another cluster has the
+ * turn. Nothing else is changed. If its grant contains no turn, the member continues with its spec when it is back, and
+ * its step continues, too.
  */
 export function takeTurnsOfLost(draft: Draft): void {
   for (const cluster of draft.order) {
@@ -165,7 +169,7 @@ export function takeTurnsOfLost(draft: Draft): void {
     if (entry.presence.kind !== "lost" || entry.turn !== "held" || !entry.grant?.processor) continue;
     draft.write(cluster, withoutTurn(entry.grant), {
       kind: "return-turn",
-      why: "the cluster is lost; the rest goes on",
+      why: "the cluster is lost; the other clusters continue",
       progress: null,
       keepsTopology: true,
     });
@@ -194,7 +198,8 @@ export function placeReplacements(draft: Draft, scheduled: ReadonlyMap<ClusterNa
       draft.wait(
         "WaitingForLossEvidence",
         cluster,
-        `its ${instancesText(wanted)} will be replaced when the application has removed them, or a person confirms the loss`,
+        `its ${instancesText(wanted)} will be replaced when the application has removed them, or a ` +
+          "person confirms the loss",
         `Have the application remove the old members, or run 'lockstep confirm-lost ${cluster}'.`,
         [{ object: `cluster ${cluster}`, field: "instances", value: `${wanted}, not confirmed removed` }],
       );

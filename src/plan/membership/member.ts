@@ -19,12 +19,18 @@ export function busyClusters(draft: Draft): Set<ClusterName> {
   return busy;
 }
 
-/** [C9] A membership change whose turn was taken away before it was finished: the cluster was lost, or its object drifted. */
+/**
+ * [C9] A membership change whose turn was taken away before it was finished: the cluster was lost, or its object
+ * drifted.
+ */
 export function isInterrupted({ grant, done, turn, instances }: ClusterEntry): boolean {
   return grant !== null && !done && turn === "none" && instances.some(({ state }) => state !== "member");
 }
 
-/** [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained empty. */
+/**
+ * [S5] A turn elsewhere that has not come back. A lost cluster's counts no longer, nor that of one that is drained
+ * empty.
+ */
 export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName | undefined {
   return draft.order.find((other) => {
     const entry = draft.entry(other);
@@ -41,7 +47,7 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
   const fact = draft.intent.fleet[cluster];
   if (view.reach !== "ready") {
-    // What it holds already is reported as away.
+    // If it holds instances, it is already reported as away.
     if (entry.instances.length === 0) {
       const observation = observationOf(draft, cluster);
       const evidence = [{ object: `cluster ${cluster}`, field: "Ready", value: fact?.state ?? "Unknown" }];
@@ -52,7 +58,8 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
           `new instances wait until the workload can be read there: ${observation.message}`,
           observation.isBlind
             ? RAISE_STREAMS
-            : "Check that the cluster serves the workload's kind and that Lockstep may read it there: 'lockstep doctor'.",
+            : "Check that the cluster serves the workload's kind and that Lockstep may read it " +
+                "there: 'lockstep doctor'.",
           [...evidence, { object: cluster, field: "snapshot", value: observation.message }],
         );
       } else {
@@ -126,11 +133,12 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
     );
     return undefined;
   }
-  // An ignorant operator's volumes cannot be told apart; whoever waited for them to be gone would wait for ever.
+  // Volumes of an operator that does not know the contract cannot be identified: waiting for their end would not end.
   const isStale = entry.staleVolumes && draft.intent.workload.protocol !== "ignorant";
   const mayNotReuse = isStale || (identity.mode === "Blocks" && !identity.reuseVolumes);
   const local = localOf(draft, entry, next.ordinal);
-  // What this ledger never gave may have been given in an earlier life of the application: only what is found counts then.
+  // What this ledger never gave may have been given in an earlier life of the application: only what is found counts
+  // then.
   const survives = next.reusesVolume
     ? volumeMaySurvive(draft, cluster, local)
     : volumeWasFound(draft, cluster, local) && !identity.reuseVolumes;
@@ -139,8 +147,11 @@ export function nextOrdinal(draft: Draft, cluster: ClusterName): number | undefi
       "VolumeSurvives",
       cluster,
       entry.staleVolumes
-        ? `a volume of ordinal ${next.ordinal} may survive; its instance was removed from the application while the cluster was away`
-        : `a volume of ordinal ${next.ordinal} ${next.reusesVolume ? "may survive" : "is left of an earlier deployment"}, and identity.reuseVolumes is false`,
+        ? `a volume of ordinal ${next.ordinal} may survive; its instance was removed from the ` +
+            "application while the cluster was away"
+        : `a volume of ordinal ${next.ordinal} ` +
+            `${next.reusesVolume ? "may survive" : "is left of an earlier deployment"}, ` +
+            "and identity.reuseVolumes is false",
       "Save what you need of the old volume and delete it.",
       [{ object: cluster, field: "volume", value: localName(identity, entry, next.ordinal) }],
     );
@@ -188,7 +199,8 @@ export function addInstance(draft: Draft, cluster: ClusterName, ordinal: number)
 
 /**
  * [S7] What a new instance is created from. In a cluster that holds instances already: what that cluster runs. In a new
- * one: the rollout's revision, if its wave is open and nothing holds the rollout; otherwise what the rollout started from.
+ * one: the rollout's revision, if its wave is open and nothing holds the rollout; otherwise what the rollout started
+ * from.
  */
 export function newcomerRevision(
   draft: Draft,
@@ -222,7 +234,7 @@ export function topInstance(entry: ClusterEntry): InstanceRecord | undefined {
   return entry.instances.findLast(({ state }) => state !== "leaving");
 }
 
-/** Whether taking the top instance away may take a ready one. Not known is as good as ready. */
+/** Whether removing the top instance may remove a ready one. Unknown counts as ready. */
 export function topMayBeReady(draft: Draft, cluster: ClusterName, ordinal: number): boolean {
   const { present, serving, voters } = viewIn(draft, cluster);
   if (voters === 0 || serving === 0) return false;
@@ -239,7 +251,7 @@ export function heldCount(entry: ClusterEntry): number {
   return held;
 }
 
-/** [S4] Additions that are still outstanding anywhere. A join that nobody wants any more is none. */
+/** [S4] Additions that are still outstanding in any cluster. A join that is no longer wanted does not count. */
 export function outstandingAdditions(draft: Draft, desired: Desired): number {
   let outstanding = 0;
   for (const [cluster, wanted] of desired) {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
 import { plan } from "../plan.ts";
@@ -39,13 +39,13 @@ const clustersOf = ({ standing }: PlanResult) => standing.map(({ cluster }) => c
 const removal = [{ kind: "remove", cluster: "b", volumes: "Retain" }];
 
 describe("a drained cluster", () => {
-  test("[S9] is removed, and its grant does not stand on the hub any more", () => {
+  it("[S9] is removed, and its grant does not stand on the hub any more", () => {
     const result = planWith(drained(), { a: THERE, b: THERE });
     expect(result.actions).toEqual(removal);
     expect(clustersOf(result)).toEqual(["a"]);
   });
 
-  test("[S16] whose object nothing delivers gets its dispatch object once more, when that is no watch that is behind", () => {
+  it("[S16] gets its dispatch object again if it has an object without one for longer than a watch may lag", () => {
     const bench = drained();
     expect(planWith(bench, { a: THERE }).actions).toEqual(removal);
     bench.nowMs += STRANDED_AFTER_MS - 1;
@@ -61,7 +61,7 @@ describe("a drained cluster", () => {
     expect(bench.ledger.clusters.b?.strandedSinceMs).toBeNull();
   });
 
-  test("[S16] is stranded only from when it was seen to be so without a break", () => {
+  it("[S16] is stranded only from when it was seen to be so without a break", () => {
     const bench = drained();
     planWith(bench, { a: THERE });
     bench.nowMs += STRANDED_AFTER_MS;
@@ -69,7 +69,7 @@ describe("a drained cluster", () => {
     expect(planWith(bench, { a: THERE }).actions).toEqual(removal);
   });
 
-  test.each([
+  it.each([
     ["whose object is being deleted", (bench: Bench) => Object.assign(bench.member("b").overlay, { isDeleting: true })],
     ["whose object is another application's", (bench: Bench) => showToken(bench, "another")],
   ])("[S16] %s is not stranded", (_, change) => {
@@ -92,17 +92,17 @@ describe("what is dispatched to a cluster that the ledger does not know", () => 
   };
   const teardown = { deletion: { policy: "Teardown" } } as const;
 
-  test("[S17] is removed, once its workload is gone or going", () => {
+  it("[S17] is removed, once its workload is gone or going", () => {
     expect(left(NOTHING)).toEqual(removal);
     expect(left(GOING)).toEqual(removal);
     expect(left(GOING, teardown)).toEqual([{ kind: "remove", cluster: "b", volumes: "Delete" }]);
   });
 
-  test("[S17] is never removed with a workload that is still dispatched", () => {
+  it("[S17] is never removed with a workload that is still dispatched", () => {
     expect(left(THERE)).toEqual([]);
   });
 
-  test("[S17] [T3] is let go when a teardown has nothing more to do, and stays let go until it is gone", () => {
+  it("[S17] [T3] is let go when a teardown has nothing more to do, and stays let go until it is gone", () => {
     const release = [{ kind: "release", cluster: "b" }];
     expect(left(THERE, teardown)).toEqual(release);
     expect(left({ workload: "going", isLetGo: true }, teardown)).toEqual(release);
@@ -110,7 +110,7 @@ describe("what is dispatched to a cluster that the ledger does not know", () => 
   });
 });
 
-test("a cluster that has left the fleet is not written to", () => {
+it("a cluster that has left the fleet is not written to", () => {
   const bench = new Bench(testIntent({ a: 1, b: 1 }));
   bench.run();
   bench.intent.fleet.b = { state: "Gone", sinceMs: bench.nowMs };

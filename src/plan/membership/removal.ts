@@ -3,10 +3,10 @@ import type { Draft } from "../ledger/draft.ts";
 import type { ClusterEntry, ClusterName, Grant, VolumeRetention } from "../types/index.ts";
 import { isInFleet } from "./desired.ts";
 
-/** A dispatch object is seen to go on the hub, the member's own in the member: so far may one watch be behind the other. */
+/** How far the watch of the member's object may lag behind the watch of the hub's dispatch object. */
 export const STRANDED_AFTER_MS = 10_000;
 
-/** It has removed its last instance; all that is left is to remove what was dispatched. */
+/** It has removed its last instance; only its dispatched objects are left to remove. */
 function isDrained({ grant, done }: ClusterEntry): boolean {
   return grant?.replicas === 0 && done;
 }
@@ -17,7 +17,9 @@ export function isDispatched({ observations }: Draft, cluster: ClusterName): boo
   return Object.hasOwn(dispatch, cluster) && dispatch[cluster]?.workload !== "none";
 }
 
-/** [S9] Every drained cluster is let go: protection lifted, object and dispatch object deleted, volumes as asked for. */
+/**
+ * [S9] Every drained cluster is let go: protection lifted, object and dispatch object deleted, volumes as asked for.
+ */
 export function removeDrained(draft: Draft): void {
   for (const cluster of draft.order) {
     if (isDrained(draft.entry(cluster)) && viewIn(draft, cluster).reach === "ready") removeEmpty(draft, cluster);
@@ -25,8 +27,9 @@ export function removeDrained(draft: Draft): void {
 }
 
 /**
- * [S9] Removes what a drained cluster was given. If something deleted the dispatch object meanwhile, the cluster's object
- * stays there, and nothing removes it: the dispatch object has to stand once more, for its object to be removed with it.
+ * [S9] Removes what a drained cluster was given. If something deleted the dispatch object meanwhile, the cluster's
+ * object stays there, and nothing removes it: the dispatch object has to stand once more, for its object to be removed
+ * with it.
  */
 export function removeEmpty(draft: Draft, cluster: ClusterName): void {
   if (!isStranded(draft, cluster)) {
@@ -56,9 +59,10 @@ function retentionOf({ intent }: Draft): VolumeRetention {
 }
 
 /**
- * What the ledger has forgotten and is still dispatched. Of clusters that have been drained, supporting objects are left: they
- * are removed, but never a workload that is still dispatched, whatever the ledger says. [T3] When a teardown has nothing more
- * to do, workloads that are left belong to clusters that it gave up: they are let go, and nothing is deleted there.
+ * What the ledger has forgotten and is still dispatched. Of clusters that have been drained, supporting objects are
+ * left: they are removed, but never a workload that is still dispatched, whatever the ledger says. [T3] When a teardown
+ * has nothing more to do, workloads that are left belong to clusters that it gave up: they are let go, and nothing is
+ * deleted there.
  */
 export function removeLeftovers(draft: Draft, finished: boolean): void {
   const { dispatch = {} } = draft.observations;
@@ -72,8 +76,8 @@ export function removeLeftovers(draft: Draft, finished: boolean): void {
 }
 
 /**
- * The grants that have to stand on the hub. A cluster that is being let go or removed is not written to again, although its
- * grant is remembered until it is gone; one that has left the fleet has no place to write to.
+ * The grants that have to stand on the hub. A cluster that is being let go or removed is not written to again, although
+ * its grant is remembered until it is gone; one that has left the fleet has no place to write to.
  */
 export function standingOf(draft: Draft, grants: readonly Grant[]): Grant[] {
   const leaving = new Set(draft.actions.filter(({ kind }) => kind !== "deletePods").map(({ cluster }) => cluster));

@@ -30,8 +30,8 @@ export interface ScaleOutcome extends UpdateLimits {
 }
 
 /**
- * [S2] Starts the next membership change. With a majority to keep, or in OrderedReady, it is one instance in one cluster at a
- * time; without either, every cluster moves by its whole difference at once.
+ * [S2] Starts the next membership change. With a majority to keep, or in OrderedReady, it is one instance in one
+ * cluster at a time; without either, every cluster moves by its whole difference at once.
  */
 export function scale(turns: Turns, desired: Desired, rollout: RolloutView | null): ScaleOutcome {
   const { draft } = turns;
@@ -52,7 +52,8 @@ export function scale(turns: Turns, desired: Desired, rollout: RolloutView | nul
     if (outcome === "waitsForTurn" && !atOnce) break;
   }
   for (const cluster of leaderLast(turns)) {
-    // [S13] Growth may wait for a cluster that is to be drained itself, and never ends what it does: only that one goes first.
+    // [S13] Growth may wait for a cluster that is to be drained itself, and never ends what it does: only that one goes
+    // first.
     if (membershipFirst !== null && !atOnce && !goesBeforeGrowth(draft, desired, cluster)) continue;
     const outcome = shrink(turns, desired, cluster, atOnce, facts, keep);
     if (outcome === "waitsForTurn") membershipFirst = cluster;
@@ -97,7 +98,7 @@ function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName,
   if (!entry.grant || !isInterrupted(entry) || viewIn(draft, cluster).reach !== "ready" || !needsTurn(draft, cluster))
     return "nothing";
   const leaves = entry.instances.some(({ state }) => state === "leaving");
-  // [C14] Of what was voted out meanwhile only the removal goes on, once a person has allowed the drain.
+  // [C14] If its instances no longer vote, only their removal continues, after a user has allowed the drain.
   if (entry.votes !== "counted" && (!leaves || !isDraining(desired, cluster))) return "nothing";
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
@@ -105,7 +106,8 @@ function takeUp({ draft, tally }: Turns, desired: Desired, cluster: ClusterName,
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the removal that was interrupted may leave ${tally.ready - 1} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      `the removal that was interrupted may leave ${tally.ready - 1} ready of ${tally.voters} ` +
+        `voters; ${tally.majority} are needed`,
       "Bring the instances that are not ready back first.",
       tally.evidence(),
     );
@@ -178,7 +180,9 @@ function grow(
     },
     {
       kind,
-      why: `${kind === "deploy" ? "the next instance in the global order" : "scaled out"}: ordinal ${ordinal}${beyond} (${tally.ready}/${tally.voters} ready)`,
+      why:
+        `${kind === "deploy" ? "the next instance in the global order" : "scaled out"}: ordinal ` +
+        `${ordinal}${beyond} (${tally.ready}/${tally.voters} ready)`,
       progress: draft.startStep(kind, cluster),
     },
   );
@@ -186,9 +190,9 @@ function grow(
 }
 
 /**
- * [S13] Whoever is to be drained itself, and stuck, or between two turns since its step was interrupted: nobody gives it that
- * turn again. And whoever came back after it was voted out, once a person has allowed its drain: its instances are nobody's
- * voters, and what it was doing when it was lost may never end.
+ * [S13] Two kinds of clusters are drained before others grow. First, a cluster to be drained that is stuck, or that was
+ * interrupted between two turns: no other rule gives it the turn again. Second, a cluster that came back after its
+ * instances were voted out, once a user has allowed its drain: they do not vote, and its old step may never end.
  */
 function goesBeforeGrowth(draft: Draft, desired: Desired, cluster: ClusterName): boolean {
   const entry = draft.entry(cluster);
@@ -221,7 +225,7 @@ function shrink(
   const top = topInstance(entry);
   if (surplus <= 0 || !top || !entry.grant || viewIn(draft, cluster).reach !== "ready") return "nothing";
   if (entry.instances.some(({ state }) => state === "leaving")) {
-    // [S12] What stays never becomes ready: whoever is drained further need not wait for that.
+    // [S12] The remaining instances never become ready: a cluster that is drained further need not wait for them.
     if (!areLeaversGone(draft, cluster) || !isStuck(draft, cluster)) return "nothing";
     dropLeavers(draft, cluster);
     return "started";
@@ -242,7 +246,8 @@ function shrink(
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `removing ordinal ${top.ordinal} may leave ${tally.ready - cost} ready of ${tally.voters} voters; ${tally.majority} are needed`,
+      `removing ordinal ${top.ordinal} may leave ${tally.ready - cost} ready of ${tally.voters} ` +
+        `voters; ${tally.majority} are needed`,
       "Bring the instances that are not ready back first, or remove one of those.",
       tally.evidence(),
     );
@@ -251,7 +256,7 @@ function shrink(
   const other = turnElsewhere(draft, cluster);
   if (other !== undefined && !atOnce) return waitForTurn(draft, cluster, other);
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
-  // [C14] Those who were voted out are nobody's voters, and no topology names those that would stay.
+  // [C14] Instances that were voted out do not vote, and no topology lists those that would stay: remove all at once.
   const count = atOnce || entry.votes !== "counted" ? surplus : 1;
   const leaderMayGo = cost > 0 && mayTakeLeader(draft, leader, cluster, entry.instances.indexOf(top) + 1 - count);
   if (leaderMayGo && movesLeaderFirst(draft, cluster, newest, "the leader's instance is to leave")) {
@@ -263,8 +268,9 @@ function shrink(
 }
 
 /**
- * [Q8] What a step under way in the leaver's own cluster may take: before its operator reads that one is to leave, and after
- * that one is gone. A member that waits for the leaver to come up waits no longer then, and the leaver still votes.
+ * [Q8] What a step under way in the leaver's own cluster may take: before its operator reads that one is to leave, and
+ * after that one is gone. A member that waits for the leaver to come up waits no longer then, and the leaver still
+ * votes.
  */
 function takesBeside(draft: Draft, cluster: ClusterName, leaver: number): number {
   const { done, step } = draft.entry(cluster);
@@ -276,7 +282,10 @@ function takesBeside(draft: Draft, cluster: ClusterName, leaver: number): number
     : pending;
 }
 
-/** [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are gone. */
+/**
+ * [S8] Marks the highest instances as leaving and grants the smaller number. They vote until the gate says they are
+ * gone.
+ */
 export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: string): void {
   let { instances } = draft.entry(cluster);
   for (let i = 0; i < count; i++) {
@@ -300,9 +309,9 @@ export function takeTop(draft: Draft, cluster: ClusterName, count: number, why: 
 }
 
 /**
- * [S10] A join that is no longer wanted is taken back in the same turn; it need not finish first. It may come up at any
- * moment, so it goes like any other removal: one at a time, and one that may be serving only if the majority stays. The next
- * one goes when the one before is gone, for nobody waits until those that go too are ready.
+ * [S10] A join that is no longer wanted is cancelled in the same turn; it need not finish first. The instance may come
+ * up at any moment, so it is removed like any other: one at a time, and one that may be serving only if the majority
+ * stays. The next one is removed when the previous one is gone; its readiness does not matter, because it leaves, too.
  */
 function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean): void {
   for (const cluster of draft.order) {
@@ -323,8 +332,9 @@ function cancelJoins({ draft, tally }: Turns, desired: Desired, atOnce: boolean)
 }
 
 /**
- * [S7] A cluster that the rollout can reach now is updated before it grows. One that is held back grows on what it runs: also
- * one that only quorum or budget hold back with nobody else at work, for the new instance may be what they lack.
+ * [S7] A cluster that the rollout can reach now is updated before it grows. A cluster that is held back grows on the
+ * revision that it runs. This includes a cluster that only quorum or budget hold back while no other cluster works: the
+ * new instance may be what they lack.
  */
 function updatesFirst(turns: Turns, rollout: RolloutView | null, cluster: ClusterName): boolean {
   const { draft } = turns;

@@ -31,8 +31,8 @@ export function release(draft: Draft): boolean {
 }
 
 /**
- * [T2] Teardown: instance by instance from the highest ordinal down (Parallel: every cluster at once). Neither quorum nor
- * budget protects what its owner wants gone. A cluster that cannot be reached keeps its part and is waited for.
+ * [T2] Teardown: instance by instance from the highest ordinal down (Parallel: every cluster at once). Neither quorum
+ * nor budget protects what its owner wants gone. A cluster that cannot be reached keeps its part and is waited for.
  */
 export function tearDown(draft: Draft): boolean {
   let left = false;

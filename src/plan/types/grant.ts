@@ -7,7 +7,7 @@ export interface Grant {
   readonly replicas: number;
   /** The cluster's own share: so many of its lowest instances stay on the revision before this one. */
   readonly partition: number;
-  /** The turn, as the member is told it. Always false where members do not read it. */
+  /** The turn, as the member reads it. Always false if members do not read turns. */
   readonly processor: boolean;
   /** Names a view that `topologyView(ledger, version)` returns. */
   readonly topologyVersion: number;
@@ -18,6 +18,6 @@ export interface Grant {
   readonly start: number;
   /** `new`: the instances form the application. `existing`: they join it. */
   readonly initialClusterState: "new" | "existing";
-  /** Nobody restarts an instance for this revision; one that a person deletes comes back on it. */
+  /** No instance is restarted for this revision; one that a user deletes comes back on it. */
   readonly onDelete: boolean;
 }

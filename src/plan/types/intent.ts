@@ -4,7 +4,7 @@ import type { Approval, ClusterName, FleetFact, Promotion, RevisionId, TimeMs, W
 export interface Intent {
   readonly app: AppIdentity;
   readonly revision: RevisionIntent;
-  /** What an override that holds meets beside the template. */
+  /** What an override in force has to consider in addition to the template. */
   readonly inForce?: InForce;
   readonly schedule: Schedule;
   readonly workload: WorkloadTraits;
@@ -23,7 +23,10 @@ export interface Intent {
   readonly requests: Requests;
   /** Present while the CrossClusterStatefulset is being deleted. */
   readonly deletion?: { readonly policy: "Release" | "Teardown" };
-  /** Clusters that already run the application without a grant: what each one runs is its baseline, null while it cannot be read. */
+  /**
+   * Clusters that already run the application without a grant: what each one runs is its baseline, null while it cannot
+   * be read.
+   */
   readonly baselines: Readonly<Record<ClusterName, Baseline | null>>;
   /** A cluster that is named nowhere in it counts as Unknown, never as gone. */
   readonly fleet: Readonly<Record<ClusterName, FleetFact>>;
@@ -51,7 +54,10 @@ export type VolumeRetention = "Retain" | "Delete";
 export type RevisionIntent =
   /** Snapshotted, and accepted by a member's dry run. Only this one may be granted. */
   | { readonly kind: "ready"; readonly id: RevisionId; readonly own?: TemplateMarks }
-  /** Not made yet, or its dry run is not finished. An empty id: it has no name yet. `retryAtMs`: when time alone ends it. */
+  /**
+   * Not made yet, or its dry run is not finished. An empty id: it has no name yet. `retryAtMs`: when time alone ends
+   * it.
+   */
   | {
       readonly kind: "pending";
       readonly id: RevisionId;
@@ -92,7 +98,7 @@ export interface InForce {
 }
 
 export type Schedule =
-  /** In the user's or the engine's order. `source` tells a person's own words from an engine's answer. */
+  /** In the user's or the engine's order. `source` says whether a user or an engine decided it. */
   | {
       readonly kind: "known";
       readonly source: "explicit" | "engine";
@@ -110,7 +116,7 @@ export interface WorkloadTraits {
   readonly hasPartition: boolean;
   /** A StatefulSet's own podManagementPolicy inside one member is OrderedReady. Ignored for other protocols. */
   readonly memberOrdered: boolean;
-  /** Somebody says where the leader is. False: there is no leader to wait for. */
+  /** The members report where the leader is. False: there is no leader to wait for. */
   readonly reportsLeader: boolean;
 }
 
@@ -154,13 +160,13 @@ export interface Requests {
   readonly approvals: readonly Approval[];
   /** [L8] The latest wish to have the leader elsewhere: a cluster, or an instance. A new id is a new request. */
   readonly transferLeader?: { readonly id: string; readonly to: string };
-  /** [W7] A person's word to go on past a soak or a closed window, for one revision. */
+  /** [W7] A user's request to skip a soak or a closed window, for one revision. */
   readonly promotion?: Promotion;
   /** Clusters whose instances a person declared gone for good. */
   readonly confirmedLost: readonly ClusterName[];
   /** Returned clusters that a person allowed to be drained. */
   readonly confirmedDrain: readonly ClusterName[];
-  /** A stamp that a person changes to go on after a halt (failed, adopted with differences ...). */
+  /** A stamp that a user changes to continue after a halt (failed, adopted with differences ...). */
   readonly resume?: string;
 }
 
@@ -178,6 +184,6 @@ export interface Baseline {
 export interface FormerGrant {
   readonly epoch: number;
   readonly topologyVersion: number;
-  /** The global ordinals of its instances, ascending, as many as run. Absent: they cannot be told. */
+  /** The global ordinals of its instances, ascending, as many as run. Absent: not known. */
   readonly ordinals?: readonly number[];
 }

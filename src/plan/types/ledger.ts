@@ -24,7 +24,7 @@ export interface Ledger {
   readonly rollout: Rollout | null;
   /** A revision other than the template's is the target, for as long as the template stays what it is. */
   readonly override: Override | null;
-  /** The last undo request that was heard. */
+  /** The id of the last undo request that was carried out. */
   readonly undoHeard: string | null;
   readonly history: RevisionHistory;
   readonly halt: Halt | null;
@@ -51,8 +51,9 @@ export interface InstanceRecord {
 }
 
 /**
- * Who may act. `held`: its step is under way, or its turn has to be taken away. `returning`: taken away, the cluster has not
- * acknowledged it. A member that reads no turns is in `held` from a step's grant until its gate opens, and never returns it.
+ * Who may act. `held`: its step is under way, or its turn has to be taken away. `returning`: taken away, the cluster
+ * has not acknowledged it. A member that reads no turns is in `held` from a step's grant until its gate opens, and
+ * never returns it.
  */
 export type Turn = "none" | "held" | "returning";
 
@@ -63,7 +64,7 @@ export interface StepInProgress {
   readonly sinceMs: TimeMs;
   /** The last time its score rose above `best`. */
   readonly progressMs: TimeMs;
-  /** The best score so far: a crash loop moves figures to and fro, and is no progress. */
+  /** The best score so far. In a crash loop the score only goes up and down, which is no progress. */
   readonly best: number;
   /** Broken instances of another revision may be deleted so that a StatefulSet moves on. */
   readonly unblock: boolean;
@@ -90,8 +91,8 @@ export type Presence =
   | { readonly kind: "lost"; readonly sinceMs: TimeMs; readonly atMs: TimeMs };
 
 /**
- * Whether a cluster's instances vote. `givenUp`: a person confirmed that they are removed from the application. `unlisted`:
- * the application's own list does not name them; only a list that does makes them vote again.
+ * Whether a cluster's instances vote. `givenUp`: a person confirmed that they are removed from the application.
+ * `unlisted`: the application's own list does not name them; only a list that does makes them vote again.
  */
 export type Votes = "counted" | "givenUp" | "unlisted";
 
@@ -130,7 +131,7 @@ export interface ClusterEntry {
   readonly strandedSinceMs: TimeMs | null;
   readonly presence: Presence;
   readonly votes: Votes;
-  /** It was lost and came back: nothing of it is deleted without a person's word. */
+  /** It was lost and came back: nothing of it is deleted unless a user confirms it. */
   readonly returned: boolean;
 }
 
@@ -172,7 +173,7 @@ export interface LeaderMove {
   readonly sinceMs: TimeMs;
 }
 
-/** The rollout stands still until its cause is gone or a person resumes. */
+/** The rollout is halted until the cause is gone or a user resumes. */
 export interface Halt {
   readonly code: "ProgressDeadlineExceeded" | "MemberRestartsInParallel" | "MemberFailed" | "AdoptedWithDifferences";
   readonly cluster: ClusterName;

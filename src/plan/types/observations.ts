@@ -108,7 +108,7 @@ export interface InstanceObservation {
   readonly updated?: boolean;
   readonly ready: boolean;
   readonly terminating: boolean;
-  /** Evicted, preempted or lost with its node, by its own condition: whoever removes it, the workload's controller does not. */
+  /** Its own condition says that it was evicted, preempted or lost with its node, not removed by its controller. */
   readonly disrupted?: boolean;
   /** Why it is not ready, in the pod's own word. Shown, never decided upon. */
   readonly trouble?: string;

@@ -20,7 +20,10 @@ export interface PlanResult {
   readonly ledger: Ledger;
   /** Every cluster's grant, in global order: the ones that changed and the ones that stand. */
   readonly grants: readonly Grant[];
-  /** Of these the ones that have to stand on the hub. The others' clusters are being removed or let go, or have left the fleet. */
+  /**
+   * Of these the ones that have to stand on the hub. The others' clusters are being removed or let go, or have left the
+   * fleet.
+   */
   readonly standing: readonly Grant[];
   readonly actions: readonly Action[];
   /** What this call started, in order, each with the reason why it is its turn. */
@@ -106,9 +109,9 @@ export interface FoundGrant {
   readonly undoHeard: string | null;
   readonly halt: Halt | null;
   readonly identity: LedgerIdentity;
-  /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given anew. */
+  /** The ledger's counters at the time, so that a drained cluster's block and ordinals are not given again. */
   readonly nextIndex: number;
   readonly nextOrdinal: number;
-  /** The view of `grant.topologyVersion`; null: it was too large for the note, and the newest has to be told again. */
+  /** The view of `grant.topologyVersion`; null: it was too large for the note, and the newest has to be sent. */
   readonly topology: TopologyShape | null;
 }

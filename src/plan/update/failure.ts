@@ -7,12 +7,12 @@ import { overrideOf } from "./override.ts";
 import type { Target } from "./target.ts";
 
 const SECOND_MS = 1000;
-/** [U9] How long a superseded step may stand still before its cluster is taken back instead of waited for. */
+/** [U9] How long a superseded step may make no progress before its cluster is rolled back. */
 export const SUPERSEDED_PATIENCE_MS = 60_000;
 
 /**
- * [F1] Looks at every step under way. A failed update step halts the rollout, or turns it around if the user asked for it;
- * a failed deployment or scaling step is only reported, for there is nothing to go back to.
+ * [F1] Looks at every step under way. A failed update step halts the rollout, or rolls it back if the user asked for
+ * it. A failed deployment or scaling step is only reported, because there is no revision to return to.
  */
 export function detectFailures(draft: Draft, target: Target): void {
   for (const cluster of draft.order) {
@@ -108,7 +108,7 @@ function fail(draft: Draft, cluster: ClusterName, failure: Failure, revision: st
   draft.set("halt", { code, cluster, revision, message, sinceMs: draft.nowMs, resume: intent.requests.resume ?? null });
 }
 
-/** [U9] The step has stood still for so long, or failed so clearly, that waiting for its end is no use. */
+/** [U9] The step has made no progress for too long, or has clearly failed: it will not end by itself. */
 export function isStuck(draft: Draft, cluster: ClusterName): boolean {
   const { step, grant } = draft.entry(cluster);
   const report = viewIn(draft, cluster).present?.report;
@@ -119,7 +119,7 @@ export function isStuck(draft: Draft, cluster: ClusterName): boolean {
   return draft.nowMs >= patientUntilMs;
 }
 
-/** The step has stood still for the user's own deadline. */
+/** The step has made no progress for progressDeadlineSeconds. */
 export function hasMissedDeadline(draft: Draft, cluster: ClusterName): boolean {
   const { step } = draft.entry(cluster);
   const { update } = draft.intent;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { previousRevision } from "../../rollout/index.ts";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
@@ -15,7 +15,7 @@ class Story {
       this.bench.settle();
       if (steps.length === 0) return;
     }
-    throw new Error("it does not come to rest");
+    throw new Error("it does not settle");
   }
 
   template(id: string): void {
@@ -45,7 +45,7 @@ function storyOf(...templates: string[]): Story {
 }
 
 describe("[F12] undo without a name goes to the last revision that completed", () => {
-  test("while an update is under way that is the current one, at rest the one before", () => {
+  it("while an update is under way that is the current one, at rest the one before", () => {
     const story = storyOf("A", "B");
     expect(story.previous).toBe("A");
     story.template("C");
@@ -53,7 +53,7 @@ describe("[F12] undo without a name goes to the last revision that completed", (
     expect(story.previous).toBe("B");
   });
 
-  test("one that was superseded before it completed is passed over", () => {
+  it("one that was superseded before it completed is passed over", () => {
     const story = storyOf("A");
     story.template("B");
     story.bench.plan();
@@ -63,7 +63,7 @@ describe("[F12] undo without a name goes to the last revision that completed", (
     expect(story.previous).toBe("A");
   });
 
-  test("each undo that has completed goes further back, and one that is on its way has no further", () => {
+  it("each undo that has completed goes further back, and one that is on its way has no further", () => {
     const story = storyOf("A", "B", "C");
     story.undo(story.previous);
     story.bench.plan();
@@ -76,7 +76,7 @@ describe("[F12] undo without a name goes to the last revision that completed", (
     expect(story.previous).toBeUndefined();
   });
 
-  test("an undo that was taken back can be made again", () => {
+  it("an undo that was withdrawn can be requested again", () => {
     const story = storyOf("A", "B");
     story.undo("A");
     story.run();
@@ -86,19 +86,19 @@ describe("[F12] undo without a name goes to the last revision that completed", (
     expect(story.previous).toBe("A");
   });
 
-  test("a template that goes back by itself is a revision like any other", () => {
+  it("a template that goes back by itself is a revision like any other", () => {
     const story = storyOf("A", "B", "A");
     expect(story.previous).toBe("B");
   });
 
-  test("a template that waits to become a revision is undone to the current one", () => {
+  it("a template that waits to become a revision is undone to the current one", () => {
     const { bench } = storyOf("A", "B");
     expect(previousRevision(bench.ledger, "B", true)).toBe("B");
   });
 });
 
 describe("revisions that reached a cluster", () => {
-  test("are remembered, the newest first, also when they did not complete", () => {
+  it("are remembered, the newest first, also when they did not complete", () => {
     const story = storyOf("A");
     story.template("B");
     story.bench.plan();

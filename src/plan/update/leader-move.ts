@@ -11,53 +11,53 @@ import type { Turns } from "./rollout.ts";
 
 const SECOND_MS = 1000;
 /**
- * [L13] How long a person's request waits until it can begin. One that is carried out hours later, when the person has
- * long found another way, would surprise everyone.
+ * [L13] How long a user's request waits until it can begin. If it began hours later, when the user has long found
+ * another way, it would surprise them.
  */
 const REQUEST_PATIENCE_MS = 600_000;
 
-/** What a person asks for comes before what a maintenance asks for. */
+/** A user's request has priority over a maintenance. */
 const MOVES = ["leaderRequest", "leaderEvacuation"] as const;
 type Which = (typeof MOVES)[number];
 
-/** Where the leader is to go. */
+/** Where the leader has to move. */
 interface Destination {
   readonly cluster: ClusterName;
-  /** As the operator is told. */
+  /** The name in the request to the operator. */
   readonly instance: string;
   /** Its name in the cluster, where a person named this very instance; a cluster's name means any of its instances. */
   readonly named?: string;
 }
 
 /**
- * [L8] [L9] Moves the leader where a person asked to have it, or away from a cluster in maintenance. Returns the cluster that
- * keeps its turn because its leader is on its way.
+ * [L8] [L9] Moves the leader where a person asked to have it, or away from a cluster in maintenance. Returns the
+ * cluster that keeps its turn because its leader is on its way.
  */
 export function moveLeader(turns: Turns): ReadonlySet<ClusterName> {
   const { draft } = turns;
   const keep = new Set<ClusterName>();
-  hearRequest(draft);
+  takeRequest(draft);
   noteEvacuation(turns);
   for (const which of MOVES) {
     const move = draft.ledger[which];
     if (move?.state !== "asked") continue;
     const verdict = followed(turns, which, move);
-    carryOut(turns, which, move, verdict);
+    applyVerdict(turns, which, move, verdict);
     if (verdict.kind === "watch") keep.add(verdict.from);
   }
   if (keep.size > 0) return keep;
   for (const which of MOVES) {
     const move = draft.ledger[which];
     if (move?.state !== "waiting") continue;
-    carryOut(turns, which, move, givenUp(turns, which, move, begun(turns, which, move)));
-    // One at a time: a leader cannot go to two places.
+    applyVerdict(turns, which, move, givenUp(turns, which, move, begun(turns, which, move)));
+    // One move at a time: a leader cannot move to two clusters.
     break;
   }
   return keep;
 }
 
-/** [L8] Each request is heard once; one that was taken back before it began is forgotten. */
-function hearRequest(draft: Draft): void {
+/** [L8] Each request is carried out once; one that was withdrawn before it began is dropped. */
+function takeRequest(draft: Draft): void {
   const { transferLeader } = draft.intent.requests;
   const heard = draft.ledger.leaderRequest;
   if (!transferLeader) {
@@ -93,7 +93,7 @@ type Verdict =
 
 const over = (state: "moved" | "stayed" | "refused", message: string): Verdict => ({ kind: "over", state, message });
 
-function carryOut(turns: Turns, which: Which, move: LeaderMove, verdict: Verdict): void {
+function applyVerdict(turns: Turns, which: Which, move: LeaderMove, verdict: Verdict): void {
   switch (verdict.kind) {
     case "over": {
       const { state, message } = verdict;
@@ -112,7 +112,7 @@ function carryOut(turns: Turns, which: Which, move: LeaderMove, verdict: Verdict
   }
 }
 
-/** Asked already: has it moved, or has it been asked for long enough? */
+/** For a request that was sent: whether the leader has moved, or the request has timed out. */
 function followed({ draft, leader }: Turns, which: Which, { from, to }: LeaderMove): Verdict {
   const entry = from === null ? undefined : draft.ledger.clusters[from];
   const isMoved =
@@ -127,7 +127,7 @@ function followed({ draft, leader }: Turns, which: Which, { from, to }: LeaderMo
   return { kind: "watch", from, endsAtMs };
 }
 
-/** Not asked yet: can it be now? */
+/** For a request that was not sent yet: whether it can be sent now. */
 function begun(turns: Turns, which: Which, move: LeaderMove): Verdict {
   const { draft, leader } = turns;
   if (leader.kind === "none")
@@ -165,7 +165,7 @@ function ask({ draft }: Turns, which: Which, move: LeaderMove, from: ClusterName
   );
 }
 
-/** What can never be done, whatever happens next. */
+/** Why the move can never succeed; undefined: it may. */
 function refused({ intent }: Draft, leader: Leader, { cluster, named }: Destination): string | undefined {
   if (isInMaintenance(intent, cluster)) return `${cluster} is drained for maintenance, which moves the leader away`;
   const isUntold = leader.kind === "known" && leader.cluster === cluster && leader.instance === undefined;
@@ -183,7 +183,7 @@ function holds({ draft, tally }: Turns, from: ClusterName, to: Destination): str
   const other = turnElsewhere(draft, from);
   if (other === undefined) return undefined;
   const { intent } = draft;
-  // With the turn, its operator may act; what that may take down is charged like any other step's.
+  // With the turn, its operator may act; what it may take down counts in the budget like any other step.
   const cost = intent.memberConcurrency === "Parallel" ? view.ready : serialCost(intent, view.awaited, 0);
   const fits = tally.keepsMajority(cost, tally.pendingElsewhere(from)) && fitsBudget(tally, from, cost, 0) && cost > 0;
   return fits && busyClusters(draft).size === 0 ? undefined : `${other} holds the turn`;
@@ -221,7 +221,7 @@ function reportLater(
   );
 }
 
-/** [L13] A request that could not begin for so long is given up, with what it waited for. */
+/** [L13] A request that could not begin for so long is dropped; the message says what it waited for. */
 function givenUp({ draft }: Turns, which: Which, move: LeaderMove, verdict: Verdict): Verdict {
   if (which !== "leaderRequest" || verdict.kind !== "later") return verdict;
   if (draft.nowMs < move.sinceMs + REQUEST_PATIENCE_MS) return verdict;
@@ -234,7 +234,7 @@ function timeoutMs({ intent }: Draft): number | undefined {
   return seconds === undefined ? undefined : seconds * SECOND_MS;
 }
 
-/** [L9] As L5 chooses, among the clusters that are not in maintenance. */
+/** [L9] Chosen as in L5, among the clusters that are not in maintenance. */
 function awayFrom(draft: Draft, cluster: ClusterName): Destination | string {
   const newest = draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
   return transferTarget(draft, cluster, newest) ?? "no other cluster is healthy and could take the leader";

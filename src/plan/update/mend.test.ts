@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { rollingUpdate, testIntent } from "../check/testing/intent.ts";
 import { StatefulSetModel } from "../check/testing/statefulset.ts";
@@ -30,7 +30,7 @@ function withBrokenPod(size: number, broken: number, ordered: boolean) {
   return { bench, set };
 }
 
-/** Everybody does what is left to do until nothing moves. Returns the fewest pods that were ready at any time. */
+/** Planner and StatefulSet controller run until nothing changes. Returns the fewest pods ready at any time. */
 function calm({ bench, set }: ReturnType<typeof withBrokenPod>): number {
   let fewest = set.ready;
   for (let round = 0; round < 200; round++) {
@@ -47,7 +47,7 @@ function calm({ bench, set }: ReturnType<typeof withBrokenPod>): number {
 }
 
 describe("a StatefulSet with a broken pod", () => {
-  test("[U14] [F8] gets to the revision that mends it, and keeps all others that a majority needs", () => {
+  it("[U14] [F8] gets to the revision that mends it, and keeps all others that a majority needs", () => {
     fc.assert(
       fc.property(fc.integer({ min: 3, max: 5 }), fc.nat(4), fc.boolean(), (size, which, ordered) => {
         const world = withBrokenPod(size, which % size, ordered);
@@ -63,7 +63,7 @@ describe("a StatefulSet with a broken pod", () => {
     );
   });
 
-  test("[U14] goes to a second correction if the first does not mend it", () => {
+  it("[U14] goes to a second correction if the first does not mend it", () => {
     const world = withBrokenPod(3, 1, false);
     world.bench.intent.revision = { kind: "ready", id: "A2" };
     world.bench.plan();
@@ -74,7 +74,7 @@ describe("a StatefulSet with a broken pod", () => {
     expect(world.set.pods.every((pod) => pod?.revision === "B")).toBe(true);
   });
 
-  test("[F8] that may come up by itself is given a minute before it is deleted on the way forward", () => {
+  it("[F8] that may come up by itself is given a minute before it is deleted on the way forward", () => {
     const { bench, set } = withBrokenPod(3, 1, true);
     bench.plan();
     bench.deliver();
@@ -87,7 +87,7 @@ describe("a StatefulSet with a broken pod", () => {
     expect(bench.plan().actions).toMatchObject([{ kind: "deletePods", pods: [{ name: "xline-1" }] }]);
   });
 
-  test("[U14] keeps what the partition keeps: there it waits for a person", () => {
+  it("[U14] keeps what the partition keeps: there it waits for a person", () => {
     const { bench } = withBrokenPod(3, 1, false);
     bench.intent.update = rollingUpdate({ maxUnavailable: 1, partition: 1 });
     expect(bench.plan().steps).toEqual([]);

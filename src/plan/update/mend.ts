@@ -5,10 +5,11 @@ import { isStuck } from "./failure.ts";
 import type { Part } from "./share.ts";
 
 /**
- * [F8] A StatefulSet in OrderedReady does not pass a pod that is not ready, so that one which runs another revision than the
- * granted one would hold its own replacement up for ever. It is deleted: at once on the way back, and when nothing has moved
- * for a while on the way forward, where it may come up by itself. [U14] So are those that a mending step is for. None of them
- * is ready, so nothing is lost by it. [S14] Nor does it remove a pod while one below is not ready; the pod was to go anyway.
+ * [F8] A StatefulSet in OrderedReady waits for a pod that is not ready. If that pod runs another revision than the
+ * granted one, it would block its own replacement forever. So Lockstep deletes it: at once during a rollback; during an
+ * update only after some time without progress, because it may become ready by itself. [U14] The pods of a mending step
+ * are deleted, too. None of these pods is ready, so nothing is lost. [S14] A StatefulSet also does not remove a surplus
+ * pod while a lower one is not ready; Lockstep deletes the surplus pod, which has to go anyway.
  */
 export function deletePods(draft: Draft): void {
   if (draft.intent.workload.protocol !== "statefulset") return;
@@ -40,7 +41,7 @@ function podsInTheWay(
   return brokenPods(draft, cluster, grant.partition).filter(({ updated }) => updated === false);
 }
 
-/** Pods of instances that leave, and are not going. */
+/** Pods of leaving instances that are not terminating yet. */
 function leavers(draft: Draft, cluster: ClusterName): InstanceObservation[] {
   const entry = draft.entry(cluster);
   const leaving = entry.instances.flatMap(({ state }, i) =>
@@ -51,9 +52,9 @@ function leavers(draft: Draft, cluster: ClusterName): InstanceObservation[] {
 }
 
 /**
- * [U14] How many pods a mending step would replace. A StatefulSet in Parallel takes its highest pod down first, even while
- * a lower one is broken, and cannot be told otherwise; given the revision with OnDelete, it takes none, and those that are
- * down are replaced by deleting them. Below a partition they would come back on the wrong revision, so there it is not done.
+ * [U14] How many pods a mending step would replace. A StatefulSet in Parallel always takes its highest pod down first,
+ * even while a lower one is broken. With OnDelete it takes none down: then Lockstep deletes the broken pods, and they
+ * come back on the new revision. Below a partition they would come back on the wrong one, so it is not done there.
  */
 export function mendable(draft: Draft, { cluster, share }: Part): number {
   const { protocol, memberOrdered } = draft.intent.workload;
@@ -62,7 +63,7 @@ export function mendable(draft: Draft, { cluster, share }: Part): number {
   return brokenPods(draft, cluster, 0).length;
 }
 
-/** Pods from the `from`-th instance up that are not ready and not going. */
+/** Pods from the `from`-th instance up that are neither ready nor terminating. */
 function brokenPods(draft: Draft, cluster: ClusterName, from: number): InstanceObservation[] {
   const entry = draft.entry(cluster);
   const lowest = localOrdinal(draft, entry, from);

@@ -6,8 +6,8 @@ import { noteFirstCompletion } from "./rollout.ts";
 import type { Target } from "./target.ts";
 
 /**
- * [U11] OnDelete: every cluster is given the revision, and nobody restarts an instance for it; one that a person deletes
- * comes back on it. No turn is needed, so no budget is spent.
+ * [U11] OnDelete: every cluster gets the revision, and no instance is restarted for it; one that a user deletes comes
+ * back on it. No turn is needed, so no budget is spent.
  */
 export function handOut(draft: Draft, target: Target, desired: Desired | undefined): void {
   const to = target.revision;
@@ -42,7 +42,7 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
       );
       continue;
     }
-    // A join that never ends would keep the correction from the cluster for ever.
+    // Otherwise, a join that never ends would keep the corrected revision from the cluster.
     const isStuckJoin = turn === "held" && step?.kind !== "shrink" && isStuck(draft, cluster);
     if (turn !== "none" && !isStuckJoin) continue;
     draft.write(
@@ -60,7 +60,7 @@ export function handOut(draft: Draft, target: Target, desired: Desired | undefin
             why: "the join before makes no progress; what is broken comes back on this revision",
             progress: draft.startStep("update", cluster, true),
           }
-        : { kind: "update", why: "OnDelete: granted, and nobody restarts anything for it", progress: null },
+        : { kind: "update", why: "OnDelete: granted; no instance is restarted for it", progress: null },
     );
   }
   draft.set("rollout", null);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bench } from "../check/testing/bench.ts";
 import { testIntent } from "../check/testing/intent.ts";
 import { parseLedger } from "../ledger/ledger.ts";
@@ -20,7 +20,7 @@ function settle(bench: Bench): void {
     bench.settle();
     if (steps.length === 0) return;
   }
-  throw new Error("it does not come to rest");
+  throw new Error("it does not settle");
 }
 
 describe("[F6] an override in a ledger of an earlier version, which knew it by its revision alone", () => {
@@ -30,7 +30,7 @@ describe("[F6] an override in a ledger of an earlier version, which knew it by i
     return parseLedger(JSON.parse(JSON.stringify({ ...ledger, override })));
   };
 
-  test("is read, holds while the template is that revision, and learns what its content is", () => {
+  it("is read, holds while the template is that revision, and learns what its content is", () => {
     const bench = undone();
     bench.ledger = old(bench);
     expect(bench.ledger.override).toMatchObject({ to: "A", template: "B", digest: null, restart: null });
@@ -42,7 +42,7 @@ describe("[F6] an override in a ledger of an earlier version, which knew it by i
     expect(bench.ledger.override?.to).toBe("A");
   });
 
-  test("ends when the template is another revision by then", () => {
+  it("ends when the template is another revision by then", () => {
     const bench = undone();
     bench.ledger = old(bench);
     bench.intent.revision = { kind: "ready", id: "C" };
@@ -51,7 +51,7 @@ describe("[F6] an override in a ledger of an earlier version, which knew it by i
   });
 });
 
-describe("[F6] an undo that is heard before the template's revision is made", () => {
+describe("[F6] an undo that is requested before the template's revision is made", () => {
   const pendingUndo = () => {
     const bench = undone();
     bench.intent.revision = { kind: "pending", id: "", message: "settling, 2 s" };
@@ -60,7 +60,7 @@ describe("[F6] an undo that is heard before the template's revision is made", ()
     return bench;
   };
 
-  test("holds for whatever the template turns out to be", () => {
+  it("holds for whatever the template turns out to be", () => {
     const bench = pendingUndo();
     expect(bench.last?.figures).toMatchObject({ targetRevision: "A", rejectedRevision: null });
     bench.intent.revision = { kind: "ready", id: "C" };
@@ -68,7 +68,7 @@ describe("[F6] an undo that is heard before the template's revision is made", ()
     expect(bench.last?.figures).toMatchObject({ targetRevision: "A", rejectedRevision: "C" });
   });
 
-  test("is none when the template turns out to be the revision that was asked for", () => {
+  it("is none when the template turns out to be the revision that was asked for", () => {
     const bench = pendingUndo();
     bench.intent.revision = { kind: "ready", id: "A" };
     settle(bench);
@@ -77,7 +77,7 @@ describe("[F6] an undo that is heard before the template's revision is made", ()
 });
 
 describe("[U10] a restart while a rollback is under way", () => {
-  test("waits until the clusters are back, and follows then", () => {
+  it("waits until the clusters are back, and follows then", () => {
     const bench = new Bench(testIntent({ a: 1, b: 1, c: 1 }, { podManagementPolicy: "Parallel" }));
     settle(bench);
     bench.intent.revision = { kind: "ready", id: "B" };
@@ -97,7 +97,7 @@ describe("[U10] a restart while a rollback is under way", () => {
 });
 
 describe("[F6] a restart that came while an undo held", () => {
-  test("is part of the template's revision when the undo is taken back, and nothing goes to the one without it", () => {
+  it("is part of the template's revision when the undo is taken back, and nothing goes to the one without it", () => {
     const bench = undone();
     bench.intent.revision = { kind: "ready", id: "B", own: { digest: "B", restart: "t" } };
     bench.intent.inForce = { restarted: { of: "A", id: "A2" }, changed: [], leavesRestartOut: true };

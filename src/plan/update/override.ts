@@ -1,9 +1,9 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { Override, RevisionId, TemplateMarks, TemplateRevision } from "../types/index.ts";
 
-/** [F6] [F7] [U10] Hears what people ask for, and returns the override that holds, reported; null: the template counts. */
+/** [F6] [F7] [U10] Reads users' requests, reports and returns the override in force; null: the template counts. */
 export function resolveOverride(draft: Draft, revision: TemplateRevision): Override | null {
-  hearUndo(draft, revision);
+  takeUndo(draft, revision);
   reviewOverride(draft, revision);
   restartInForce(draft, revision);
   const { override } = draft.ledger;
@@ -11,24 +11,24 @@ export function resolveOverride(draft: Draft, revision: TemplateRevision): Overr
   return override;
 }
 
-/** Another revision in the place of the template's, for as long as the template's own content stays what it is. */
+/** A revision in force instead of the template's, until the template's own content changes. */
 export function overrideOf(revision: TemplateRevision, to: RevisionId, cause: Override["cause"]): Override {
   const { digest = null, restart = null } = marksOf(revision) ?? {};
   return { to, template: revision.id, digest, restart, cause };
 }
 
-/** What the clusters were going to, or are on. */
+/** The revision that the clusters are being updated to, or run. */
 export function settledRevision(draft: Draft): RevisionId | null {
   return draft.ledger.rollout?.to ?? draft.ledger.currentRevision;
 }
 
-/** Undefined: the template has no revision yet, so that nothing can be said about its content. */
+/** Undefined: the template has no revision yet, so its content is not known. */
 function marksOf({ id, own }: TemplateRevision): TemplateMarks | undefined {
   return own ?? (id === "" ? undefined : { digest: id, restart: "" });
 }
 
-/** [F7] Each undo is heard once. Undoing to the template's own revision takes an earlier undo or rejection back. */
-function hearUndo(draft: Draft, revision: TemplateRevision): void {
+/** [F7] Each undo is carried out once. An undo to the template's own revision ends an earlier undo or rejection. */
+function takeUndo(draft: Draft, revision: TemplateRevision): void {
   const { undo } = draft.intent.requests;
   if (!undo || undo.id === draft.ledger.undoHeard) return;
   draft.set("undoHeard", undo.id);
@@ -36,7 +36,7 @@ function hearUndo(draft: Draft, revision: TemplateRevision): void {
   if (draft.ledger.halt?.code !== "AdoptedWithDifferences") draft.set("halt", null);
 }
 
-/** [F6] An override ends when the template's own content is another than the one that it overrode. */
+/** [F6] An override ends when the template's own content differs from the content that it overrode. */
 function reviewOverride(draft: Draft, revision: TemplateRevision): void {
   const { override } = draft.ledger;
   const own = marksOf(revision);
@@ -45,7 +45,7 @@ function reviewOverride(draft: Draft, revision: TemplateRevision): void {
     if (override.digest !== own.digest) draft.set("override", null);
     return;
   }
-  // Made before the template could be read, or by a version that knew an override by its revision alone.
+  // The override was made before the template could be read, or by a version that recorded only its revision.
   const isOutdated = override.template !== "" && override.template !== revision.id;
   const isTakenBack = override.to === revision.id;
   const known: Override = {
@@ -57,7 +57,7 @@ function reviewOverride(draft: Draft, revision: TemplateRevision): void {
   draft.set("override", isOutdated || isTakenBack ? null : known);
 }
 
-/** [U10] A restart while an override holds is one of what is in force, not of what was undone. */
+/** [U10] A restart during an override restarts the revision in force, not the one that was undone. */
 function restartInForce(draft: Draft, revision: TemplateRevision): void {
   const { override, rollout } = draft.ledger;
   const own = marksOf(revision);
@@ -78,7 +78,7 @@ export function waitForRevision(draft: Draft, message: string, remedy: string): 
   ]);
 }
 
-/** [F10] What is held back, and how a person takes the override back. */
+/** [F10] Reports which changes the override holds back, and how a user ends it. */
 function reportOverride(draft: Draft, { to, template, cause }: Override, { id }: TemplateRevision): void {
   const changed = draft.intent.inForce?.changed ?? [];
   const ended = cause === "undo" ? "was undone" : "failed";

@@ -26,8 +26,8 @@ export interface Turns {
 }
 
 /**
- * [U2] Begins, turns and ends the rollout as target and clusters demand. Returns null when every cluster that can be reached
- * runs the target.
+ * [U2] Begins, reverses and ends the rollout as target and clusters require. Returns null when every cluster that can
+ * be reached runs the target.
  */
 export function trackRollout(
   draft: Draft,
@@ -74,7 +74,7 @@ function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: D
     noteFirstCompletion(draft, to, desired);
     return null;
   }
-  // [F3] Going back to what last completed, in the middle of going elsewhere, is a rollback, whoever asks for it.
+  // [F3] Returning to the last completed revision during an update is a rollback, whatever caused it.
   const kind = rollout && to === currentRevision ? "rollback" : "update";
   // [C8] A straggler of a finished rollout is updated at once: its waves have passed.
   const straggler = !rollout && to === currentRevision;
@@ -91,7 +91,7 @@ function beginOrTurn(draft: Draft, update: RollingUpdate, to: string, desired: D
   return next;
 }
 
-/** Asks exactly those that take part in a rollout (`partsOf`), so that a finished one does not begin again. */
+/** Reads exactly the clusters that take part in a rollout (`partsOf`), so that a finished one does not begin again. */
 function hasOutdated(draft: Draft, to: string, desired: Desired | undefined): boolean {
   return draft.order.some((cluster) => {
     const { grant } = draft.entry(cluster);
@@ -100,7 +100,7 @@ function hasOutdated(draft: Draft, to: string, desired: Desired | undefined): bo
   });
 }
 
-/** [D6] The first deployment is complete when all of it is in place: from then on there is something to go back to. */
+/** [D6] When the first deployment is complete, its revision becomes the one that a rollback returns to. */
 export function noteFirstCompletion(draft: Draft, to: string, desired: Desired | undefined): void {
   if (draft.ledger.currentRevision === to || !desired) return;
   let granted = 0;
@@ -113,7 +113,7 @@ export function noteFirstCompletion(draft: Draft, to: string, desired: Desired |
   if (granted > 0) draft.set("currentRevision", to);
 }
 
-/** [U3] Who wins over a rollout: the template's state, then a halt, then pause, then the window. */
+/** [U3] What stops new steps, the strongest first: the template's state, a halt, a pause, the window. */
 function heldBy(
   draft: Draft,
   update: RollingUpdate,
@@ -145,7 +145,7 @@ function heldBy(
         "WindowClosed",
         undefined,
         "no maintenance window is open; steps under way finish",
-        "Wait, or run 'lockstep promote' to go on outside the windows.",
+        "Wait, or run 'lockstep promote' to continue outside the windows.",
         [{ object: "maintenanceWindows", field: "opens", value: timeOrNever(update.window.changesAtMs) }],
       );
     }

@@ -4,8 +4,8 @@ import type { Draft } from "../ledger/draft.ts";
 import type { ClusterName, RevisionId, Rollout } from "../types/index.ts";
 
 /**
- * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster, how
- * many of its lowest instances that are.
+ * [U4] Partition is a rank in the global order: the first `partition` instances stay old. Returns, for each cluster,
+ * how many of its lowest instances that are.
  */
 export function sharesOf(draft: Draft, partition: number): ReadonlyMap<ClusterName, number> {
   const shares = new Map<ClusterName, number>();
@@ -27,15 +27,15 @@ export function sharesOf(draft: Draft, partition: number): ReadonlyMap<ClusterNa
 
 /** What one cluster still has to do for a rollout, and how far it may go. */
 export interface Part extends WavePart {
-  /** The partition it is to end with. */
+  /** The partition that it has to end with. */
   readonly share: number;
 }
 
 /**
- * [U23] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that is in
- * the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next revision.
- * So does one that has a step to repeat: with a turn to remove an instance it would restart the others too, and that may be
- * more than the majority allows.
+ * [U23] Who takes part in a rollout: it holds instances, is not lost, and is not being drained. A drained cluster that
+ * is in the middle of an update step stays in it until that step is over: stuck there, it may need the rollout's next
+ * revision. So does one that has a step to repeat: with a turn to remove an instance it would restart the others too,
+ * and that may be more than the majority allows.
  */
 export function takesPart(draft: Draft, cluster: ClusterName, drains: boolean): boolean {
   const { grant, instances, votes, presence, turn, done, step } = draft.entry(cluster);
@@ -69,7 +69,7 @@ export function partsOf(
 function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: number): UpdateState {
   const { grant, done, turn } = draft.entry(cluster);
   if (!grant) return "kept";
-  // [U14] Being mended; what the rollout asks for comes after.
+  // [U14] It is being mended; the rollout's step follows.
   if (grant.revision === to && grant.onDelete && !done && turn === "held") return "working";
   if (grant.revision !== to || grant.onDelete) return share >= grant.replicas && !grant.onDelete ? "kept" : "due";
   if (!done) return turn === "none" && needsTurn(draft, cluster) ? "due" : "working";
@@ -77,15 +77,15 @@ function stateOf(draft: Draft, cluster: ClusterName, to: RevisionId, share: numb
 }
 
 /**
- * [C9] Without a turn, and not finished: does somebody have to act, or is an instance merely not ready yet? What the snapshot
- * does not say counts as something to do.
+ * [C9] For a cluster without a turn that is not finished: whether its operator has to act, or an instance is only not
+ * ready yet. If the snapshot does not show it, the operator has to act.
  */
 export function needsTurn(draft: Draft, cluster: ClusterName): boolean {
   const { grant, done, turn } = draft.entry(cluster);
   const { present } = viewIn(draft, cluster);
   if (!grant || done || turn !== "none" || !present || present.live.epoch !== grant.epoch) return false;
   const wanted = grant.onDelete ? 0 : grant.replicas - grant.partition;
-  // Not seen yet: its controller is about to look.
+  // Its controller has not seen the spec yet, but will.
   if (!isObserved(present)) return false;
   return (updatedSeen(present) ?? -1) < wanted || (present.counts.replicas ?? -1) !== grant.replicas;
 }

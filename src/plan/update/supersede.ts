@@ -15,9 +15,9 @@ export interface Way {
 }
 
 /**
- * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or goes
- * back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle of a
- * superseded revision, and whose wave is far, goes back: its broken instance would hold up everybody else.
+ * [U8] [U9] How a cluster gets to the rollout's revision. A StatefulSet in the middle of another revision finishes or
+ * goes back first, or a pod that dies meanwhile would return on the wrong one. Any cluster that is stuck in the middle
+ * of a superseded revision, and whose wave is far, goes back: its broken instance would block all other clusters.
  */
 export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): Way | "wait" {
   const entry = draft.entry(cluster);
@@ -27,16 +27,16 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   const isSet = draft.intent.workload.protocol === "statefulset";
   if (entry.grant.onDelete) {
     if (!isSet || entry.grant.revision !== entry.baseRevision) return straight;
-    // Made to stand still on its way back: its pods are of two revisions still.
-    if (entry.done)
-      return { to: entry.baseRevision, anyWave: true, back: true, why: "it stands still on its way back" };
+    // It was paused during its rollback: its pods still run two revisions.
+    if (entry.done) return { to: entry.baseRevision, anyWave: true, back: true, why: "its rollback was paused" };
   }
   const moving = !entry.done && entry.turn === "held";
   const goingBack = !entry.done && entry.step?.kind === "rollback" && entry.grant.revision === entry.baseRevision;
   if (to === entry.baseRevision) return { ...straight, back: true };
   const standsStill = !moving || (goingBack && hasMissedDeadline(draft, cluster));
   if (standsStill && !view.isOpen(cluster) && isDeadOnAbandoned(draft, view, cluster)) {
-    // Its wave may never come: those before it wait for the majority, or the membership change, that it holds up.
+    // Its wave may never come: earlier waves may wait for the majority or the membership change that this cluster
+    // blocks.
     return {
       to: view.rollout.from ?? to,
       anyWave: true,
@@ -45,8 +45,9 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     };
   }
   if (entry.baseRevision === null) {
-    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision because
-    // its wave is far, is left to finish; for nothing that is up and past its deadline no wave waits, which may wait for it.
+    // Nothing ever completed here, so there is nothing to go back to. What has come up, or is new on the old revision
+    // because its wave is far, is left to finish; for nothing that is up and past its deadline no wave waits, which may
+    // wait for it.
     const nothingUp = viewIn(draft, cluster).ready === 0;
     const isOld = entry.grant.revision === view.rollout.from && !(nothingUp && hasMissedDeadline(draft, cluster));
     const patient = !(nothingUp && view.isOpen(cluster)) && moving && (isOld || !isStuck(draft, cluster));
@@ -54,7 +55,8 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
     return { ...straight, anyWave: moving, back: true, why: "the revision before never completed here" };
   }
   if (entry.grant.revision === entry.baseRevision) {
-    // All on one revision, or on the way back to it: it may go on as soon as what it is doing is done, or stuck for good.
+    // All instances run one revision, or are being rolled back to it. The cluster may continue as soon as its current
+    // step is done, or has missed its deadline.
     if (goingBack && !hasMissedDeadline(draft, cluster)) {
       goesBack(draft, cluster, entry.grant.revision, to);
       return "wait";
@@ -74,7 +76,7 @@ export function wayTo({ draft }: Turns, view: RolloutView, { cluster }: Part): W
   };
 }
 
-/** [U9] None of its instances is ready, and what it has is neither what the rollout started from nor where it goes. */
+/** [U9] None of its instances is ready, and it runs neither the rollout's source nor its target revision. */
 function isDeadOnAbandoned(draft: Draft, { rollout }: RolloutView, cluster: ClusterName): boolean {
   const { grant, instances } = draft.entry(cluster);
   const isAbandoned = grant !== null && grant.revision !== rollout.from && grant.revision !== rollout.to;

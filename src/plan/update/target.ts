@@ -5,16 +5,19 @@ import { resolveOverride, settledRevision, waitForRevision } from "./override.ts
 
 /** Which revision the clusters should run, and whether new steps towards it may start. */
 export interface Target {
-  /** Null: nothing is known to go to. */
+  /** Null: no target is known. */
   readonly revision: RevisionId | null;
-  /** The template is settled; otherwise only what is under way goes on. */
+  /** The template is settled; otherwise only steps in progress continue. */
   readonly settled: boolean;
   /** The template is missing: nothing moves at all. */
   readonly frozen: boolean;
   readonly rejected: RevisionId | null;
 }
 
-/** [U1] [F6] The template's revision, unless an undo or a failure overrides it for as long as the template's content stays. */
+/**
+ * [U1] [F6] The template's revision, unless an undo or a failure overrides it for as long as the template's content
+ * stays.
+ */
 export function resolveTarget(draft: Draft): Target {
   const { revision } = draft.intent;
   if (revision.kind === "missing") {
@@ -42,7 +45,7 @@ export function resolveTarget(draft: Draft): Target {
   const override = resolveOverride(draft, revision);
   if (override) return { revision: override.to, settled: true, frozen: false, rejected: override.template || null };
   if (draft.intent.inForce?.leavesRestartOut) {
-    // Taken back just now: without the override, the template's revision is another one.
+    // The override has just ended: without it, the template's revision differs.
     draft.wakeAt(draft.nowMs + 1);
     waitForRevision(draft, "the template's revision is being made with its restart mark", "No action needed.");
     return { revision: settledRevision(draft), settled: false, frozen: false, rejected: null };
@@ -77,7 +80,7 @@ export function reviewHalt(draft: Draft, target: Target): Halt | null {
       (halt.code === "MemberRestartsInParallel" && memberConcurrency === "Parallel"));
   if (resumed || recovered || moot) {
     draft.set("halt", null);
-    // The clock of a step that is resumed starts over; otherwise the same deadline would halt it at once.
+    // A resumed step gets a new deadline; otherwise the old one would halt it again at once.
     if (resumed && entry?.step) {
       const unavailableBefore = draft.views.get(halt.cluster)?.down ?? 0;
       const down = downBefore(draft, halt.cluster);
@@ -96,7 +99,7 @@ function haltRemedy(halt: Halt): string {
     case "AdoptedWithDifferences":
       return "Compare with 'lockstep plan', then run 'lockstep resume' to let the differences be rolled out.";
     case "MemberRestartsInParallel":
-      return "Set memberConcurrency: Parallel if the operator is meant to do so, or correct it and run 'lockstep resume'.";
+      return "Set memberConcurrency: Parallel if the operator should do so, or correct it and run 'lockstep resume'.";
     default:
       return "Correct the template, run 'lockstep undo', or run 'lockstep resume' to try for another deadline.";
   }

@@ -23,8 +23,8 @@ export interface UpdateLimits {
 }
 
 /**
- * [U6] Starts every update step that may start now. Returns the clusters that keep a finished turn because they are asked for
- * something else (a leader transfer).
+ * [U6] Starts every update step that may start now. Returns the clusters that keep a finished turn because they are
+ * asked for something else (a leader transfer).
  */
 export function startUpdates(
   turns: Turns,
@@ -53,10 +53,10 @@ export function startUpdates(
   for (const part of inOrder(turns, update, due)) {
     const { cluster } = part;
     if (viewIn(draft, cluster).reach !== "ready") continue;
-    // [C9] An interrupted membership change is taken up by scaling, not by the rollout; unless nobody has to act for it any
-    // more, and what it created merely never becomes ready.
+    // [C9] Scaling continues an interrupted membership change, not the rollout. Exception: the operator has nothing
+    // left to do for it, and the new instance just never becomes ready.
     if (isInterrupted(draft.entry(cluster)) && needsTurn(draft, cluster)) continue;
-    // [C11] A step under way is finished, or cured; none begins.
+    // [C11] A step in progress is finished or cured; no step begins.
     if (isInMaintenance(draft.intent, cluster) && !isUnderWay(draft, cluster)) {
       waitForMaintenance(draft, draft.intent, cluster, `it is updated to ${view.rollout.to}`);
       continue;
@@ -108,7 +108,7 @@ export function startUpdates(
       release(turns, part, way, step);
     }
     turns.tally.charge(cluster, step.cost, step.own);
-    // A cluster that goes back may release more than the batch has left.
+    // A cluster that is rolled back may release more instances than the batch has left.
     allowance = Math.max(0, allowance - step.release);
   }
   return keep;
@@ -119,7 +119,10 @@ function isUnderWay(draft: Draft, cluster: ClusterName): boolean {
   return turn === "held" && !done;
 }
 
-/** [U6] Begun clusters first, then unhealthy ones (repair), then followers from the highest index down, the leader's last. */
+/**
+ * [U6] Begun clusters first, then unhealthy ones (repair), then followers from the highest index down, the leader's
+ * last.
+ */
 function inOrder({ draft, leader }: Turns, update: RollingUpdate, due: readonly Part[]): Part[] {
   const { schedule } = draft.intent;
   const listed = new Map<ClusterName, number>();
@@ -166,12 +169,12 @@ function leaderAllows(
   return leader.kind === "known" || leaderUnknownForLong(turns, update, view, cluster);
 }
 
-/** [L11] Its leader has been asked to move, and nobody leads for the moment: the request is waited for, not the unknown. */
+/** [L11] Its leader has been asked to move, and no leader is known now: the wait is for the move, not for a leader. */
 function isAsked({ draft, leader }: Turns, cluster: ClusterName): boolean {
   return leader.kind === "unknown" && draft.entry(cluster).step?.kind === "transfer";
 }
 
-/** [L4] Waiting for a leader to be known ends: an application without one is not helped by waiting. */
+/** [L4] The wait for an unknown leader has a timeout: waiting does not help an application without a leader. */
 function leaderUnknownForLong(
   { draft }: Turns,
   update: RollingUpdate,
@@ -190,7 +193,7 @@ function leaderUnknownForLong(
   draft.wait(
     "LeaderUnknown",
     cluster,
-    "it may hold the leader, and nobody knows for sure",
+    "it may hold the leader, but the leader is not known for sure",
     "Check what the members say about the leader.",
     [{ object: cluster, field: "leader", value: "unknown", sinceMs }],
   );
@@ -203,7 +206,7 @@ interface StepSize {
   readonly below: number;
   readonly release: number;
   readonly cost: number;
-  /** The same for the majority: nothing, if it brings one back before it takes one down; but leavers go besides. */
+  /** The cost for the majority: 0 if the step brings one instance back before it takes one down; leavers are added. */
   readonly quorumCost: number;
   /** What it would cost if everything that it replaces were up. */
   readonly own: number;
@@ -230,7 +233,7 @@ function sizeStep(turns: Turns, part: Part, to: string, allowance: number): Step
   } else if (!repeats && allowance <= 0) {
     partition = from;
   }
-  // What was released before and is verified runs the revision already.
+  // Instances that were released before and are verified already run the revision.
   const below = onIt && entry.done ? from : replicas;
   const targets = readyTargets(draft, cluster, to, partition, below);
   const { awaited, leaving } = viewIn(draft, cluster);
@@ -263,24 +266,24 @@ function isInsideTurn({ draft, tally }: Turns, cluster: ClusterName, { cost }: S
 }
 
 /**
- * [Q21] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given new
- * content in the middle of a step, it may have just taken one for the old content and takes another for the new. So it is
- * first made to stand still (U14), however the clock says that the step is stuck.
+ * [Q21] A StatefulSet in Parallel takes its highest pod of another revision down, even while a lower one is down: given
+ * new content in the middle of a step, it may have just taken one for the old content and takes another for the new. So
+ * it is paused first (U14), even if the step already counts as stuck.
  */
 function overtakesItself(draft: Draft, { cluster, share }: Part, to: string): boolean {
   const { intent } = draft;
   const entry = draft.entry(cluster);
-  // What dies meanwhile comes back on the new revision: not where the partition is to keep some.
+  // A pod that dies meanwhile comes back on the new revision, which is wrong if the partition keeps some.
   if (share > 0 && to !== entry.baseRevision) return false;
   const { protocol, memberOrdered } = intent.workload;
   if (protocol !== "statefulset" || memberOrdered || intent.memberConcurrency === "Parallel") return false;
   const restarts = entry.step?.kind === "update" || entry.step?.kind === "rollback";
-  // Without a step that the ledger knows of, it still goes on with what it was given.
+  // Even without a step in the ledger, it continues with the revision that it was given.
   const goesOn = entry.turn === "held" ? restarts : entry.baseRevision !== null && entry.grant?.revision !== to;
   return goesOn && !entry.done && !standsStill(intent, entry, viewIn(draft, cluster).present);
 }
 
-/** [Q15] What stood still in this very turn for so long is not about to come up by itself. */
+/** [Q15] If the cluster made no progress in this turn for so long, its instance will not come up by itself. */
 function isCureOfStuck(draft: Draft, cluster: ClusterName): boolean {
   return draft.entry(cluster).turn === "held" && isStuck(draft, cluster);
 }
@@ -295,7 +298,10 @@ export function isRefused(turns: Turns, part: Part, to: string): boolean {
   return !tally.keepsMajority(quorumCost, elsewhere) || !fitsBudget(tally, cluster, cost, spentHere(turns, cluster));
 }
 
-/** [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the cluster. */
+/**
+ * [Q11] What counts in the budget already and is the step's own: what its turn has down for it, or a doubt about the
+ * cluster.
+ */
 function spentHere({ draft }: Turns, cluster: ClusterName): number {
   const { down, unavailable } = viewIn(draft, cluster);
   const { turn, done } = draft.entry(cluster);
@@ -321,7 +327,9 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
     draft.wait(
       "QuorumAtRisk",
       cluster,
-      `the step may take ${instancesText(cost)} down${beside}, other turns ${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters are ready and ${tally.majority} are needed`,
+      `the step may take ${instancesText(cost)} down${beside}, other turns ` +
+        `${tally.pendingElsewhere(cluster)}; ${tally.ready} of ${tally.voters} voters ` +
+        `are ready and ${tally.majority} are needed`,
       tally.keepsMajority(cost, 0)
         ? leavers > 0
           ? "Wait for what leaves to be gone."
@@ -344,7 +352,7 @@ function mayCost(turns: Turns, cluster: ClusterName, { cost, quorumCost, own }: 
   return true;
 }
 
-/** What spends the budget: what is down, what other turns may take, or this step alone. */
+/** The message that says what uses the budget: instances that are down, other turns, or this step alone. */
 function spentText(tally: Turns["tally"], cluster: ClusterName): string {
   const elsewhere = tally.pendingElsewhere(cluster);
   const spent = [
@@ -407,7 +415,7 @@ function whyNow(turns: Turns, { cluster, released }: Part, why: string): string 
   const isListed = update.type === "RollingUpdate" && update.order === "Listed";
   const order =
     released > 0
-      ? "it goes on where it is"
+      ? "it continues its own update"
       : !viewIn(draft, cluster).healthy
         ? "unhealthy clusters go first"
         : mayLead(leader, cluster) && !isListed
@@ -420,7 +428,10 @@ function whyNow(turns: Turns, { cluster, released }: Part, why: string): string 
 
 function figures({ tally }: Turns, cluster: ClusterName): string {
   const unavailable = tally.unavailable + tally.pendingElsewhere(cluster);
-  return `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ${tally.maxUnavailable} unavailable`;
+  return (
+    `${tally.ready}/${tally.voters} ready, majority ${tally.majority}, ${unavailable} of ` +
+    `${tally.maxUnavailable} unavailable`
+  );
 }
 
 function reportBehind(
@@ -466,7 +477,7 @@ function reportKept({ draft }: Turns, { cluster, share }: Part, to: string): voi
     cluster,
     `its ${instancesText(share)} will stay on the old revision instead of ${to}`,
     whole
-      ? "Lower the partition to go on."
+      ? "Lower the partition to continue."
       : "Lower the partition below this cluster's first instance, or use a member that has a partition.",
     [{ object: cluster, field: "instances kept by the partition", value: `${share}` }],
   );

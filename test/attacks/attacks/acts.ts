@@ -10,7 +10,9 @@ export interface Act {
   readonly attempt: (ask: Ask, targets: Targets) => Promise<Answer>;
 }
 
-/** What must still work: a policy that refuses too much is as wrong as one that refuses too little. Each as a dry run. */
+/**
+ * What must still work: a policy that refuses too much is as wrong as one that refuses too little. Each as a dry run.
+ */
 export const ACTS: readonly Act[] = [
   {
     name: "an editor creates a CrossClusterStatefulset in the clusters of the namespace",

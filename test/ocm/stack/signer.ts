@@ -6,8 +6,8 @@ const VALIDITY_MS = 365 * 24 * 60 * 60 * 1000;
 const BACKDATED_MS = 5 * 60 * 1000;
 
 /**
- * The authority with which the hub's controller manager signs the agents' certificates. Its key has to be in a file; that
- * of the stack's own authority, which signs administrators, is in none.
+ * The authority with which the hub's controller manager signs the agents' certificates. Its key has to be in a file;
+ * that of the stack's own authority, which signs administrators, is in none.
  */
 export async function createSigner(name: string): Promise<CertifiedKey> {
   const x509 = await import("../../../src/apiserver/front/x509.ts");

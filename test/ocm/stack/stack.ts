@@ -1,6 +1,7 @@
 /**
- * A real Open Cluster Management on loopback: the hub and the members of test/stack, the hub's registration and placement
- * controllers, and in each member one agent that registers it and applies its ManifestWorks. No operators, no webhooks.
+ * A real Open Cluster Management on loopback: the hub and the members of test/stack, the hub's registration and
+ * placement controllers, and in each member one agent that registers it and applies its ManifestWorks. No operators, no
+ * webhooks.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -149,8 +150,8 @@ class Boot {
   async join(hub: Cluster, member: Cluster, bootstrap: string): Promise<void> {
     const { processes, folder, authority } = this.ground;
     const { name, server } = member;
-    // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster, and
-    // has no right to send it again.
+    // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster,
+    // and has no right to send it again.
     await hub.api.apply({
       apiVersion: "cluster.open-cluster-management.io/v1",
       kind: "ManagedCluster",

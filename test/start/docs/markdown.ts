@@ -9,14 +9,14 @@ export type Task =
       readonly exit: number;
       readonly answer?: string;
     }
-  /** It runs until it is stopped; the reader goes on, in another terminal, when it says this. */
+  /** It runs until it is stopped; when it prints this, the reader continues in another terminal. */
   | { readonly kind: "start"; readonly line: number; readonly code: string; readonly until: string }
   /** Save the block under that name. */
   | { readonly kind: "file"; readonly line: number; readonly name: string; readonly text: string }
   /** A machine cannot do it; the page says why. */
   | { readonly kind: "skipped"; readonly line: number; readonly code: string; readonly reason: string };
 
-/** Thrown for a marker or a block that nobody would execute as it stands. */
+/** Thrown for a marker or a block that cannot be executed as written. */
 export class PageError extends Error {
   override readonly name = "PageError";
 
@@ -126,7 +126,9 @@ function* partsOf(page: string, markdown: string): Generator<Part> {
   }
 }
 
-/** Undefined: the output says what the page shows. `...` stands for anything, a line of its own for any number of lines. */
+/**
+ * Undefined: the output says what the page shows. `...` stands for anything, a line of its own for any number of lines.
+ */
 export function missingIn(output: string, answer: string): string | undefined {
   const printed = output.split("\n").map((line) => line.trimEnd());
   let from = 0;

@@ -12,7 +12,7 @@ const CLONE = ["bin", "dist", "deploy", "docs", "examples", "node_modules", "pac
 const PATIENCE_MS = 60_000;
 const STOP_PATIENCE_MS = 20_000;
 const LOOK_MS = 50;
-/** What a program may end with that was told to stop. */
+/** The exit codes of a program that was asked to stop. */
 const STOPPED = new Set([0, 130]);
 
 /** Thrown when a page is not true: names the page, the line, the command and what it printed. */

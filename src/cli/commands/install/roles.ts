@@ -11,6 +11,7 @@ export interface Rule {
 export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
 const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
+const JOBS = "crossclusterjobs";
 const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
@@ -19,6 +20,10 @@ export function hubRules({ workloads }: { readonly workloads: readonly Workload[
     rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
     rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
     rule(APPS_GROUP, [`${STATEFULSETS}/finalizers`], ["update"]),
+    // Jobs are also deleted, when their own TTL has passed.
+    rule(APPS_GROUP, [JOBS], [...READ, "update", "patch", "delete"]),
+    rule(APPS_GROUP, [`${JOBS}/status`], ["patch", "update"]),
+    rule(APPS_GROUP, [`${JOBS}/finalizers`], ["update"]),
     rule(APPS_GROUP, [APPROVALS], READ),
     rule(APPS_GROUP, [`${APPROVALS}/status`], ["patch"]),
     // The readable copies of revisions, without Secrets.
@@ -63,6 +68,7 @@ export function systemRules(): Rule[] {
 export function memberRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
   return [
     rule("apps", ["statefulsets"], READ),
+    rule("batch", ["jobs"], READ),
     ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
     rule("", ["pods"], [...READ, "delete"]),
     // Read before a grant refers to them, and never watched: a topology that is too large for annotations.
@@ -83,16 +89,20 @@ export const ON_CALL_LABEL = "lockstep.karmada.io/on-call";
 export function peopleRoles(): JsonObject[] {
   const change = ["create", "update", "patch", "delete", "deletecollection"];
   const scale = rule(APPS_GROUP, [`${STATEFULSETS}/scale`], ["get", "update", "patch"]);
-  const read = rule(APPS_GROUP, [STATEFULSETS, `${STATEFULSETS}/status`, APPROVALS, `${APPROVALS}/status`], READ);
+  const read = rule(
+    APPS_GROUP,
+    [STATEFULSETS, `${STATEFULSETS}/status`, JOBS, `${JOBS}/status`, APPROVALS, `${APPROVALS}/status`],
+    READ,
+  );
   // What 'why' and 'history' show; Kubernetes' own view includes them already.
   const look = [read, rule("", ["events"], READ), rule("apps", ["controllerrevisions"], READ)];
   return [
     clusterRole("lockstep-viewer", [read], { "rbac.authorization.k8s.io/aggregate-to-view": "true" }),
-    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS], change), scale], {
+    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS, JOBS], change), scale], {
       "rbac.authorization.k8s.io/aggregate-to-edit": "true",
     }),
     // Pause, resume, undo, restart and scale are all changes of the spec; Kubernetes cannot grant them separately.
-    clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, [STATEFULSETS], ["update", "patch"]), scale]),
+    clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, [STATEFULSETS, JOBS], ["update", "patch"]), scale]),
     clusterRole("lockstep-approver", [...look, rule(APPS_GROUP, [APPROVALS], ["create", "delete"])]),
     clusterRole(ON_CALL_ROLE, onCallRules()),
   ];
@@ -107,6 +117,7 @@ function onCallRules(): Rule[] {
     rule("", ["pods/log"], ["get"]),
     rule("", ["events", "persistentvolumeclaims", "services"], READ),
     rule("apps", ["statefulsets", "controllerrevisions"], READ),
+    rule("batch", ["jobs"], READ),
   ];
 }
 

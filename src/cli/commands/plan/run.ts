@@ -3,8 +3,8 @@ import { CommandError } from "../../errors.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { durationsFrom } from "../../preview/durations.ts";
 import { type Forecast, forecast, isBlocked } from "../../preview/forecast.ts";
+import { type PreviewInput, withPreviewInput } from "../../preview/input.ts";
 import { hideSecrets, manifestDiff, manifestsOf, objectDiff } from "../../preview/rendering.ts";
-import { type Subject, withSubject } from "../../preview/subject.ts";
 import type { Io } from "../../terminal/io.ts";
 import { nearest } from "../../terminal/nearest.ts";
 import { formatOf, print, printData, styleOf } from "../../terminal/output.ts";
@@ -17,15 +17,15 @@ const BLOCKED = 2;
 
 export async function runPlan(io: Io, name: string | undefined, options: PlanOptions & GlobalOptions): Promise<number> {
   const format = formatOf(options.output, ["json", "yaml"]);
-  return withSubject(io, name, options, async (subject) => {
-    if (subject.refusal) return sayRefused(io, format, subject.statefulset.metadata, subject.refusal);
-    const made = forecastOf(subject);
-    const diffs = options.diff === false ? [] : await diffsOf(subject, made);
-    const adoptions = adoptionsOf(subject);
-    const { name: own, namespace } = subject.statefulset.metadata;
-    const from = subject.ledger.currentRevision;
+  return withPreviewInput(io, name, options, async (input) => {
+    if (input.refusal) return sayRefused(io, format, input.statefulset.metadata, input.refusal);
+    const made = forecastOf(input);
+    const diffs = options.diff === false ? [] : await diffsOf(input, made);
+    const adoptions = adoptionsOf(input);
+    const { name: own, namespace } = input.statefulset.metadata;
+    const from = input.ledger.currentRevision;
     if (format === "text") {
-      const { statefulset, notes } = subject;
+      const { statefulset, notes } = input;
       const view = {
         name: `${namespace}/${own}`,
         spec: statefulset.spec,
@@ -54,7 +54,7 @@ export async function runPlan(io: Io, name: string | undefined, options: PlanOpt
         stepsOfUnknownTime,
         adoptions,
         diffs,
-        notes: subject.notes,
+        notes: input.notes,
       });
     }
     return isBlocked(made) ? BLOCKED : 0;
@@ -67,9 +67,9 @@ export async function runRender(
   options: RenderOptions & GlobalOptions,
 ): Promise<undefined> {
   const format = formatOf(options.output, ["json", "yaml"]);
-  return withSubject(io, name, options, async (subject) => {
-    if (subject.refusal) throw new CommandError(`nothing would be dispatched: ${subject.refusal.message}`);
-    const made = forecastOf(subject);
+  return withPreviewInput(io, name, options, async (input) => {
+    if (input.refusal) throw new CommandError(`nothing would be dispatched: ${input.refusal.message}`);
+    const made = forecastOf(input);
     const clusters = made.grants.map(({ cluster }) => cluster);
     const { cluster } = options;
     if (cluster !== undefined && !clusters.includes(cluster)) {
@@ -82,11 +82,11 @@ export async function runRender(
       const why = made.blockedBy[0]?.message ?? made.problems[0]?.message ?? "";
       io.stderr.write(`warning: it would be blocked before its end (${why}); 'lockstep plan' shows the details\n`);
     }
-    for (const note of subject.notes) io.stderr.write(`note: ${note}\n`);
+    for (const note of input.notes) io.stderr.write(`note: ${note}\n`);
     const rendered: { cluster: string; objects: unknown[] }[] = [];
     for (const grant of made.grants) {
       if (cluster !== undefined && grant.cluster !== cluster) continue;
-      const manifests = (await manifestsOf(subject, made.ledger, grant)) ?? [];
+      const manifests = (await manifestsOf(input, made.ledger, grant)) ?? [];
       rendered.push({ cluster: grant.cluster, objects: manifests.map(({ object }) => hideSecrets(object)) });
     }
     if (format === "json") printData(io, format, rendered);
@@ -107,7 +107,7 @@ function sayRefused(
   io: Io,
   format: "text" | "json" | "yaml",
   { namespace, name }: { readonly namespace: string; readonly name: string },
-  { code, message }: NonNullable<Subject["refusal"]>,
+  { code, message }: NonNullable<PreviewInput["refusal"]>,
 ): number {
   if (format !== "text") printData(io, format, { namespace, name, blocked: true, blockedBy: [{ code, message }] });
   else {
@@ -118,8 +118,8 @@ function sayRefused(
   return BLOCKED;
 }
 
-function forecastOf(subject: Subject): Forecast {
-  const { statefulset, ledger, observations, intentAt, nowMs, events } = subject;
+function forecastOf(input: PreviewInput): Forecast {
+  const { statefulset, ledger, observations, intentAt, nowMs, events } = input;
   const leader = statefulset.status?.leader;
   return forecast({
     intentAt,
@@ -135,7 +135,7 @@ function forecastOf(subject: Subject): Forecast {
 }
 
 /** What each cluster runs now, compared with what is requested. */
-function adoptionsOf({ baselines, contents, revision: wanted }: Subject): Adoption[] {
+function adoptionsOf({ baselines, contents, revision: wanted }: PreviewInput): Adoption[] {
   const objects = (revision: string) => {
     const content = contents.get(revision);
     return content ? [content.template, ...content.dependencies] : [];
@@ -149,17 +149,17 @@ function adoptionsOf({ baselines, contents, revision: wanted }: Subject): Adopti
 }
 
 /** What each cluster has now compared with what it would have at the end. */
-async function diffsOf(subject: Subject, made: Forecast): Promise<ClusterDiff[]> {
-  const places = Object.entries(subject.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
+async function diffsOf(input: PreviewInput, made: Forecast): Promise<ClusterDiff[]> {
+  const places = Object.entries(input.ledger.clusters).sort(([, a], [, b]) => a.index - b.index);
   const clusters = [...new Set([...places.map(([name]) => name), ...made.grants.map(({ cluster }) => cluster)])];
   const diffs: ClusterDiff[] = [];
   for (const cluster of clusters) {
     // What it runs is compared with the template instead.
-    if (Object.hasOwn(subject.baselines, cluster)) continue;
-    const now = subject.ledger.clusters[cluster]?.grant;
+    if (Object.hasOwn(input.baselines, cluster)) continue;
+    const now = input.ledger.clusters[cluster]?.grant;
     const then = made.grants.find((grant) => grant.cluster === cluster);
-    const before = now ? ((await manifestsOf(subject, subject.ledger, now)) ?? []) : [];
-    const after = then ? ((await manifestsOf(subject, made.ledger, then)) ?? []) : [];
+    const before = now ? ((await manifestsOf(input, input.ledger, now)) ?? []) : [];
+    const after = then ? ((await manifestsOf(input, made.ledger, then)) ?? []) : [];
     const objects = manifestDiff(before, after);
     if (objects.length > 0) diffs.push({ cluster, objects });
   }

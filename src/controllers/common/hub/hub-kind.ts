@@ -130,7 +130,7 @@ export class HubKind {
       },
       listEnded: () => {
         for (const [key, object] of this.#objects) if (object.wasListed(versions.get(key))) reads.add(object);
-        // What was listed was not kept, so it cannot be told whether anything is different.
+        // Listed objects are not kept, so a change cannot be detected: read all of them again.
         for (const outlines of this.#outlines.values()) reads.add(outlines);
       },
       changed: ({ metadata }, isDeleted) => {
@@ -148,7 +148,7 @@ export class HubKind {
     return { client, log, kind, namespace, resource: () => this.#resource, changed, unused };
   }
 
-  /** A change after this read is told by the watch, which stands already; before the first list nothing is read. */
+  /** The watch is already open, so it reports every change after this read. Nothing is read before the first list. */
   #added<Kept extends Reading>(to: Map<string, Kept>, key: string, reading: Kept): Kept {
     to.set(key, reading);
     if (this.#isSynced) this.#options.reads.add(reading);
@@ -162,7 +162,7 @@ export class HubKind {
     if (this.#objects.size === 0 && this.#outlines.size === 0) this.#options.unused();
   }
 
-  /** Before the first list nothing is read, but there is something else to say. */
+  /** Nothing is read before the first list, but the reason for that can change. */
   #whyUnknownChanged(): void {
     if (this.#isSynced) return;
     for (const reading of this.#readings()) reading.tell();

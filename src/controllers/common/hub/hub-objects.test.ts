@@ -80,7 +80,7 @@ describe("objects of the hub", () => {
     expect(get("app", "late")).toMatchObject({ kind: "present", object: { data: { value: "1" } } });
   });
 
-  it("take one watch of metadata for all namespaces and applications, and only those that are named are read", async () => {
+  it("share one watch of metadata for all namespaces and applications; only named objects are read", async () => {
     for (let index = 0; index < 300; index++) put(`other-${index}`, "x".repeat(1_000), `tenant-${index % 50}`);
     for (let index = 0; index < 50; index++) put("mine", "1", `tenant-${index}`);
     for (let index = 0; index < 50; index++) get(`tenant-${index}/app`, "mine", `tenant-${index}`);
@@ -257,7 +257,7 @@ describe("objects that applications choose by label", () => {
   const list = (app: string, namespace = "default") =>
     objects.list(app, { ...KIND, namespace })?.map(({ metadata }) => `${metadata.name} ${metadata.labels?.tier ?? ""}`);
 
-  it("are told by name and label, without their content, once they have been listed", async () => {
+  it("are returned with name and labels, without their content, once they have been listed", async () => {
     put("a", "1", "default", { tier: "db" });
     put("b", "1");
     put("c", "1", "elsewhere");

@@ -38,7 +38,7 @@ export interface ReadingOptions {
   readonly unused: () => void;
 }
 
-/** More than this in one namespace is no choice that a label makes. */
+/** A label selector is not meant for more objects than this in one namespace. */
 const MAX_OUTLINES = 2_000;
 
 /** Retried by HubReads, with others in between. */
@@ -105,7 +105,7 @@ export class NamedObject extends Reading {
   wasTold(told: Told): boolean {
     this.#told = told;
     const { kind } = this.#found;
-    // A watch that is behind what was read repeats what is known.
+    // If the watch lags behind the last read, its event contains nothing new.
     if (kind === "present" && (compareVersions(this.#version, told.version) ?? -1) >= 0) return false;
     if (kind === "absent" && !told.exists) return false;
     this.#found = this.#unread();
@@ -122,7 +122,7 @@ export class NamedObject extends Reading {
     const isPossible = of.namespaced === (this.namespace !== "");
     const at = of.namespaced ? this : { name: this.name };
     const object = isPossible ? await client.find(of, at, { signal, ...ONE_ATTEMPT }) : undefined;
-    // Never absent against the watch's word: its event of the deletion is on the way, or this answer is from the past.
+    // The watch still shows the object: either its deletion event has not arrived yet, or this response is outdated.
     if (object ? isBehind(object.metadata.resourceVersion, this.#told?.version) : this.#told?.exists) return false;
     this.#set(object ? { kind: "present", object: withoutManagedFields(object) } : { kind: "absent" });
     return true;

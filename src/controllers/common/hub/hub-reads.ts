@@ -25,7 +25,9 @@ interface Progress {
   attempt: number;
 }
 
-/** Reads of one kind, a few at a time and namespace by namespace: a tenant with much to read does not make others wait. */
+/**
+ * Reads of one kind, a few at a time and namespace by namespace: a tenant with much to read does not make others wait.
+ */
 export class HubReads {
   readonly #options: HubReadsOptions;
   readonly #signal: AbortSignal;

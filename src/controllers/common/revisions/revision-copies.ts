@@ -9,9 +9,9 @@ import type { RevisionEntry } from "./revision-index.ts";
 const COPY_MAX_BYTES = 900_000;
 
 /**
- * Readable copies of revisions in the application's own namespace, for `history`, `plan` and diffs. They hold no Secret's
- * content, and the controller never reads one back: a tenant who edits a copy deceives only its readers. A copy that
- * cannot be written (a quota, a namespace that is being deleted) holds nothing up.
+ * Readable copies of revisions in the application's own namespace, for `history`, `plan` and diffs. They hold no
+ * Secret's content, and the controller never reads one back: a tenant who edits a copy deceives only its readers. A
+ * copy that cannot be written (a quota, a namespace that is being deleted) holds nothing up.
  */
 export class RevisionCopies {
   readonly #client: KubeClient;

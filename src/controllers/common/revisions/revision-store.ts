@@ -31,8 +31,9 @@ const NAME_CHARS = 24;
 
 /**
  * What each revision was, kept as Secrets in Lockstep's own namespace before any grant names it. Which revisions there
- * are, and the digest of each, is part of the application's ledger: the store begins with what the ledger says (`open`),
- * and the ledger is written with what the store has (`entries`). Content is used only if it matches its digest.
+ * are, and the digest of each, is part of the application's ledger: the store begins with what the ledger says
+ * (`open`), and the ledger is written with what the store has (`entries`). Content is used only if it matches its
+ * digest.
  */
 export class RevisionStore {
   readonly #options: RevisionStoreOptions;
@@ -76,8 +77,8 @@ export class RevisionStore {
   }
 
   /**
-   * Stores the content under the name that follows from it, unless it is stored already. `beforeCreating` may refuse: what
-   * is made for an owner that has been deleted meanwhile would stay for ever. Throws RevisionTooLargeError.
+   * Stores the content under the name that follows from it, unless it is stored already. `beforeCreating` may refuse: a
+   * revision created for an owner that has been deleted meanwhile would never be removed. Throws RevisionTooLargeError.
    */
   async save(owner: Owner, content: RevisionContent, beforeCreating: () => Promise<void>): Promise<StoredRevision> {
     const known = new Map(this.entries(owner).map((entry) => [entry.id, entry]));

@@ -44,14 +44,14 @@ export interface ActContext {
   readonly spec: CrossClusterStatefulsetSpec;
   readonly network: NetworkSettings;
   readonly ledger: Ledger;
-  /** The ledger's view of that version, made once for all clusters that are told it. */
+  /** The ledger's view of that version, computed once for all clusters that receive it. */
   readonly viewOf: (version: number) => TopologyView;
   readonly term: number;
   /** Throws when this process does not lead the application any more, or the application is gone. */
   readonly confirm: () => Promise<void>;
   /** Clusters that the engine itself had rendered before the hold: their objects are taken over as they are. */
   readonly adopting: ReadonlySet<string>;
-  /** What each cluster's last dispatched grant consists of: kept, so that nobody need render it again to know. */
+  /** The objects of each cluster's last dispatched grant: kept, so that the grant need not be rendered again. */
   readonly dispatchedRefs: Map<string, { readonly epoch: number; readonly refs: readonly ObjectRef[] }>;
   /** [I21] Of what a grant refers to, what is not seen in its cluster yet; undefined: all of it is. */
   readonly partsAwaited: (grant: Grant, parts: readonly KubeObject[]) => string | undefined;
@@ -74,10 +74,10 @@ class NotInterpreted extends Error {
   }
 }
 
-/** What could not be carried out, by cluster; everything else was. */
+/** What failed or has to wait, by cluster; everything else succeeded. */
 export interface ActResult {
   readonly failures: readonly ActFailure[];
-  /** What has to be seen in a cluster before its grant is written there; a look is under way for it. */
+  /** What has to be seen in a cluster before its grant is written there; it is being read. */
   readonly awaited: readonly { readonly cluster: string; readonly message: string }[];
   /** Whether something is still going away and has to be looked at again. */
   readonly unfinished: boolean;
@@ -88,9 +88,9 @@ type Progress = "done" | "unfinished" | { readonly awaits: string };
 
 const GRANT_NOTE = "grant";
 const CONTENT_NOTE = "content";
-/** Whose grant it is, and which content its revisions have: a ledger that is rebuilt from notes needs both. */
+/** The owner of the grant and the content of its revisions: a ledger that is rebuilt from notes needs both. */
 const LIFE_NOTE = "life";
-/** Beside a grant that refers to ConfigMaps: which ones, in a word. */
+/** For a grant that refers to ConfigMaps: a digest of their names. */
 const PARTS_NOTE = "parts";
 
 /** The epoch that the workload's dispatch object carries; 0 when there is none. */
@@ -103,7 +103,7 @@ export function dispatchedEpoch(dispatched: readonly Dispatched[], app: EngineAp
   return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 }
 
-/** Grants that are not dispatched, or not all of them any more: somebody may have deleted what a workload needs beside it. */
+/** Grants that are not dispatched, or not completely: a user may have deleted a dependency's dispatch object. */
 export function grantsOutstanding(
   grants: readonly Grant[],
   dispatched: readonly Dispatched[],
@@ -126,8 +126,9 @@ export function grantsOutstanding(
 }
 
 /**
- * Every cluster's found grant, and what they say about revisions, for a ledger that has to be rebuilt. Only of this
- * owner's own life: an earlier object of the same name, or an earlier build, has left nothing that is believed.
+ * Every cluster's grant as found in its notes, and what they say about revisions, for a ledger that has to be rebuilt.
+ * Only notes with this owner's uid count: those of an earlier object of the same name, or an earlier build, are
+ * ignored.
  */
 export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp, owner: Owner) {
   const grants: FoundGrant[] = [];
@@ -143,7 +144,7 @@ export function grantsFound(dispatched: readonly Dispatched[], app: EngineApp, o
   return { grants, revisions: [...revisions.values()].sort((a, b) => a.number - b.number) };
 }
 
-/** The workload that grants were dispatched for, should nothing else tell. */
+/** The workload that grants were dispatched for, if no other source names it. */
 export function templateOfGrants(dispatched: readonly Dispatched[]): ObjectRef | undefined {
   return dispatched.find(({ notes }) => notes[GRANT_NOTE] !== undefined)?.ref;
 }
@@ -158,12 +159,12 @@ export function viewsOf(ledger: Ledger): ActContext["viewOf"] {
 }
 
 /**
- * So many grants are rendered and dispatched at a time. A large application's manifests are megabytes for each of a hundred
- * clusters: all at once they would stop the event loop for seconds.
+ * The number of grants that are rendered and dispatched at a time. A large application's manifests are megabytes for
+ * each of a hundred clusters: all at once, they would stop the event loop for seconds.
  */
 const GRANTS_AT_ONCE = 16;
 
-/** Each outstanding grant's manifests, under way. What fails is told when the grant is carried out. */
+/** Each outstanding grant's manifests, while they are rendered. Errors are reported when the grant is dispatched. */
 type Prepared = ReadonlyMap<Grant, Promise<readonly MemberManifest[]>>;
 
 export function prepare(
@@ -180,7 +181,7 @@ export function prepare(
   return prepared;
 }
 
-/** Carries the grants and actions out. One cluster's failure stops no other. */
+/** Dispatches the grants and performs the actions. A failure in one cluster does not stop the others. */
 export async function act(
   context: ActContext,
   grants: readonly Grant[],
@@ -207,7 +208,7 @@ export async function act(
       const manifests = () => prepared.get(grant) ?? render(context, grant, clusters.get(grant.cluster));
       return attempt(grant.cluster, async () => dispatchGrant(context, grant, await manifests()));
     }),
-    ...actions.map((action) => attempt(action.cluster, () => carryOut(context, action))),
+    ...actions.map((action) => attempt(action.cluster, () => performAction(context, action))),
   ]);
   return { failures, awaited, unfinished };
 }
@@ -232,7 +233,7 @@ async function someAtOnce<Item>(
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 }
 
-/** A term that is not this leader's puts the whole application in doubt; it is not one cluster's failure. */
+/** If another term is found, this process may no longer lead the application: no write may follow, in any cluster. */
 function isFatal(error: unknown): boolean {
   return error instanceof SupersededError || error instanceof TermOutOfRangeError;
 }
@@ -260,18 +261,18 @@ async function dispatchGrant(
   for (const { object, role } of manifests) {
     const manifest = asKube(object);
     const expected = found.find(({ ref }) => isSameRef(ref, refOf(manifest)));
-    // It was reserved: only somebody who leads meanwhile can have done away with it.
-    if (!expected)
-      throw new Error(
-        `${manifest.kind} ${manifest.metadata.name} for ${grant.cluster} was taken away while it was being dispatched; it is looked at again`,
-      );
+    // It was reserved above: only another process that leads meanwhile can have deleted it.
+    if (!expected) {
+      const what = `${manifest.kind} ${manifest.metadata.name} for ${grant.cluster}`;
+      throw new Error(`the dispatch object of ${what} was deleted while it was being written; it is retried`);
+    }
     const notes: Record<string, string> = { [CONTENT_NOTE]: digestOf(JSON.stringify(object)) };
     if (role === "workload") {
       Object.assign(notes, grantNotes(context, grant));
       const awaits = isGranted ? undefined : partsAwaited(context, grant, manifests, expected, notes);
       if (awaits !== undefined) return { awaits };
       if (adopting.has(grant.cluster)) await engine.adopt(app, grant.cluster);
-      // Only what it needs was missing. What has changed since is the next grant's, under an epoch of its own.
+      // Only a dependency was missing. What has changed since is dispatched with the next grant, under its own epoch.
       if (isGranted) continue;
     } else if (expected.notes[CONTENT_NOTE] === notes[CONTENT_NOTE]) continue;
     await engine.dispatch(app, {
@@ -280,7 +281,7 @@ async function dispatchGrant(
       term: context.term,
       notes,
       expected,
-      // A part's name says what it holds: one that was left there by an earlier release is as good as a new one.
+      // A part's name contains a digest of its content: one that an earlier release left there is as good as a new one.
       takeOver: adopting.has(grant.cluster) || role === "topologyPart",
     });
   }
@@ -289,9 +290,9 @@ async function dispatchGrant(
 }
 
 /**
- * [I21] What of the ConfigMaps that the grant refers to is not seen in the cluster yet. That they were dispatched is
- * no evidence: an operator that reads the grant must find them. What the grant before referred to was seen before
- * that one was written; that is noted beside each.
+ * [I21] Which ConfigMaps of the grant have not been seen in the cluster yet. That they were dispatched is no evidence:
+ * an operator that reads the grant must find them. Those of the previous grant were seen before it was written; the
+ * note beside each grant records that.
  */
 function partsAwaited(
   context: ActContext,
@@ -307,8 +308,9 @@ function partsAwaited(
 }
 
 /**
- * What does not exist yet cannot be compared with: a leader that slept would make it again after another had done away with
- * it. So its place is taken first, and whoever does not lead any more gives it back.
+ * An object that does not exist cannot be compared and swapped: a leader that was suspended would recreate it after its
+ * successor had deleted it. So the leader first creates a placeholder, then confirms that it still leads, and otherwise
+ * deletes the placeholder.
  */
 async function reserve(context: ActContext, grant: Grant, refs: readonly ObjectRef[]): Promise<void> {
   const { engine, app, term, confirm, adopting } = context;
@@ -327,12 +329,13 @@ async function reserve(context: ActContext, grant: Grant, refs: readonly ObjectR
 }
 
 /**
- * Whether the member's object came from us although nothing dispatches it any more: somebody deleted the dispatch object, and
- * the engine no longer knows the member's as its own.
+ * Whether Lockstep created the member's object although no dispatch object exists for it: a user deleted the dispatch
+ * object, and the engine no longer knows the member's object as its own.
  */
 function isOurs({ engine, app, ledger }: ActContext, { cluster, epoch }: Grant): boolean {
   const live = engine.snapshot(app, cluster);
-  // Out of sight the ledger's word counts: whoever has had a grant before, or was seen with this one, has its object from us.
+  // If the cluster is unreachable, the ledger decides: Lockstep created the object if the cluster had an earlier grant,
+  // or has acknowledged this one.
   if (live.kind === "unreachable") return epoch > 1 || (ledger.clusters[cluster]?.ackedAtMs ?? null) !== null;
   return live.kind === "present" && hasToken(live, ledger);
 }
@@ -342,7 +345,7 @@ function hasToken({ object }: Extract<Snapshot, { kind: "present" }>, { identity
   return token !== undefined && token === identity?.app.clusterToken;
 }
 
-/** Taking over moves nothing: what is about to be written must say what the live object says already. */
+/** Adoption changes nothing: the manifest to be written must equal the live object. */
 function checkAdoption({ engine, app }: ActContext, cluster: string, manifests: readonly MemberManifest[]): void {
   const snapshot = engine.snapshot(app, cluster);
   const workload = manifests.find(({ role }) => role === "workload");
@@ -351,14 +354,15 @@ function checkAdoption({ engine, app }: ActContext, cluster: string, manifests: 
   if (moved.length === 0) return;
   const { kind, namespace, name } = app.template;
   throw new Error(
-    `${kind} ${namespace}/${name} in ${cluster} cannot be adopted without moving it: ${moved.join(", ")} would change; ` +
+    `${kind} ${namespace}/${name} in ${cluster} cannot be adopted without moving it: ` +
+      `${moved.join(", ")} would change; ` +
       "bring the running object in line (finish its update, remove its partition), then it is adopted",
   );
 }
 
 /**
- * Dispatch objects that the cluster's grant no longer needs, once it is done with what used them. False: that is not known
- * yet.
+ * Removes the dispatch objects that the cluster's grant no longer needs, when no pod uses them any more. False: it is
+ * not known yet which ones are needed.
  */
 export async function removeLeftovers(
   context: ActContext,
@@ -416,7 +420,7 @@ async function render(
   return result.manifests;
 }
 
-async function carryOut(context: ActContext, action: Action): Promise<Progress> {
+async function performAction(context: ActContext, action: Action): Promise<Progress> {
   const { engine, app } = context;
   const dispatched = engine.dispatched(app).filter(({ cluster }) => cluster === action.cluster);
   const workloads = dispatched.filter((one) => isWorkload(one, app));
@@ -454,7 +458,7 @@ function progressOf(gone: readonly boolean[]): Progress {
   return gone.every(Boolean) ? "done" : "unfinished";
 }
 
-/** The claims that may be deleted with the application: by what was granted, for the template may say anything by now. */
+/** The claims to delete with the application: those of the granted revision, because the template may have changed. */
 async function claimsOf({ app, owner, ledger, revisions }: ActContext, cluster: string): Promise<ClaimNames> {
   const granted = ledger.clusters[cluster]?.grant?.revision;
   const stored = revisions.list(owner).map(({ id }) => id);
@@ -464,7 +468,8 @@ async function claimsOf({ app, owner, ledger, revisions }: ActContext, cluster: 
   }
   if (app.template.kind !== "StatefulSet") return claimNames(app, []);
   throw new Error(
-    `no revision of ${app.template.name} is stored any more, so that nobody knows which claims in ${cluster} are its own; ` +
+    `no revision of ${app.template.name} is stored any more, so it is not known which claims in ` +
+      `${cluster} are its own; ` +
       "set retentionPolicy to Retain, and delete them yourself",
   );
 }
@@ -509,7 +514,7 @@ function readLife(note: string | undefined): { uid: string; revisions: readonly 
   }
 }
 
-/** A note that cannot be read is none: its cluster is then written to again, with the ledger's grant. */
+/** A note that cannot be read counts as absent: its cluster is then written to again, with the ledger's grant. */
 function readNote(note: string): FoundGrant | undefined {
   try {
     return parseFoundGrant(JSON.parse(note));

@@ -38,7 +38,7 @@ export async function carryOut(
   const saving = session.save(result.ledger);
   const { clusters, dispatched } = moment;
   const { actions, standing } = result;
-  // [I21] What a grant refers to is being looked for: it is taken up again when that has been seen.
+  // [I21] The grant's ConfigMaps are being looked for in the cluster: the grant is written when they have been seen.
   const looked = standing.flatMap(({ cluster, epoch }) => {
     const message = parts.lookedFor(key, cluster, epoch);
     return message === undefined ? [] : [{ cluster, message }];
@@ -60,7 +60,7 @@ export async function carryOut(
     term: session.term,
     confirm: async () => {
       await session.confirm();
-      // Asked last: a process that was stopped for a while has sent its question before, and has its answer now.
+      // Asked last: if the process was suspended after it sent the request above, the response may be old.
       if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
     },
     adopting,
@@ -68,18 +68,19 @@ export async function carryOut(
     partsAwaited: ({ cluster, epoch }, needed) => parts.awaited(key, cluster, epoch, needed),
     ...(topologyInlineBytes !== undefined && { topologyInlineBytes }),
   };
-  // What is to be written is made ready while the ledger is on its way.
+  // The manifests are rendered while the ledger is being written.
   const prepared = prepare(context, outstanding, clusters);
   const decides = await saving;
   if (outstanding.length === 0 && actions.length === 0)
     return { context, failures: [], awaited: looked, unfinished: false };
-  // What was decided earlier is carried out by whoever still leads. A Work that is gone cannot be compared with.
+  // An earlier decision may only be carried out while this process leads. The check is needed because a Work that was
+  // deleted cannot be compared and swapped.
   if (!decides) await session.confirm();
   if (!session.stamped) {
     await engine.stamp(app, session.term, Object.keys(session.ledger.clusters));
     session.stamped = true;
   }
-  // What the stamp read may be newer than what was planned on; grants are by epoch, so an old one is simply there.
+  // The stamp may have read newer dispatch objects than the plan: grants that are already dispatched are skipped.
   const still = outstandingOf(engine.dispatched(app));
   const { failures, awaited, unfinished } = await act(context, still, actions, clusters, prepared);
   return { context, failures, awaited: [...looked, ...awaited], unfinished };

@@ -11,7 +11,7 @@ function part(name: string): KubeObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data: { part: name } };
 }
 
-/** A member that answers what it is told to, and counts how many are asked at a time. */
+/** A member with prepared answers; it counts how many requests run at a time. */
 class Ground {
   readonly clock = new VirtualClock({ random: seededRandom(1) });
   readonly stop = new AbortController();
@@ -48,7 +48,7 @@ class Ground {
 const missing = (message: string): Holding => ({ kind: "missing", message });
 
 describe("[I21] what a grant refers to", () => {
-  it("is awaited until a look has found all of it, and the application is told then", async () => {
+  it("is awaited until a read has found all of it; then the application is reconciled", async () => {
     const ground = new Ground();
     expect(ground.awaited("member1", 3, "a", "b")).toBe("its 2 ConfigMaps are being looked for");
     expect(ground.seen.lookedFor(APP, "member1", 3)).toBeDefined();

@@ -33,11 +33,11 @@ const RETRY_MAX_MS = 8_000;
  */
 const ATTEMPTS = 8;
 /**
- * A finding that was not used for so long is no evidence any more. Far longer than a busy controller needs to come back to an
- * application: otherwise it would look again for ever.
+ * What was found counts as evidence for this long. It must be far longer than a busy controller needs to return to an
+ * application: otherwise the controller would read again without end.
  */
 const SEEN_FOR_MS = 300_000;
-/** Answers are up to half a megabyte each; a hundred clusters at a time would need fifty. */
+/** Responses have up to half a megabyte each; a hundred clusters at a time would need fifty megabytes. */
 const CONCURRENT_READS = 8;
 
 /**

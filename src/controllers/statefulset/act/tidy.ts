@@ -24,7 +24,7 @@ export async function tidy(
     const isThere = entry?.done && entry.ackedAtMs !== null;
     const usesOne = isThere && (entry.baseRevision === null || entry.baseRevision === grant.revision);
     const needs = `${grant.epoch} ${statefulset.metadata.generation}`;
-    // [I19] A view that was forgotten is about to be replaced; what goes with it cannot be told until then.
+    // [I19] A view that the ledger no longer has is about to be replaced; until then, its parts are not known.
     const isKnown = result.ledger.topologies[String(grant.topologyVersion)] !== undefined;
     if (!isThere || !isKnown || session.tidied.get(grant.cluster) === needs) continue;
     // Pods of two revisions may use what the older one needs; a topology is only ever the newest grant's.
@@ -43,7 +43,10 @@ function isTopologyPart({ kind, name }: ObjectRef): boolean {
   return kind === "ConfigMap" && /-topology-[0-9a-f]{32}$/.test(name);
 }
 
-/** [F12] Revisions that were superseded before any cluster got them: nothing ever ran them, so that none goes back to them. */
+/**
+ * [F12] Revisions that were superseded before any cluster got them: nothing ever ran them, so that none goes back to
+ * them.
+ */
 function neverReached(stored: readonly StoredRevision[], { history }: Ledger, { revision }: Intent): Set<string> {
   // While the template has no revision, it may yet turn out to be the one that was made last.
   if (revision.kind === "missing" || revision.id === "") return new Set();

@@ -21,7 +21,7 @@ export function readLedgerCopy(text: string): Ledger | undefined {
   }
 }
 
-/** The text of each application's ledger, made again only when more than marks has changed. */
+/** The text of each application's ledger; written again only if more than marks has changed. */
 export class LedgerCopies {
   readonly #known = new Map<string, { readonly ledger: Ledger; readonly text: string | undefined }>();
 

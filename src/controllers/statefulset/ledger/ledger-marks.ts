@@ -2,9 +2,9 @@ import type { ClusterEntry, Ledger } from "../../../plan/index.ts";
 import { sameJson } from "../../../runtime/index.ts";
 
 /**
- * Whether two ledgers differ at most in marks: when a grant was seen to have arrived, since when its gate has been open, how
- * far a step has come, since when an object has been stranded. Marks are read off the members again should they be lost, and nothing is granted without a write
- * that carries them along; so they alone are not worth a write to the hub at once.
+ * Whether two ledgers differ at most in marks: when a grant was seen to have arrived, since when its gate has been
+ * open, how far a step has come, since when an object has been stranded. If marks are lost, they are read from the
+ * members again. Every grant writes the marks too. So a change of marks alone need not be written to the hub at once.
  */
 export function sameButMarks(a: Ledger, b: Ledger): boolean {
   const { clusters: before, ...rest } = a;
@@ -19,7 +19,7 @@ export function sameButMarks(a: Ledger, b: Ledger): boolean {
 }
 
 function withoutMarks(entry: ClusterEntry): ClusterEntry {
-  // An accident is no mark: what was evicted looks like a restart once it is back.
+  // An accident is no mark: once an evicted pod is back, it cannot be distinguished from a restarted one.
   const accidents = entry.step?.down?.accidents ?? [];
   const step = entry.step && { ...entry.step, progressMs: 0, best: 0, down: { accidents, finishedFrom: null } };
   return { ...entry, ackedAtMs: null, openSinceMs: null, strandedSinceMs: null, step };

@@ -82,7 +82,7 @@ describe("the ledger on the hub", () => {
     expect(taken).toMatchObject({ term: 2, ledger: { nextIndex: 1 } });
   });
 
-  it("is made anew when the cache still shows one that is gone", async () => {
+  it("is recreated when the cache still shows one that was deleted", async () => {
     const { object: gone } = await claim(await leader());
     hub.api.remove(LEDGERS, NAME);
     const made = await claim(
@@ -141,7 +141,7 @@ describe("the ledger on the hub", () => {
     expect(hub.api.list(LEDGERS)[0]?.spec).toMatchObject({ state: { nextIndex: emptyLedger().nextIndex } });
   });
 
-  it("is confirmed for whoever leads, and neither for the leader before nor when it is gone", async () => {
+  it("is confirmed for the current leader, but not for the previous leader and not after it was deleted", async () => {
     const first = await leader();
     const stored = await claim(first);
     await hub.ask(first.confirm(stored));
@@ -154,7 +154,7 @@ describe("the ledger on the hub", () => {
     });
   });
 
-  it("that somebody edited under the same term is a conflict, not another leader", async () => {
+  it("that a user edited under the same term is a conflict, not another leader", async () => {
     const store = new LedgerStore(STATEFULSET_LEDGERS, hub.client, cache, SYSTEM);
     const stored = await claim(store);
     const [object] = hub.api.list(LEDGERS);

@@ -14,7 +14,8 @@ export interface TopologyRefusal {
 
 /**
  * Admission refuses a topology that the namespace may not use. This sees what admission cannot: an annotation that was
- * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is none.
+ * narrowed later, and objects that are older than the policy. Undefined: the topology may be followed, or there is
+ * none.
  */
 export function topologyRefusal(
   { metadata, spec }: ParsedCrossClusterStatefulset,
@@ -34,6 +35,8 @@ export function topologyRefusal(
   if (refused.length === 0) return undefined;
   return {
     message: `spec.topology: namespace ${own} may not use ${refused.join(", ")}`,
-    remedy: `Remove them from spec.topology, or have an administrator of the hub add them to the annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
+    remedy:
+      "Remove them from spec.topology, or have an administrator of the hub add them to the " +
+      `annotation ${ALLOWED_CLUSTERS} of namespace ${own}.`,
   };
 }

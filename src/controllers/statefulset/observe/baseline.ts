@@ -14,8 +14,8 @@ export interface RunningObject {
 }
 
 /**
- * Whether a cluster runs this very revision: rendered for it, with the count and the first ordinal that it has, it would
- * change nothing of its workload. That is what an adoption has to know, whatever the marks on the object say.
+ * Whether a cluster runs this very revision: rendered for it, with the count and the first ordinal that it has, it
+ * would change nothing of its workload. That is what an adoption has to know, whatever the marks on the object say.
  */
 export function runsRevision(
   { live, cluster, replicas, start }: RunningObject,

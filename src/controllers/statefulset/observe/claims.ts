@@ -77,7 +77,10 @@ export type Selected =
   | { readonly kind: "by name"; readonly ref: ObjectRef }
   | { readonly kind: "by label"; readonly place: Omit<ObjectRef, "name"> };
 
-/** What an object selects or carries inline, read as it stands: also one whose spec is not valid any more may own what it runs. */
+/**
+ * What an object selects or carries inline, read as it stands: also one whose spec is not valid any more may own what
+ * it runs.
+ */
 export function selectedBy({ metadata, spec }: KubeObject): Selected | undefined {
   const selected = selectedWorkload({ metadata, spec });
   if (!selected) return undefined;
@@ -86,7 +89,7 @@ export function selectedBy({ metadata, spec }: KubeObject): Selected | undefined
   return name === undefined ? { kind: "by label", place } : { kind: "by name", ref: { ...place, name } };
 }
 
-/** What the one that waits is told, in status and in plans. */
+/** The message for the object that waits, in its status and in plans. */
 export function claimedMessage({ kind, namespace, name }: ObjectRef, by: Claimant): string {
   const owner = `${by.namespace}/${by.name}`;
   return (

@@ -13,7 +13,7 @@ export interface FormerLife {
   readonly clusters: readonly string[];
 }
 
-/** An epoch or a version that is higher was not counted up to by anything. */
+/** No epoch or version can get higher than this by counting. */
 const COUNTER_MAX = 1e12;
 /** A token is a uid. */
 const TOKEN_CHARS = 64;

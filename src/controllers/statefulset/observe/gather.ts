@@ -41,7 +41,8 @@ export interface Gathered {
 
 /**
  * Observe: puts together what was asked for and what every cluster shows, in the planner's words. The controller and
- * `lockstep plan` gather with this same code; they differ in where the moment, the hub's objects and the revisions are from.
+ * `lockstep plan` gather with this same code; they differ in where the moment, the hub's objects and the revisions are
+ * from.
  */
 export class Gatherer {
   readonly #options: GathererOptions;

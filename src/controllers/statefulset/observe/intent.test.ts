@@ -54,7 +54,7 @@ describe("divide", () => {
     );
   });
 
-  it("gives nobody more than one beside the exact share", () => {
+  it("gives every cluster its exact share, rounded up or down by less than one", () => {
     fc.assert(
       fc.property(total, weights, (count, weighted) => {
         const sum = weighted.reduce((all, { weight }) => all + weight, 0);
@@ -172,7 +172,7 @@ describe("what a person asks for during a rollout", () => {
   });
 });
 
-describe("a person's word that a cluster is lost", () => {
+describe("a user's confirmation that a cluster is lost", () => {
   const at = "2025-01-01T00:00:00Z";
   const spec = { failover: { confirmedLost: [{ name: "member1", at }] } };
   const lost = (clusters: readonly EngineCluster[]) => intent(spec, { clusters }).requests.confirmedLost;
@@ -182,7 +182,7 @@ describe("a person's word that a cluster is lost", () => {
     expect(lost([away(Date.parse(at) - 1)])).toEqual(["member1"]);
   });
 
-  it("says nothing about one that began afterwards, or about a cluster that is Ready", () => {
+  it("does not count for a loss that began afterwards, or for a cluster that is Ready", () => {
     expect(lost([away(Date.parse(at) + 1)])).toEqual([]);
     expect(lost([cluster("member1")])).toEqual([]);
   });

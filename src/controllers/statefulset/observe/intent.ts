@@ -200,7 +200,7 @@ function requestsOf({ statefulset, approvals, clusters }: IntentFacts): Requests
     ...(undo && { undo: { id: undo.at, to: undo.to } }),
     // People count waves from 1, the planner from 0.
     approvals: approvals.map(({ spec }) => ({ revision: spec.revision, wave: spec.wave - 1 })),
-    // A word about an earlier loss says nothing about one that began afterwards.
+    // The confirmation of an earlier loss does not count for a loss that began afterwards.
     confirmedLost: (failover.confirmedLost ?? []).flatMap(({ name, at }) => {
       const known = clusters.some((cluster) => cluster.name === name);
       const sinceMs = away.get(name) ?? Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ export function leaderProblems(
   const luaScript = spec.leader?.luaScript;
   if (luaScript === undefined || !template) return [];
   const outcome = interpreter.interpret("InterpretLeader", { object: template, rule: { luaScript } });
-  // Only the script itself is judged: what it makes of an object without a status says nothing.
+  // Only errors in the script itself count. Its result is ignored, because this object has no status.
   if (outcome.state !== "failed" || outcome.code !== "BadCustomization") return [];
   const remedy = "Correct the script: function GetLeader(observedObj) ... return name end.";
   return [{ field: "leader.luaScript", message: outcome.reason, remedy }];

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { parseMemberReport } from "../../../contract/index.ts";
 import type { Json } from "../../../runtime/index.ts";
 import { membershipOf } from "./membership.ts";
@@ -11,18 +11,18 @@ function told(members: Json, membersAt: string) {
   return parseMemberReport(report) ?? [];
 }
 
-test("[C4] the list that was read last counts, as old as clocks may be wrong", () => {
+it("[C4] the list that was read last counts, as old as clocks may be wrong", () => {
   const lists = [told(["db-0", "db-1"], "2026-01-01T11:00:00Z"), told(["db-0"], "2026-01-01T11:30:00Z")];
   const expected = { members: ["db-0"], atMs: Date.parse("2026-01-01T11:30:00Z") - SKEW_MS };
   expect(membershipOf(lists.flat(), NOW_MS)).toEqual(expected);
   expect(membershipOf(lists.reverse().flat(), NOW_MS)).toEqual(expected);
 });
 
-test("[C4] a list from the future is one from now", () => {
+it("[C4] a list from the future is one from now", () => {
   expect(membershipOf([told(["db-0"], "2026-01-01T13:00:00Z")].flat(), NOW_MS)?.atMs).toBe(NOW_MS - SKEW_MS);
 });
 
-test("[C4] nobody tells, or not as the contract says: there is no list", () => {
+it("[C4] without a readable report in the contract's format, there is no list of members", () => {
   expect(membershipOf([], NOW_MS)).toBeUndefined();
   const unreadable = [told("db-0", "2026-01-01T11:00:00Z"), told(["db-0"], "yesterday")];
   expect(membershipOf(unreadable.flat(), NOW_MS)).toBeUndefined();

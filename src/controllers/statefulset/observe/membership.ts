@@ -5,8 +5,8 @@ import type { MembershipEvidence } from "../../../plan/index.ts";
 const CLOCK_SKEW_MS = 60_000;
 
 /**
- * [C4] The application's own member list, from the operator that read it last. Several may tell, and each writes only when it
- * reconciles, so the time that the list itself carries decides, not when its object was seen.
+ * [C4] The application's own member list, from the operator that read it last. Several may tell, and each writes only
+ * when it reconciles, so the time that the list itself carries decides, not when its object was seen.
  */
 export function membershipOf(reports: Iterable<MemberReport>, nowMs: number): MembershipEvidence | undefined {
   let latest: MembershipEvidence | undefined;

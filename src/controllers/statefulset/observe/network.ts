@@ -2,7 +2,9 @@ import type { ParsedCrossClusterStatefulset } from "../../../api/index.ts";
 import type { NetworkSettings } from "../../../render/index.ts";
 import { protocolOf } from "./intent.ts";
 
-/** What of the instances' names Lockstep ships: `Auto` is a headless Service for StatefulSets, exported only on request. */
+/**
+ * What Lockstep creates for the instances' names: `Auto` is a headless Service for StatefulSets, exported on request.
+ */
 export function networkOf(statefulset: ParsedCrossClusterStatefulset): NetworkSettings {
   const { headlessService, serviceExport } = statefulset.spec.network;
   const ships =

@@ -52,7 +52,7 @@ function pod(name: string, more: { labels?: Record<string, string>; deleting?: b
 }
 
 describe("what is not there", () => {
-  it("is told, with the reason if there is one", () => {
+  it("is observed as absent or unreachable, with the reason if there is one", () => {
     expect(observe({ kind: "absent", atMs: 5 }, context())).toEqual({ kind: "absent" });
     expect(observe({ kind: "unreachable", message: "timeout", sinceMs: 3 }, context())).toEqual({
       kind: "unreachable",
@@ -192,7 +192,7 @@ describe("the leader", () => {
       ["web-100", { kind: "elsewhere" }],
       ["member1", { kind: "here" }],
       ["member2", { kind: "elsewhere" }],
-      ["somebody", { kind: "unknown", said: "somebody" }],
+      ["stranger", { kind: "unknown", said: "stranger" }],
       [true, { kind: "here" }],
       [false, { kind: "elsewhere" }],
     ])("that holds %j is found, elsewhere or unknown by it", (leader, expected) => {

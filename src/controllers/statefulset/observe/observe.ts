@@ -14,7 +14,7 @@ import type {
 import { isJsonObject, type Writable } from "../../../runtime/index.ts";
 import { podTrouble, troubleWord } from "../../common/pod-trouble.ts";
 
-/** How the spec says the leader is found. `report`: nobody but an operator on the contract tells. */
+/** How the spec says the leader is found. `report`: only an operator on the contract reports it. */
 export type LeaderSource =
   | LeaderRule
   | { readonly podLabel: { key: string; value: string } }
@@ -60,7 +60,7 @@ function observePresent(
   const { interpreter } = context;
   const status = isJsonObject(object.status) ? object.status : {};
   const replicas = interpreter.interpret("InterpretReplica", { object });
-  // A kind that keeps its count elsewhere than Kubernetes' own do says where by its interpretation alone.
+  // If a kind does not keep its count in the usual field, only its interpreter knows where.
   const isTaught = replicas.state === "known" && replicas.layer !== "native";
   const input = isTaught ? { object, replicas: replicas.value.replicas } : { object };
   const progress = interpreter.interpret("InterpretProgress", input);
@@ -92,7 +92,7 @@ function observePresent(
   return seen;
 }
 
-/** Where nobody has said what healthy means for this kind, being complete is all there is to ask for. */
+/** If no interpreter defines health for this kind, an object counts as healthy when it is complete. */
 function healthOf(outcome: Outcome<"InterpretHealth">, complete: boolean): PresentObservation["health"] {
   if (outcome.state === "known") return outcome.value ? "healthy" : "unhealthy";
   return outcome.state === "failed" && outcome.code === "NoInterpreter" && complete ? "healthy" : "unknown";
@@ -114,7 +114,7 @@ function readLive(object: KubeObject, replicas: Outcome<"InterpretReplica">): Li
   if (topologyVersion !== undefined) live.topologyVersion = topologyVersion;
   if (revision !== undefined) live.revision = revision;
   if (clusterToken !== undefined) live.clusterToken = clusterToken;
-  // Empty: nobody is asked, which is how a request is taken back.
+  // Empty: no leader is asked to move. This is how a request is withdrawn.
   if (transferLeaderTo) live.transferLeaderTo = transferLeaderTo;
   if (processor === "true" || processor === "false") live.processor = processor === "true";
   if (replicas.state === "known") live.replicas = replicas.value.replicas;
@@ -181,7 +181,7 @@ function readLeader(
   }
 }
 
-/** A name is an instance's or a cluster's; one that is neither says nothing, and is shown as it was read. */
+/** A name is an instance's or a cluster's. Any other name identifies no leader, and is shown as it was read. */
 function claimOfName(name: string, context: ReadingContext): LeaderClaim {
   const cluster = context.clusterOfInstance(name) ?? (context.isCluster(name) ? name : undefined);
   if (cluster === undefined) return { kind: "unknown", said: name };
@@ -200,7 +200,7 @@ function countText(text: string | undefined): number | undefined {
 /** The cluster of each instance, by the name that the application itself knows it by. */
 export function instanceHomes({ identity, clusters }: Ledger): Map<string, string> {
   const homes = new Map<string, string>();
-  // Where every cluster counts for itself, a local name says nothing about the cluster.
+  // If every cluster numbers its own instances, a name does not identify the cluster.
   if (!identity || identity.mode === "PerCluster") return homes;
   for (const [cluster, { instances }] of Object.entries(clusters)) {
     for (const { ordinal } of instances) homes.set(`${identity.app.name}-${ordinal}`, cluster);

@@ -78,8 +78,8 @@ interface EarlierLife {
 const NO_EARLIER_LIFE: EarlierLife = { baselines: {}, token: undefined };
 
 /**
- * [D8] What clusters run of an earlier life of this application, also in clusters that the schedule does not name: their
- * instances are voters of it. A cluster that its topology names and that cannot be seen may run some, too.
+ * [D8] What clusters run of an earlier life of this application, also in clusters that the schedule does not name:
+ * their instances are voters of it. A cluster that its topology names and that cannot be seen may run some, too.
  */
 async function earlierLife({
   key,

@@ -11,7 +11,7 @@ const object = (apiVersion: string, kind: string, spec: JsonObject): KubeObject 
   spec,
 });
 
-it("[D7] the controller reads how many instances there are as they are written, also of a kind that nobody has taught", () => {
+it("[D7] the controller reads the number of instances where it writes it, even without an interpreter", () => {
   const { interpreter } = bench();
   expect(replicasIn(interpreter, object("apps/v1", "StatefulSet", { replicas: 3 }))).toBe(3);
   expect(replicasIn(interpreter, object("apps.my.io/v1alpha1", "XlineCluster", { replicas: 2 }))).toBe(2);

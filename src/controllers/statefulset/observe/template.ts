@@ -41,7 +41,9 @@ function isTexts(value: Json | undefined): value is Record<string, string> {
   return isJsonObject(value) && Object.values(value).every((each) => typeof each === "string");
 }
 
-/** The inline template, or the object on the hub that the selector means; a selector by label must match exactly one. */
+/**
+ * The inline template, or the object on the hub that the selector means; a selector by label must match exactly one.
+ */
 export function findTemplate(
   hubObjects: HubReader,
   key: string,
@@ -70,14 +72,22 @@ export function findTemplate(
   const names = matching.map(({ metadata }) => metadata.name).join(", ");
   return {
     kind: "none",
-    message: `the labelSelector matches ${matching.length} objects of kind ${kind}${names && `: ${names}`}; it must match exactly one`,
+    message:
+      `the labelSelector matches ${matching.length} objects of kind ` +
+      `${kind}${names && `: ${names}`}; it must match exactly one`,
   };
 }
 
-/** What a person reads where the hub does not serve the selected kind; undefined: it is not known yet, and is waited for. */
+/**
+ * What a person reads where the hub does not serve the selected kind; undefined: it is not known yet, and is waited
+ * for.
+ */
 export function unknownKindText({ notServed }: Extract<TemplateFound, { kind: "unknown" }>): string | undefined {
   if (notServed === undefined) return undefined;
-  return `${notServed}. Install its CustomResourceDefinition on the hub; or, since resourceSelector cannot be edited, delete this object and create it again with the right apiVersion and kind.`;
+  return (
+    `${notServed}. Install its CustomResourceDefinition on the hub; or, since resourceSelector ` +
+    "cannot be edited, delete this object and create it again with the right apiVersion and kind."
+  );
 }
 
 /** A StatefulSet's first ordinal. */
@@ -87,7 +97,7 @@ export function ordinalsStart(object: KubeObject): number {
   return typeof start === "number" ? start : 0;
 }
 
-/** How many instances it asks for. Of a kind that nobody has taught: what is written there when it is granted, too. */
+/** How many instances it asks for. If the kind has no interpreter, this reads the field that a grant writes. */
 export function replicasIn(interpreter: Pick<Interpreter, "interpret">, object: KubeObject): number | undefined {
   const outcome = interpreter.interpret("InterpretReplica", { object });
   if (outcome.state === "known") return outcome.value.replicas;

@@ -83,7 +83,7 @@ describe("[I15] volumes in the members", () => {
     expect(known.size).toBe(0);
   });
 
-  it("are none where the StatefulSet claims none, and nobody is asked", async () => {
+  it("are none if the StatefulSet has no claims, and no member is asked", async () => {
     const { read, asked } = setUp(undefined);
     const known = await read(subjectOf(STATEFULSET, withClaims()), emptyLedger(), waitingFor("a"));
     expect(known).toEqual(new Map([["a", { ordinals: [], all: true }]]));
@@ -124,7 +124,7 @@ describe("[I15] volumes in the members", () => {
     expect(volumes.take("default/web")).toBeUndefined();
   });
 
-  it("are not asked for again by the plan that rests on them, although they could not be told", async () => {
+  it("are not asked for again by the plan that uses them, even if they could not be read", async () => {
     const { volumes } = setUp(undefined);
     const ask = (taken: ReturnType<Volumes["take"]>) =>
       volumes.ask(subjectOf(STATEFULSET), MOMENT, emptyLedger(), waitingFor("a"), taken);

@@ -6,8 +6,8 @@ import type { Subject } from "../subject.ts";
 import { type Moment, memberIn } from "./moment.ts";
 
 /**
- * A volume that is in the way is looked for again after this long. Nobody is told when a person deletes one: a watch of
- * every claim in every cluster would cost far more than asking about the one that is waited for.
+ * A volume that is in the way is read again after this long. No event reports that a user deleted it: a watch of every
+ * claim in every cluster would cost far more than reading the one that the plan waits for.
  */
 export const VOLUMES_ASKED_AFTER_MS = 10_000;
 
@@ -30,9 +30,9 @@ export interface VolumesRead {
 const VOLUMES_KNOWN_FOR_MS = 10_000;
 
 /**
- * Which volumes there are in a member, read when a plan needs to know ([I3], [I5]): when an ordinal would be given again,
- * and when one is given for the first time where volumes may not be reused, because an earlier life of the application may
- * have left some. Whatever cannot be told stays unknown: then no ordinal is given again.
+ * Which volumes exist in a member, read when a plan needs to know ([I3], [I5]): before an ordinal is used again, and
+ * before one is used for the first time if volumes may not be reused, because an earlier object of the same name may
+ * have left some. What cannot be read stays unknown: then no ordinal is used again.
  *
  * A plan that needs to know is not carried out: the volumes are read, and the next reconcile plans with them. What was
  * read counts for that one plan alone, because the grant that comes of it may make a volume.
@@ -40,7 +40,10 @@ const VOLUMES_KNOWN_FOR_MS = 10_000;
 export class Volumes {
   readonly #engine: Engine;
   readonly #clock: Clock;
-  /** Until when each application's cluster is not asked again, on the monotonic clock: it has just said that there is one. */
+  /**
+   * Until when each application's cluster is not asked again, on the monotonic clock: it has just said that there is
+   * one.
+   */
   readonly #askedUntilMs = new Map<string, Map<string, number>>();
 
   /** Read, and not planned with yet. */
@@ -128,8 +131,8 @@ export class Volumes {
 }
 
 /**
- * The clusters in which an ordinal could be given again, if only its old volume were known to be gone; and those where one is
- * given that may have an old volume from an earlier life.
+ * The clusters in which an ordinal could be given again, if only its old volume were known to be gone; and those where
+ * one is given that may have an old volume from an earlier life.
  */
 export function volumesWanted(before: Ledger, result: PlanResult): string[] {
   const tookNewOrdinal = result.ledger.nextOrdinal > before.nextOrdinal;
@@ -156,8 +159,8 @@ function clustersWaiting({ waiting }: PlanResult): string[] {
 }
 
 /**
- * How the application's claims are called. A StatefulSet's templates say it; how an operator calls its claims nobody
- * knows, and only what can belong to nobody else is taken for one.
+ * The names of the application's claims. A StatefulSet's templates define them. Operators do not declare how they name
+ * their claims, so only a claim that cannot belong to another workload counts.
  */
 export function claimNames({ template }: EngineApp, objects: readonly (KubeObject | JsonObject)[]): ClaimNames {
   const workload = template.name;
@@ -173,7 +176,7 @@ export function claimNames({ template }: EngineApp, objects: readonly (KubeObjec
   return { workload, templates: [...new Set(names)] };
 }
 
-/** An operator's claims prove something by their absence only where every instance that is there has one. */
+/** A missing claim of an operator is evidence only if every existing instance has a claim. */
 function isTelling(volumes: readonly number[], { clusters }: Ledger, cluster: string): boolean {
   const members = (clusters[cluster]?.instances ?? []).filter(({ state }) => state === "member");
   return members.length > 0 && members.every(({ ordinal }) => volumes.includes(ordinal));

@@ -15,17 +15,18 @@ const rollingOut = (to: string) => {
   return planned({ rollout: { ...rollout, soakSinceMs: null, leaderUnknownSinceMs: null } });
 };
 
-it("a promotion is told once, with who and past what, and for its own revision only", () => {
+it("a promotion is announced once, with its author and what it skips, and only for its own revision", () => {
   const events = new ActEvents();
   const promoted = statefulset({ promote: { revision: "B", wave: 1, window: true, at: AT, by: "ada" } });
-  const message = `the rollout to B goes on past the soak of wave 1 and outside the maintenance windows by ada at ${AT}`;
+  const past = "past the soak of wave 1 and outside the maintenance windows";
+  const message = `the rollout to B continues ${past} by ada at ${AT}`;
   expect(events.news("web", promoted, rollingOut("B"))).toEqual([{ type: "Normal", reason: "Promoted", message }]);
   expect(events.news("web", promoted, rollingOut("B"))).toEqual([]);
   expect(events.news("other", promoted, rollingOut("C"))).toEqual([]);
   expect(promotedText(promoted.spec, "C")).toBeUndefined();
 });
 
-it("a request to move the leader is shown as far as it has come, and its end is told once", () => {
+it("a request to move the leader is shown with its progress, and its end is announced once", () => {
   const events = new ActEvents();
   const asked = statefulset({ transferLeader: { to: "member2", at: AT, by: "ada" } });
   const wait = { code: "LeaderTransfer" as const, message: "first: member1 holds the turn", evidence: [], remedy: "" };

@@ -31,7 +31,7 @@ const MOVE_STATES: Record<LeaderMove["state"], string> = {
   refused: "Refused",
 };
 
-/** [L8] The person's last request about the leader, as far as the planner has heard of it. */
+/** [L8] The user's last request to move the leader, if the planner has already read it. */
 export function leaderTransferOf(
   { transferLeader }: Spec,
   { ledger, waiting }: PlanResult,
@@ -56,7 +56,7 @@ export interface ActNews {
   readonly message: string;
 }
 
-/** An Event for each act that concerns what goes on now. Told once by one controller process. */
+/** An Event for each user's act that affects the current rollout. Each controller process announces it once. */
 export class ActEvents {
   readonly #promoted = new Map<string, string>();
   readonly #moves = new Map<string, string>();
@@ -75,7 +75,7 @@ export class ActEvents {
     const promoted = rollout ? promotedText(spec, rollout.to) : undefined;
     if (!rollout || promoted === undefined || this.#promoted.get(key) === promoted) return [];
     this.#promoted.set(key, promoted);
-    return [{ type: "Normal", reason: "Promoted", message: `the rollout to ${rollout.to} goes on ${promoted}` }];
+    return [{ type: "Normal", reason: "Promoted", message: `the rollout to ${rollout.to} continues ${promoted}` }];
   }
 
   /** How a request ended. What had ended before this process began is old news. */

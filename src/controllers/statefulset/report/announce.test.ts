@@ -28,7 +28,7 @@ const failed = {
   evidence: [],
 };
 
-it("the controller announces every step once, and not that the others were told of it", () => {
+it("the controller announces every step once, and not the topology updates that follow in other clusters", () => {
   const plan = { steps: [step("grow", "member1"), step("topology", "member2")], completed: [], waiting: [] };
   expect(told(plan)).toEqual(["Normal ScalingOut member1: because"]);
 });

@@ -25,7 +25,7 @@ export class Announcements {
     for (const { cluster } of completed)
       this.#announcer.event(object, "Normal", "StepFinished", `${cluster}: its step is finished`);
     for (const { cluster, kind, why } of steps) {
-      // Every other cluster hears of a step through the topology: no news to a person, who reads of the step itself.
+      // A step also updates the topology in all other clusters. Users only need the Event of the step itself.
       if (kind !== "topology") this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
     }
     const now = new Map(
@@ -40,7 +40,7 @@ export class Announcements {
     this.#warned.set(key, new Set(now.keys()));
   }
 
-  /** What people did, and what came of it. */
+  /** Users' requests, and their results. */
   acts(key: string, object: KubeObject, statefulset: ParsedCrossClusterStatefulset, plan: PlanResult): void {
     for (const { type, reason, message } of this.#acts.news(key, statefulset, plan)) {
       this.#announcer.event(object, type, reason, message);
@@ -56,7 +56,8 @@ export class Announcements {
 
   holdKept(object: KubeObject, { template }: EngineApp, hold: string): void {
     const message =
-      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so that nothing moves: ` +
+      `the engine still does not render ${template.kind} ${template.namespace}/${template.name}, so ` +
+      "that nothing moves: " +
       `delete ${hold} to hand the template over to the engine`;
     this.#announcer.event(object, "Normal", "HoldKept", message);
   }

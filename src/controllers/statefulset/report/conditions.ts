@@ -6,7 +6,7 @@ import { cut, sentence, time } from "./words.ts";
 
 type Condition = NonNullable<CrossClusterStatefulsetStatus["conditions"]>[number];
 
-/** The standard conditions, each with the time since when it is so. */
+/** The standard conditions, each with the time of its last transition. */
 export function conditionsOf(
   { plan, statefulset }: Pick<ReportFacts, "plan" | "statefulset">,
   settled: boolean,
@@ -24,7 +24,9 @@ export function conditionsOf(
   const paused = statefulset.spec.updateStrategy.rollingUpdate.paused || halt !== null;
   const back = wentBack(plan);
   const degraded = degradedBy(halt, lost, hasQuorum, back);
-  const counts = `${figures.ready} of ${figures.desired} instances are ready, ${figures.majority} of ${figures.voters} voters are a majority`;
+  const counts =
+    `${figures.ready} of ${figures.desired} instances are ready, ${figures.majority} ` +
+    `of ${figures.voters} voters are a majority`;
   const end = back ?? { reason: "Complete", message: `all ${figures.desired} instances are updated and ready` };
   const going = first?.code ?? "InProgress";
   return withTimes(

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import type { Dispatched } from "../../../engine/index.ts";
 import type { PlanResult } from "../../../plan/index.ts";
 import { withAwaited, withDeliveryFailures, withDispatchFailures } from "./delivery.ts";
@@ -16,7 +16,7 @@ function planWith(waiting: PlanResult["waiting"]): PlanResult {
 const waits = (code: "WaitingForDelivery" | "WaitingForReady", cluster: string) =>
   ({ code, cluster, message: "epoch 2 is granted", evidence: [], remedy: "Wait." }) as const;
 
-test("a refusal is told where its cluster waits for delivery, with what was refused", () => {
+it("a refusal is added to the wait of the cluster that waits for delivery, with the refused object", () => {
   const plan = planWith([waits("WaitingForDelivery", "east"), waits("WaitingForDelivery", "west")]);
   const told = withDeliveryFailures(plan, [dispatched("east", "failed", "spec.x is immutable")]);
   expect(told.waiting[0]?.message).toBe("epoch 2 is granted; the cluster refused Db default/db: spec.x is immutable");
@@ -26,7 +26,7 @@ test("a refusal is told where its cluster waits for delivery, with what was refu
   expect(told.waiting[1]).toEqual(plan.waiting[1]);
 });
 
-test("nothing is said about other waits, or where nothing was refused", () => {
+it("nothing is said about other waits, or where nothing was refused", () => {
   const plan = planWith([waits("WaitingForReady", "east"), waits("WaitingForDelivery", "west")]);
   const told = withDeliveryFailures(plan, [
     dispatched("east", "failed", "an old refusal"),
@@ -35,7 +35,7 @@ test("nothing is said about other waits, or where nothing was refused", () => {
   expect(told.waiting).toEqual(plan.waiting);
 });
 
-test("a grant that could not be dispatched says why instead of pointing at a delivery that never began", () => {
+it("a grant that could not be dispatched says why instead of pointing at a delivery that never began", () => {
   const plan = planWith([waits("WaitingForDelivery", "east"), waits("WaitingForDelivery", "west")]);
   const failures = [{ cluster: "west", reason: "WaitingForInterpreter", message: "webhook x is asked" }] as const;
   const told = withDispatchFailures(plan, failures).waiting;
@@ -46,7 +46,7 @@ test("a grant that could not be dispatched says why instead of pointing at a del
   });
 });
 
-test("[I21] what has to be in a cluster before its grant is said where its grant is waited for", () => {
+it("[I21] what has to be in a cluster before its grant is said where its grant is waited for", () => {
   const plan = planWith([
     waits("WaitingForDelivery", "east"),
     waits("WaitingForReady", "east"),

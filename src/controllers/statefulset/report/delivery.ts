@@ -3,8 +3,8 @@ import type { PlanResult } from "../../../plan/index.ts";
 import type { ActFailure } from "../act/act.ts";
 
 /**
- * What a cluster waits for while its grant has not arrived is known to the engine alone: that the member refused it, and
- * why. It proves nothing, so the planner never sees it; people should not have to look for it.
+ * What a cluster waits for while its grant has not arrived is known to the engine alone: that the member refused it,
+ * and why. It proves nothing, so the planner never sees it; people should not have to look for it.
  */
 export function withDeliveryFailures(plan: PlanResult, dispatched: readonly Dispatched[]): PlanResult {
   const failures = new Map(
@@ -26,7 +26,7 @@ export function withDeliveryFailures(plan: PlanResult, dispatched: readonly Disp
   return { ...plan, waiting };
 }
 
-/** A grant that was not even dispatched has not arrived for that reason, and for no other. */
+/** If a grant could not be dispatched, that is the only reason why it has not arrived. */
 export function withDispatchFailures(plan: PlanResult, failures: readonly ActFailure[]): PlanResult {
   if (failures.length === 0) return plan;
   const waiting = plan.waiting.map((reason) => {

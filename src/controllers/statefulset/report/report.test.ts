@@ -97,7 +97,7 @@ describe("the instances of a cluster", () => {
     ]);
   });
 
-  it("are not ready when all were listed and one is not there, and unknown when nobody listed them", () => {
+  it("are not ready if they are missing from a complete list, and unknown if there is no list", () => {
     expect(rows([])).toEqual([{ name: "xline-100", ready: false }]);
     expect(rows(undefined)).toEqual([{ name: "xline-100" }]);
   });
@@ -108,7 +108,7 @@ describe("the instances of a cluster", () => {
     ]);
   });
 
-  it("that nobody granted are told apart", () => {
+  it("without a grant are shown as Unlisted", () => {
     expect(rows([seen("xline-100"), seen("xline-105")]).at(-1)).toMatchObject({ name: "xline-105", state: "Unlisted" });
   });
 

@@ -109,7 +109,7 @@ export function statusOf(facts: ReportFacts): Status {
   });
 }
 
-/** [I19] A status that cannot be written helps no user: what is said elsewhere as well goes first. */
+/** [I19] Shortens a status that is too large to be written: what users can also read elsewhere goes first. */
 function fitting(status: Status): Status {
   const { clusters = [], ledger = "" } = status;
   if (clusters.length < FEW_CLUSTERS && !status.workload && ledger.length < STATUS_MAX_CHARS / 2) return status;
@@ -134,7 +134,7 @@ function shareText(count: number, desired: number): string {
   return `${Math.min(count, desired)}/${desired}`;
 }
 
-/** The status of an object that cannot be acted upon as it stands; what it runs goes on. */
+/** The status of an object whose spec cannot be acted upon; what it runs is left unchanged. */
 export function invalidStatus(
   generation: number,
   before: Status | undefined,
@@ -147,7 +147,7 @@ export function invalidStatus(
     condition("Progressing", "False", reason, message),
     condition("Degraded", "True", reason, message),
   ];
-  // The reason before, and what it rested on, are no longer what stops it.
+  // The previous reason and its evidence no longer apply.
   const { evidence: _, ...kept } = before ?? {};
   return {
     ...kept,
@@ -315,7 +315,10 @@ function leaderOf({ observations }: ReportFacts, cluster: string): NonNullable<S
   return { cluster, ...(instance !== undefined && { instance }) };
 }
 
-/** [R1] Nothing is left to be granted, and yet an instance is down by itself: it comes back by itself, or a person looks. */
+/**
+ * [R1] Nothing is left to be granted, and yet an instance is down by itself: it comes back by itself, or a person
+ * looks.
+ */
 function notAllReady({ figures: { ready, desired } }: PlanResult): Waiting | undefined {
   if (ready >= desired) return undefined;
   return {

@@ -28,7 +28,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
 }
 
-/** Report: what was planned and what came of it, as Events and in status. Nothing waits for it. */
+/** Reports what was planned and its result, as Events and in status. No other step waits for it. */
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #ledgerCopies = new LedgerCopies();
@@ -75,7 +75,7 @@ export class Reporter {
   failed(object: KubeObject, error: unknown, times: number): void {
     const why = error instanceof Error ? error.message : String(error);
     const message = `the last ${times} attempts failed: ${why}. It is tried again; what runs is not touched meanwhile`;
-    // The count is no news; the error is.
+    // A higher count of failures is no news; another error is.
     this.#refuse(object, "ReconcileFailed", message, why);
   }
 

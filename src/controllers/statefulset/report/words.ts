@@ -14,7 +14,7 @@ export function sentence({ message, remedy }: Waiting): string {
   return cut(remedy === "" ? message : `${message}${end} ${remedy}`);
 }
 
-/** What the planner says the reason rests on, word for word. */
+/** The planner's evidence for the reason, unchanged. */
 export function evidenceOf({ evidence }: Waiting): Pick<CrossClusterStatefulsetStatus, "evidence"> {
   if (evidence.length === 0) return {};
   return {

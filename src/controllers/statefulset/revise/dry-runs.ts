@@ -15,7 +15,7 @@ export interface DryRunOptions {
   readonly changed: (appKey: string) => void;
 }
 
-/** A member that cannot be asked so often in a row is not asked any more: the rollout's own gate will tell. */
+/** After so many failures in a row a member is not asked again: the rollout's first gate will show the result. */
 const DRY_RUN_ATTEMPTS = 4;
 const DRY_RUN_RETRY_BASE_MS = 1_000;
 const DRY_RUN_RETRY_MAX_MS = 10_000;

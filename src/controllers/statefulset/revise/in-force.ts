@@ -15,8 +15,8 @@ export interface InForceSources {
 }
 
 /**
- * [U10] The template's revision while an override holds: without restarts that came since, which are restarts of what is in
- * force. `undone` is what was overridden.
+ * [U10] The template's revision while an override holds: without restarts that came since, which are restarts of what
+ * is in force. `undone` is what was overridden.
  */
 export function underOverride(
   present: RevisionContent,
@@ -27,7 +27,7 @@ export function underOverride(
   return undone && override?.digest === digest ? withRestartMarks(present, undone) : present;
 }
 
-/** [F6] [U10] What an undo or rejection meets beside the template; undefined while none holds. */
+/** [F6] [U10] What an undo or rejection has to consider in addition to the template; undefined: none is in force. */
 export async function inForceOf(sources: InForceSources): Promise<InForce | undefined> {
   const { ledger, revision, content, present, contentOf, make } = sources;
   const { override, rollout } = ledger;
@@ -37,7 +37,7 @@ export async function inForceOf(sources: InForceSources): Promise<InForce | unde
   const changed = undone === undefined ? [] : changedBeside(undone, content);
   const isAsked = override.restart !== null && override.restart !== revision.own.restart;
   const leavesRestartOut = templateMarks(content).restart !== revision.own.restart;
-  // The way back comes first; until then a revision that restarts would be made for nothing.
+  // The rollback comes first; a revision with a restart would be useless until then.
   if (!isAsked || rollout?.kind === "rollback") return { changed, leavesRestartOut };
   const inForce = await contentOf(override.to);
   const id = inForce && (await make(withRestartMarks(inForce, present)));

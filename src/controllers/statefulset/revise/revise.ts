@@ -124,7 +124,7 @@ export class Reviser {
       ...[template, ...dependencies, ...policies].map(versionOf),
     ].join(" ");
     const before = this.#known.get(appKey);
-    // A ledger that was claimed again may not know yet what was stored under the one before.
+    // A ledger that was claimed again may not list yet what this process stored before.
     let known = before && this.#options.store.has(owner, before.stored.id) ? before : undefined;
     if (known?.from !== from) {
       const taken = packed(interpreter, template);
@@ -155,7 +155,7 @@ export class Reviser {
     return { ...made, own };
   }
 
-  /** What an override that the ledger holds meets beside the template, whose revision was made just now. */
+  /** What the ledger's override has to consider in addition to the template, whose revision was just made. */
   async inForce(
     appKey: string,
     statefulset: ParsedCrossClusterStatefulset,
@@ -181,8 +181,8 @@ export class Reviser {
   }
 
   /**
-   * [U15] Template and dependencies are rarely edited in one write: what has changed is made a revision when it has been quiet
-   * for a while. A new leader waits for none that an earlier one has made.
+   * [U15] Template and dependencies are rarely edited in one write: what has changed is made a revision when it has
+   * been quiet for a while. A new leader waits for none that an earlier one has made.
    */
   #unsettled(
     appKey: string,
@@ -209,8 +209,8 @@ export class Reviser {
   }
 
   /**
-   * Why a count that a cluster holds cannot be written into the revision yet. It is asked for before the first step, so that a
-   * webhook that fails later lets no step run into its deadline.
+   * Why a count that a cluster holds cannot be written into the revision yet. It is asked for before the first step, so
+   * that a webhook that fails later lets no step run into its deadline.
    */
   #unwritable(
     { content, answered }: Pick<Known, "content" | "answered">,
@@ -233,7 +233,7 @@ export class Reviser {
   ): Promise<StoredRevision | Unanswered> {
     const taken = packed(this.#options.interpreter, live);
     if (isUnanswered(taken)) return taken;
-    // As it runs: a restart that a user asked for meanwhile is a revision after it.
+    // Exactly what runs: a restart that a user requested meanwhile becomes a later revision.
     return this.#save(appKey, ownerOf(statefulset), snapshot(taken, [], [], undefined));
   }
 
@@ -280,7 +280,7 @@ function tooLarge({ message }: RevisionTooLargeError): Unanswered {
   return { kind: "refused", message, remedy: "Make it smaller, or let the pods read it from elsewhere." };
 }
 
-/** What a member has taken before is not refused after it. */
+/** A revision that a member has already accepted is not refused for its size. */
 function oversized({ stored, problem }: Known): Unanswered | undefined {
   if (problem === undefined || stored.dryRun === "accepted") return undefined;
   return { kind: "refused", message: problem, remedy: "Make it smaller, or let the pods read it from elsewhere." };

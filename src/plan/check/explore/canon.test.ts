@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../../plan.ts";
 import { plannedOn } from "./controller.ts";
 import { Moves } from "./moves.ts";
@@ -16,8 +16,8 @@ const RUNS = 250;
 const WAITS = 4;
 
 /**
- * The same way twice: through states as they are, and through canonical ones. Both must offer the same moves and lead to the
- * same state, or else two states were taken for one that are not.
+ * The same way twice: through states as they are, and through canonical ones. Both must offer the same moves and lead
+ * to the same state, or else two states were taken for one that are not.
  */
 function sideBySide(scenario: Scenario, picks: readonly number[]): void {
   const given = { ...scenario, faults: { ...scenario.faults, wait: WAITS } };
@@ -42,7 +42,7 @@ function sideBySide(scenario: Scenario, picks: readonly number[]): void {
 }
 
 describe("canonical states", () => {
-  test("lead where the states lead that they stand for", { timeout: 120_000 }, () => {
+  it("lead where the states lead that they stand for", { timeout: 120_000 }, () => {
     fc.assert(fc.property(fc.constantFrom(...SCENARIOS), fc.array(fc.nat(10_000), { maxLength: 60 }), sideBySide), {
       numRuns: RUNS,
       seed: 21,

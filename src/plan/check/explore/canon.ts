@@ -39,10 +39,11 @@ interface LedgerForm {
 }
 
 /**
- * States that differ in nothing that a rule looks at are one state. Epochs and topology versions are only compared, so they
- * count from the newest; times are only held against deadlines, so they are ages, up to the longest deadline; a time that is
- * only shown is none. Each part of a state (an entry of the ledger, a member, what was seen of it ...) is kept once, so that a
- * state is a short list of numbers. A test walks through states as they are and as they are here side by side.
+ * States that differ in nothing that a rule looks at are one state. Epochs and topology versions are only compared, so
+ * they count from the newest; times are only held against deadlines, so they are ages, up to the longest deadline; a
+ * time that is only shown is none. Each part of a state (an entry of the ledger, a member, what was seen of it ...) is
+ * kept once, so that a state is a short list of numbers. A test walks through states as they are and as they are here
+ * side by side.
  */
 export class Canon {
   readonly #horizons: Horizons;
@@ -336,7 +337,10 @@ function liveText(live: Live | null): string {
   if (!live) return "-";
   const { epoch, revision, replicas, partition, onDelete, processor, topologyVersion, transferLeaderTo, foreign } =
     live;
-  return `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/${topologyVersion}/${transferLeaderTo}/${live.ordinals}/${foreign}`;
+  return (
+    `${epoch}/${revision}/${replicas}/${partition}/${onDelete}/${processor}/` +
+    `${topologyVersion}/${transferLeaderTo}/${live.ordinals}/${foreign}`
+  );
 }
 
 function podText({ ordinal, revision, phase, since, evicted }: Pod): string {
@@ -352,7 +356,11 @@ function memberText(member: Member): string {
   const said = report
     ? `${report.epoch}/${report.revision}/${report.phase}/${report.desired}/${report.updated}/${report.ready}`
     : "-";
-  return `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ${Object.entries(ran)} ${cut} ${mute} ${givenUp} ${failing}`;
+  return (
+    `${liveText(live)} ${read === live ? "=" : liveText(read)} ${applied} ${observed} ` +
+    `${counted} ${said} ${pods.map(podText)} ${volumes} ${Object.entries(ownDown)} ` +
+    `${Object.entries(ran)} ${cut} ${mute} ${givenUp} ${failing}`
+  );
 }
 
 function presenceForm(presence: Presence, ago: (ms: TimeMs, horizon: number) => TimeMs, away: number): Presence {

@@ -7,7 +7,7 @@ import {
   type Member,
   memberOf,
   NEW_MEMBER,
-  NOBODY,
+  NO_LEADER,
   placeOf,
   type State,
   withMember,
@@ -85,13 +85,13 @@ export function takesOver(state: State, leaderTo: string | undefined): ClusterNa
   );
 }
 
-/** An application elects anew when its leader is down: at once, or in a move of its own. */
+/** If its leader is down, an application elects another: at once, or in a separate move. */
 export function withLeader(scenario: Scenario, state: State): State {
   const { leader } = state;
-  if (leader === null || leader === NOBODY || memberOf(state, leader).pods[0]?.phase === "ready") return state;
+  if (leader === null || leader === NO_LEADER || memberOf(state, leader).pods[0]?.phase === "ready") return state;
   const [next] = electable(state);
   if (next === undefined || next === leader) return state;
-  return { ...state, leader: scenario.elections ? NOBODY : next };
+  return { ...state, leader: scenario.elections ? NO_LEADER : next };
 }
 
 export function electable(state: State): ClusterName[] {
@@ -122,7 +122,7 @@ export function leftBehind(state: State): string[] {
     const { live, pods, cut } = memberOf(state, cluster);
     for (const { ordinal } of pods) kept.add(nameOf(ordinal));
     for (const ordinal of live?.ordinals ?? []) kept.add(nameOf(ordinal));
-    // Nobody can tell what a cluster does that is away.
+    // What a cluster does while it is away is not known.
     if (cut) return [];
   }
   return app.members.filter((name) => !kept.has(name));

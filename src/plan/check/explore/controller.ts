@@ -40,7 +40,9 @@ export interface Step {
   readonly planned?: Planned;
 }
 
-/** How a controller ends in the middle of its work: what it had dispatched by then, and whether the rest may still land. */
+/**
+ * How a controller ends in the middle of its work: what it had dispatched by then, and whether the rest may still land.
+ */
 export interface CutShort {
   readonly only: readonly ClusterName[];
   readonly deposed: boolean;
@@ -98,7 +100,9 @@ export function planAndDispatch(
 
 export const NOTHING_LATE: State["late"] = {};
 
-/** What a deposed leader had in flight arrives after all, for nobody has stamped the dispatch object yet. */
+/**
+ * What a deposed leader had in flight still arrives, because the new leader has not stamped the dispatch object yet.
+ */
 export function landed(state: State, cluster: ClusterName): Step {
   const { [cluster]: given, ...late } = state.late;
   if (!given) return { state, deeds: [] };

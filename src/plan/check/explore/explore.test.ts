@@ -1,28 +1,30 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { COSTLY_PROPERTIES, PROPERTIES } from "./properties.ts";
 import { exploring, tableOf } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { LIVENESS } from "./watch.ts";
 
-/** Small enough to be explored every time. The others are in explore.contract.test.ts and explore.statefulset.test.ts. */
+/**
+ * Small enough to be explored every time. The others are in explore.contract.test.ts and explore.statefulset.test.ts.
+ */
 const SMALL = SCENARIOS.filter(({ large }) => !large);
 
-/** How often each danger must be met, so that nobody reads a rule as watched that was hardly ever at stake. */
+/** How often each danger must occur. A rule that was hardly ever at stake does not count as checked. */
 const DANGERS_MIN = 10;
 
 const outcomeOf = exploring();
 
 describe("every state that can be reached keeps the rules", () => {
   for (const scenario of SMALL) {
-    test(scenario.name, { timeout: 300_000 }, () => {
+    it(scenario.name, { timeout: 300_000 }, () => {
       const { violation, complete } = outcomeOf(scenario);
       expect(violation?.trace).toBeUndefined();
       expect(complete, "every state was visited").toBe(true);
     });
   }
 
-  test("and every rule met its danger at least ten times", { timeout: 600_000 }, () => {
+  it("and every rule met its danger at least ten times", { timeout: 600_000 }, () => {
     const dangers = new Map<string, number>();
     for (const scenario of SMALL) {
       for (const [name, count] of Object.entries(outcomeOf(scenario).dangers))
@@ -69,6 +71,6 @@ describe("what is explored in every run has three clusters", () => {
     "a ledger that is lost": ({ faults }) => faults.rebuild > 0,
   };
   for (const [corner, isIn] of Object.entries(corners)) {
-    test(`and ${corner}`, () => expect(wide.filter(isIn).length).toBeGreaterThan(0));
+    it(`and ${corner}`, () => expect(wide.filter(isIn).length).toBeGreaterThan(0));
   }
 });

@@ -36,8 +36,9 @@ export interface Bounds {
   /** At most so many states, those nearest to the start. */
   readonly atMost: number;
   /**
-   * Not only from the beginning, but from every stage that an undisturbed run passes through after the first edit: faults and
-   * the further edits meet each of them within few moves. For a part of a scenario that is too large to be explored now.
+   * Not only from the beginning, but from every stage that an undisturbed run passes through after the first edit:
+   * faults and the further edits meet each of them within few moves. For a part of a scenario that is too large to be
+   * explored now.
    */
   readonly fromEveryStage: boolean;
 }
@@ -78,9 +79,9 @@ export class Explorer {
   }
 
   /**
-   * Unless told otherwise every state. Then nothing may go in circles by itself, so that every way ends in a state where nothing
-   * is left to do, and from each of those all must come to rest as asked. From every stage: one fair way must lead to rest from
-   * every state visited.
+   * Visits every state, unless bounds are given. Then no cycle may exist without external events, so that every path
+   * ends in a state where nothing is left to do; from each of those, the fleet must settle as requested. With
+   * `fromEveryStage`: from every visited state, one fair path must lead to a settled fleet.
    */
   explore({ atMost, fromEveryStage }: Bounds = EVERYTHING): Outcome {
     const world = this.#world;
@@ -146,7 +147,7 @@ export class Explorer {
     return outcome(null);
   }
 
-  /** Goes one way only: each pick chooses among the moves. Faults end with it, and all must come to rest. */
+  /** Follows one path: each pick chooses among the moves. At its end all faults end, and the fleet must settle. */
   walk(picks: readonly number[]): Violation | null {
     return this.#go(picks.map((pick) => (moves) => pick % moves.length));
   }

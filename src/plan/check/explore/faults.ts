@@ -11,14 +11,14 @@ import {
   type Live,
   type Member,
   memberOf,
-  NOBODY,
+  NO_LEADER,
   type Pod,
   placeOf,
   type State,
   withMember,
 } from "./state.ts";
 
-/** Somebody plans on the state that a fault leaves behind. */
+/** Adds a move in which a controller plans on the state that a fault leaves behind. */
 export type PushPlan = (kind: MoveKind, label: string, state: State) => void;
 
 export function still(state: State): Step {
@@ -44,7 +44,7 @@ export function pushClusterFaults(
   if (faults.accident > 0) pushAccidents(scenario, state, cluster, moves);
   if (faults.drift > 0 && member.live && !member.cut) {
     const drifted = spend(withMember(state, cluster, driftOf(scenario, member, member.live)), "drift");
-    push("fault", `somebody else writes its object (${scenario.drift})`, drifted);
+    push("fault", `another client writes its object (${scenario.drift})`, drifted);
   }
   if (faults.cut > 0 && !member.cut) {
     pushPlan("fault", `${cluster} is cut off`, spend(away(state, cluster, "NotReady"), "cut"));
@@ -85,7 +85,7 @@ function pushAccidents(scenario: Scenario, state: State, cluster: ClusterName, m
   }
 }
 
-/** What somebody else makes of an object. */
+/** The member after another client has written its object. */
 function driftOf({ drift }: Scenario, member: Member, live: Live): Member {
   switch (drift) {
     case "annotations": {
@@ -147,12 +147,12 @@ export function pushFleetFaults(
       run: () => landed(state, cluster),
     });
   }
-  if (state.leader === NOBODY) {
+  if (state.leader === NO_LEADER) {
     for (const cluster of electable(state)) {
       moves.push({ kind: "work", label: `${cluster} is elected`, run: () => still({ ...state, leader: cluster }) });
     }
   }
-  if (faults.leader === 0 || state.leader === null || state.leader === NOBODY) return;
+  if (faults.leader === 0 || state.leader === null || state.leader === NO_LEADER) return;
   for (const cluster of electable(state)) {
     if (cluster === state.leader) continue;
     const moved = spend({ ...state, leader: cluster }, "leader");

@@ -1,4 +1,7 @@
-/** The states that were visited, by number, in the order in which they were found; how each was found, and what leads where. */
+/**
+ * The states that were visited, by number, in the order in which they were found; how each was found, and what leads
+ * where.
+ */
 export class Graph {
   readonly #ids = new Map<string, number>();
   readonly #parents: number[] = [];
@@ -11,7 +14,9 @@ export class Graph {
     return this.#ids.size;
   }
 
-  /** The number of a state, and whether it was found just now: by the `pick`-th move of `parent`. A start has no parent. */
+  /**
+   * The number of a state, and whether it was found just now: by the `pick`-th move of `parent`. A start has no parent.
+   */
   find(key: string, parent: number, pick: number): { readonly id: number; readonly isNew: boolean } {
     const known = this.#ids.get(key);
     if (known !== undefined) return { id: known, isNew: false };
@@ -22,7 +27,7 @@ export class Graph {
     return { id, isNew: true };
   }
 
-  /** What leads on from here by itself is told next. */
+  /** The edges of the next state follow: its moves that need no external event. */
   expand(): void {
     this.#firstEdge.push(this.#edges.length);
   }
@@ -59,7 +64,8 @@ export class Graph {
       }
     }
     if (freed === size) return undefined;
-    // Every state that is left lies on a circle or behind one. Backwards there is always one more, until a circle is closed.
+    // Every state that is left lies on a circle or behind one. Backwards there is always one more, until a circle is
+    // closed.
     const from = new Map<number, number>();
     for (let id = 0; id < size; id++) {
       if (into[id] === 0) continue;

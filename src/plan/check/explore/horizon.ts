@@ -12,8 +12,9 @@ const REQUEST_MS = 600_000;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
 /**
- * How old a time can become before its age makes no difference any more: the longest deadline that it is held against. Times
- * that are only shown have none. Beyond its horizon every age is the same to the planner, and so it is to the explorer.
+ * How old a time can become before its age makes no difference any more: the longest deadline that it is held against.
+ * Times that are only shown have none. Beyond its horizon every age is the same to the planner, and so it is to the
+ * explorer.
  */
 export interface Horizons {
   readonly written: number;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../../plan.ts";
 import { Explorer } from "./explore.ts";
 import { largeFleets, largeScenario } from "./large.ts";
@@ -21,14 +21,14 @@ function go(given: Scenario, picks: readonly number[]): void {
 }
 
 describe("a random way through a fleet keeps the rules and ends as asked for", () => {
-  test("up to 12 clusters and 60 instances", { timeout: TIMEOUT_MS }, () => {
+  it("up to 12 clusters and 60 instances", { timeout: TIMEOUT_MS }, () => {
     fc.assert(
       fc.property(largeFleets, walk, (given, picks) => go(largeScenario(given), picks)),
       { numRuns: RUNS_LARGE * TIMES, seed: 5 },
     );
   });
 
-  test("far into each of the small scenarios", { timeout: TIMEOUT_MS }, () => {
+  it("far into each of the small scenarios", { timeout: TIMEOUT_MS }, () => {
     fc.assert(fc.property(fc.constantFrom(...SCENARIOS), fc.array(fc.nat(10_000), { maxLength: 120 }), go), {
       numRuns: RUNS_SMALL * TIMES,
       seed: 9,

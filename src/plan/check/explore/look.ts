@@ -19,7 +19,7 @@ export function look(scenario: Scenario, member: Member, leads: boolean, before:
   return updateRevision === undefined ? { observation, pods } : { observation, pods, updateRevision };
 }
 
-/** The pods have been seen: whoever names them now means these. */
+/** The controller has seen the pods: an action that names them now means these. */
 export function podsSeen(member: Member): Member {
   if (member.pods.every(({ since }) => since === "same")) return member;
   return { ...member, pods: member.pods.map((pod) => (pod.since === "same" ? pod : { ...pod, since: "same" })) };

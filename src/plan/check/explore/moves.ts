@@ -10,12 +10,12 @@ import type { Scenario } from "./scenario.ts";
 import { clustersOf, type Member, memberOf, NO_FAULTS, placeOf, type Seen, type State, withMember } from "./state.ts";
 
 /**
- * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These go on
- * until nothing is left to do; `edit`, `time` and `fault` are somebody's choice, or nobody's.
+ * `work`: what clusters do by themselves. `look`: the controller sees something and plans. `heal`: a fault ends. These
+ * continue until nothing is left to do. `edit`, `time` and `fault` come from outside, and may never happen.
  */
 export type MoveKind = "work" | "look" | "heal" | "edit" | "time" | "fault";
 
-/** Somebody does one small thing. `run` says what came of it. */
+/** One small step of one actor. `run` returns its result. */
 export interface Move {
   readonly kind: MoveKind;
   readonly label: string;
@@ -39,7 +39,10 @@ interface Looked {
   readonly seen: Seen;
 }
 
-/** What can happen next in a scenario. What has been worked out for a cluster is kept for every state in which it is the same. */
+/**
+ * What can happen next in a scenario. What has been worked out for a cluster is kept for every state in which it is the
+ * same.
+ */
 export class Moves {
   readonly #scenario: Scenario;
   readonly #planOn: PlanOn;
@@ -142,7 +145,7 @@ export class Moves {
       moves.push({ kind: "work", label: `${cluster}: the engine repairs its object`, run });
     }
     const acted = this.#act(state, cluster, member);
-    // Asking in vain changes nothing.
+    // A request without success changes nothing.
     if (acted && (acted.member !== member || takesOver(state, acted.leaderTo) !== undefined)) {
       const run = () => operate(this.#scenario, state, cluster, acted);
       moves.push({ kind: "work", label: `${cluster}: the operator acts`, run });
@@ -205,7 +208,7 @@ export class Moves {
 
   #pushLooks(state: State, cluster: ClusterName, synced: boolean, pushPlan: PushPlan): boolean {
     const news = this.#isNews(state, cluster);
-    // Nobody looks any more once all was let go.
+    // After the application was released or removed, the controller no longer observes it.
     if ((synced && !news) || state.finished) return false;
     const { given, member, seen } = placeOf(state, cluster);
     const whats: readonly Look[] =
@@ -267,7 +270,10 @@ export class Moves {
     if (isListNews(state)) pushPlan("look", "the application's members are read, plan", listRead(state));
   }
 
-  /** A plan that is made; where faults allow it, also one whose controller dies, or is deposed, in the middle of dispatching. */
+  /**
+   * A plan that is made; where faults allow it, also one whose controller dies, or is deposed, in the middle of
+   * dispatching.
+   */
   #pushPlan(kind: MoveKind, label: string, state: State, moves: Move[]): void {
     moves.push({ kind, label, run: () => this.plan(state) });
     const { crash, depose } = state.faults;
@@ -287,7 +293,7 @@ export class Moves {
   }
 }
 
-/** A list read later is news even if it says the same: it tells that nobody was put out since. */
+/** A list read later is news even if it is the same: it proves that no member was removed since. */
 function isListNews({ app, nowMs }: State): boolean {
   if (!app) return false;
   return app.seen === null || app.seen.atMs !== nowMs || !sameJson(app.seen.members, app.members);

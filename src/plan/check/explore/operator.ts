@@ -32,7 +32,7 @@ export interface Around {
   readonly ordered: boolean;
 }
 
-/** One small act of whoever looks after the instances in a cluster. Undefined: nothing to do. */
+/** One small act of the cluster's operator or StatefulSet controller. Undefined: nothing to do. */
 export function act(scenario: Scenario, around: Around, member: Member): Act | undefined {
   return scenario.protocol === "contract"
     ? actOnContract(scenario, around, member)
@@ -88,7 +88,7 @@ export function read(member: Member, given: Dispatched | null): Member {
   return { ...member, read: member.live, givenUp: member.givenUp && !newest, failing };
 }
 
-/** Only a StatefulSet's pods are listed one by one; what nobody sees cannot change since it was seen. */
+/** Only a StatefulSet's pods are listed one by one; only for those it matters whether they changed since. */
 function isListed({ protocol }: Scenario): boolean {
   return protocol === "statefulset";
 }
@@ -200,7 +200,7 @@ function moveOnSpec(
   return undefined;
 }
 
-/** Replicas that somebody else raised go on from the highest ordinal. */
+/** If another client raised the replicas, the additional ordinals follow the highest one. */
 function wantedOf({ ordinals, replicas }: Live): readonly number[] {
   if (ordinals.length === replicas) return ordinals;
   const top = ordinals.at(-1) ?? -1;
@@ -274,7 +274,8 @@ function moveOnContract(
   const podOf = (ordinal: number) => member.pods.find((pod) => pod.ordinal === ordinal);
   const missing = wanted.find((ordinal) => !podOf(ordinal));
   const before = missing === undefined ? undefined : member.ran[missing];
-  // Re-creating a lost instance of the same revision, ordinal and volume is always allowed; going on with a restart is not new.
+  // Recreating a lost instance with the same revision, ordinal and volume is always allowed; continuing a restart is no
+  // new action.
   if (missing !== undefined && before !== undefined && !read.processor)
     return create(scenario, cluster, member, missing, before);
   if (!read.processor) return undefined;

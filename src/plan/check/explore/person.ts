@@ -22,7 +22,7 @@ export function edited(scenario: Scenario, state: State): State {
   return { ...state, intent, edits: state.edits + 1, maxUnavailable, droppedWhileLost: [...dropped] };
 }
 
-/** [Q10] As a reader of the rule reckons it. */
+/** [Q10] Computed as a reader of the rule would, independently of the planner. */
 export function allowedBy({ update, schedule }: Intent): number {
   if (update.type === "OnDelete") return 1;
   const { maxUnavailable: given } = update;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../../plan.ts";
 import { Explorer } from "./explore.ts";
 import { remove, type Scenario, scaleTo, scenario, template } from "./scenario.ts";
@@ -8,7 +8,7 @@ function go(given: Scenario, labels: readonly string[]): void {
   expect(new Explorer(given, plan).follow(labels)?.trace).toBeUndefined();
 }
 
-/** A StatefulSet reads its grant, takes its next pod down and creates it anew. */
+/** A StatefulSet reads its grant, takes its next pod down and recreates it. */
 function restarts(cluster: string): string[] {
   return [
     `${cluster}: the dispatch arrives`,
@@ -19,7 +19,7 @@ function restarts(cluster: string): string[] {
 }
 
 describe("what exploration found once does not come back", () => {
-  test("[T1] the turn of a cluster that is lost while all is let go stays where it is", () => {
+  it("[T1] the turn of a cluster that is lost while all is let go stays where it is", () => {
     const given = scenario("released with a cluster cut off", {
       sizes: { a: 1, b: 1, c: 1 },
       faults: { cut: 1 },
@@ -28,7 +28,7 @@ describe("what exploration found once does not come back", () => {
     go(given, ["edit: template B", "c is cut off", "c: seen, plan", "edit: delete (Release)"]);
   });
 
-  test("[F8] a pod that came up after it was seen broken is not deleted", () => {
+  it("[F8] a pod that came up after it was seen broken is not deleted", () => {
     const given = scenario("StatefulSets 1+2 in batches of one, superseded", {
       protocol: "statefulset",
       sizes: { a: 1, b: 2 },
@@ -53,7 +53,7 @@ describe("what exploration found once does not come back", () => {
     ]);
   });
 
-  test("[Q8] an update that waited for the leaver goes on when it is gone, and the leaver still votes", () => {
+  it("[Q8] an update that waited for the leaver continues when it is gone, and the leaver still votes", () => {
     const given = scenario("StatefulSets 2+1, scaled in mid-step", {
       protocol: "statefulset",
       sizes: { a: 2, b: 1 },
@@ -93,17 +93,17 @@ describe("what exploration found once does not come back", () => {
       "b: seen, plan",
     ];
 
-    test("that is gone, and still votes", () => {
+    it("that is gone, and still votes", () => {
       const gone = ["a: the dispatch arrives", "a: the operator acts", "a: an instance moves on", "a: pods seen, plan"];
       go(given, [...untilOneLeaves, ...gone, "the ledger is lost and rebuilt", "look everywhere"]);
     });
 
-    test("that has yet to go", () => {
+    it("that has yet to go", () => {
       go(given, [...untilOneLeaves, "the ledger is lost and rebuilt", ...restarts("a")]);
     });
   });
 
-  test("[G4] [U14] pods that are seen broken while the status says ready are not mended over and over", () => {
+  it("[G4] [U14] pods that are seen broken while the status says ready are not mended over and over", () => {
     const given = scenario("StatefulSets in Parallel pod management, 2+1, an accident", {
       protocol: "statefulset",
       sizes: { a: 2, b: 1 },

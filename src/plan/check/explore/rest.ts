@@ -9,12 +9,14 @@ import type { World } from "./world.ts";
 /** What one after the other did until all was at rest; for a person who reads a counterexample. */
 export type Told = (before: State, step: Step) => void;
 
-/** [U2] Faults end, people answer what they are asked, the remaining edits are made: then all must come to rest as asked. */
+/**
+ * [U2] When faults have ended, users have followed the remedies and made the remaining edits, the fleet must settle.
+ */
 export class Rest {
   readonly #scenario: Scenario;
   readonly #world: World;
   readonly #watch: Watch;
-  /** States, without faults to come, that are known to come to rest. */
+  /** States, without faults to come, from which the fleet is known to settle. */
   readonly #known = new Set<string>();
 
   constructor(scenario: Scenario, world: World, watch: Watch) {
@@ -23,7 +25,7 @@ export class Rest {
     this.#watch = watch;
   }
 
-  /** Everybody does what is left to do, one thing after the other. Throws if that never ends, or ends otherwise than asked. */
+  /** All actors do what is left to do, one step at a time. Throws if that never ends, or ends not as requested. */
   check(from: State, told?: Told): State {
     const path = new Set<string>();
     let state = this.#world.canonical({ ...from, faults: NO_FAULTS });
@@ -95,7 +97,7 @@ export class Rest {
     return this.#world.canonical(step.state) === state ? undefined : step;
   }
 
-  /** First nobody answers: whatever is waited for is waited for in peace. Then people do what the remedies say. */
+  /** At first users do not react, so that waits without their help can end. Then they follow the remedies. */
   #byPeople(state: State): Step | undefined {
     const { moves } = this.#world;
     const { intent, edits } = state;
@@ -104,7 +106,7 @@ export class Rest {
     if (edits < this.#scenario.edits.length) return moves.plan(edited(this.#scenario, state));
     const later = this.#byTime(state);
     if (later) return later;
-    // A person looks again at what stands still, and lets it go on.
+    // A user checks what is halted, and resumes it.
     const looks = state.ledger.halt !== null || withoutOldVolumes(state) !== state;
     return looks ? moves.plan(answered(state, resume === "end" ? "end again" : "end")) : undefined;
   }
@@ -131,7 +133,7 @@ function answered(state: State, resume: string): State {
   return { ...withoutOldVolumes(state), intent: { ...intent, requests } };
 }
 
-/** People save what they need of volumes that nobody uses any more, and delete them. */
+/** Users save what they need of volumes that are no longer used, and delete them. */
 function withoutOldVolumes(state: State): State {
   let after = state;
   for (const cluster of clustersOf(state)) {

@@ -26,14 +26,17 @@ export interface Scenario {
   readonly leftBehind: Readonly<Record<ClusterName, readonly number[]>>;
   /** A StatefulSet's pods and its status are seen at different times. */
   readonly twoWatches: boolean;
-  /** `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `delete`: somebody deletes its pod. `evict`: its node does, and the pod says so. */
+  /**
+   * `crash`: an instance stops being ready for a while. `kill`: its pod is gone at once. `delete`: a user deletes its
+   * pod. `evict`: its node does, and the pod's condition says so.
+   */
   readonly accident: "crash" | "kill" | "delete" | "evict";
   /**
-   * What somebody else makes of an object: `annotations` lost, an older object `restored`, the `turn` given, the replicas
-   * `shrunk`, or all `deleted`.
+   * What another client does to an object: its `annotations` are lost, an older object is `restored`, the `turn` is
+   * given, the replicas are `shrunk`, or the object is `deleted`.
    */
   readonly drift: "annotations" | "restored" | "turn" | "shrunk" | "deleted";
-  /** A leader that goes down leaves nobody for a while, and anybody may be elected. */
+  /** When the leader goes down, there is none for a while, and any instance may be elected. */
   readonly elections: boolean;
   /** The application can be asked for its members. */
   readonly listsMembers: boolean;

@@ -12,8 +12,8 @@ import { World } from "./world.ts";
 const BEGINNING_MS = 1_000_000_000;
 
 /**
- * The application deployed and at rest, or nothing at all; without faults to come. How it was deployed is not in question
- * here, so even a mutant begins with a sound one.
+ * The application deployed and at rest, or nothing at all; without faults to come. How it was deployed is not in
+ * question here, so even a mutant begins with a sound one.
  */
 export function startOf(scenario: Scenario): State {
   const { intent, leader, start, leftBehind } = scenario;

@@ -26,7 +26,7 @@ export interface State {
   /** Deletions of the last plan that was carried out; each is repeated by the planner until it is seen done. */
   readonly actions: PlanResult["actions"];
   readonly finished: boolean;
-  /** The cluster whose lowest ready instance leads; NOBODY while one is elected. Null: the scenario knows no leader. */
+  /** The cluster whose lowest ready instance leads; NO_LEADER during an election. Null: the scenario has no leader. */
   readonly leader: ClusterName | null;
   /** The application's own list of members, where it can be asked. */
   readonly app: App | null;
@@ -42,7 +42,7 @@ export interface State {
   readonly droppedWhileLost: readonly ClusterName[];
 }
 
-export const NOBODY = "";
+export const NO_LEADER = "";
 
 export interface App {
   /** By the names of their instances. */
@@ -74,7 +74,7 @@ export interface Faults {
   readonly crash: number;
   /** The same, but what was in flight may still land: another leader has taken over. */
   readonly depose: number;
-  /** Somebody else writes a member's object. */
+  /** Another client writes a member's object. */
   readonly drift: number;
   /** An operator reports Failed. */
   readonly fail: number;
@@ -82,7 +82,7 @@ export interface Faults {
   readonly leader: number;
   /** The ledger is lost and rebuilt from the dispatch objects. */
   readonly rebuild: number;
-  /** Nobody can say whether a cluster is healthy. */
+  /** A cluster does not report whether it is healthy. */
   readonly mute: number;
   /** Time passes although something is left to do. */
   readonly wait: number;
@@ -111,7 +111,10 @@ export interface Dispatched {
   readonly found: FoundGrant | null;
 }
 
-/** What an object in a cluster carries: spec and annotations. Without an epoch it carries none of Lockstep's annotations. */
+/**
+ * What an object in a cluster carries: spec and annotations. Without an epoch it carries none of Lockstep's
+ * annotations.
+ */
 export interface Live {
   readonly epoch?: number;
   readonly revision: RevisionId;
@@ -122,7 +125,7 @@ export interface Live {
   readonly topologyVersion?: number;
   readonly transferLeaderTo?: string;
   readonly ordinals: readonly number[];
-  /** Somebody else wrote it: what an operator does about it is not Lockstep's doing. */
+  /** Another client wrote it: Lockstep is not responsible for what an operator does about it. */
   readonly foreign?: true;
 }
 
@@ -130,7 +133,9 @@ export interface Pod {
   readonly ordinal: number;
   readonly revision: RevisionId;
   readonly phase: "starting" | "ready" | "terminating";
-  /** What became of it since the pods were last seen: who names it as it was seen names another version, or another pod. */
+  /**
+   * What became of it since the pods were last seen: who names it as it was seen names another version, or another pod.
+   */
   readonly since: "same" | "changed" | "created";
   /** Its own condition says that it was evicted. */
   readonly evicted?: true;

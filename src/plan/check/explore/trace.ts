@@ -8,7 +8,9 @@ import { memberOf, type State } from "./state.ts";
 import { Watch } from "./watch.ts";
 import { World } from "./world.ts";
 
-/** A way through a scenario: which move was picked each time. `before`: without faults, on the way to where they begin. */
+/**
+ * A way through a scenario: which move was picked each time. `before`: without faults, on the way to where they begin.
+ */
 export interface Path {
   readonly from: State;
   readonly before: readonly number[];
@@ -16,8 +18,8 @@ export interface Path {
 }
 
 /**
- * Where a violation was found at the end of a path: on the way there, while the next moves were looked for, in a further
- * move, while all came to rest, or in a circle of so many moves.
+ * Where a violation was found at the end of a path: on the path, while the next moves were searched, in a further move,
+ * while the fleet settled, or in a cycle of so many moves.
  */
 export type Ending = "start" | "moves" | "rest" | number | { readonly circle: number };
 
@@ -68,7 +70,8 @@ export function describe(before: State, { state, deeds, planned }: Step): string
   for (const { cluster, kind, epoch, why } of result.steps) {
     const grant = result.grants.find((each) => each.cluster === cluster);
     const content = grant
-      ? `${grant.revision} x${grant.replicas} partition ${grant.partition} processor ${grant.processor} topology ${grant.topologyVersion}`
+      ? `${grant.revision} x${grant.replicas} partition ${grant.partition} processor ` +
+        `${grant.processor} topology ${grant.topologyVersion}`
       : "";
     lines.push(`    grants ${cluster} ${kind} @${epoch}: ${content} (${why})`);
   }
@@ -98,7 +101,9 @@ function toldOf(deed: Deed): string {
 function shown(seen: Observation): string {
   if (seen.kind !== "present") return seen.kind;
   const { live, counts, report, health } = seen;
-  const counted = `replicas ${counts.replicas} ready ${counts.ready} updated ${counts.updated} terminating ${counts.terminating}`;
+  const counted =
+    `replicas ${counts.replicas} ready ${counts.ready} updated ${counts.updated} ` +
+    `terminating ${counts.terminating}`;
   const observed = `generation ${seen.generation} observed ${seen.observedGeneration}`;
   const said = report
     ? `, reports @${report.epoch} ${report.revision} ${report.phase} ready ${report.ready} updated ${report.updated}`
@@ -106,5 +111,8 @@ function shown(seen: Observation): string {
   const pods = seen.instances?.map(
     (each) => `${each.ordinal}${each.updated ? "+" : "-"}${each.terminating ? "T" : each.ready ? "R" : "s"}`,
   );
-  return `@${live.epoch} ${live.revision} x${live.replicas}, ${observed}, ${counted}, ${health}${said}${pods ? `, pods ${pods.join(" ")}` : ""}`;
+  return (
+    `@${live.epoch} ${live.revision} x${live.replicas}, ${observed}, ${counted}, ` +
+    `${health}${said}${pods ? `, pods ${pods.join(" ")}` : ""}`
+  );
 }

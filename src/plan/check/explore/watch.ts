@@ -8,7 +8,7 @@ const COSTLY_EVERY = 7;
 
 type Named = Pick<Property, "rule" | "name">;
 
-export const LIVENESS: Named = { rule: "U2 S1", name: "when faults end, all comes to rest as asked for" };
+export const LIVENESS: Named = { rule: "U2 S1", name: "when faults end, the fleet settles as requested" };
 export const PURITY: Named = { rule: "R2", name: "inputs are never changed" };
 
 /** Thrown inside when a property does not hold; carries what was found to where the path is known. */

@@ -49,7 +49,7 @@ export class World {
     const planned = this.#planFrozen(before);
     this.#watch.plan(planned);
     const { observations, result, idle, dispatches } = planned;
-    // Nobody asks again what was waited for, and texts are long.
+    // The waits are not read again, and their texts are long.
     this.#plans.set(key, { observations, result: { ...result, waiting: [] }, idle, dispatches });
     return planned;
   }

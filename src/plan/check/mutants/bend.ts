@@ -17,8 +17,8 @@ import type { Planner } from "../explore/controller.ts";
 import type { Property } from "../explore/properties/property.ts";
 
 /**
- * A planner with one mistake, made by lying to the real one or by bending its answer. It must be caught: a rule that nothing
- * can break is not being watched.
+ * A planner with one mistake, made by lying to the real one or by bending its answer. It must be caught: a rule that
+ * nothing can break is not being watched.
  */
 export interface Mutant {
   readonly name: string;
@@ -88,7 +88,7 @@ export function rolling(intent: Intent, change: Partial<RollingUpdate>): Intent 
 }
 
 /** The planner with one method of its arithmetic replaced for the length of each call. */
-export function reckoning<K extends "pendingElsewhere" | "keepsMajority" | "mayRepair">(
+export function counting<K extends "pendingElsewhere" | "keepsMajority" | "mayRepair">(
   method: K,
   other: Tally[K],
 ): Planner {

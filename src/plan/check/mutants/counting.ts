@@ -2,7 +2,7 @@ import { plan } from "../../plan.ts";
 import type { ClusterEntry, ClusterName } from "../../types/index.ts";
 import { accidentsShrinkTheRoom, budgetHolds, lostVotersCount, majorityHolds } from "../explore/properties/down.ts";
 import { figuresAreTrue } from "../explore/properties/settings.ts";
-import { answering, type Mutant, reckoning, rolling, seeing, wanting, withEntries } from "./bend.ts";
+import { answering, counting, type Mutant, rolling, seeing, wanting, withEntries } from "./bend.ts";
 
 /** What may be down. */
 export const COUNTING: readonly Mutant[] = [
@@ -19,13 +19,13 @@ export const COUNTING: readonly Mutant[] = [
   },
   {
     name: "the budget ignores turns that are out",
-    make: () => reckoning("pendingElsewhere", () => 0),
+    make: () => counting("pendingElsewhere", () => 0),
     scenario: "StatefulSets 2+2+1",
     caughtBy: [accidentsShrinkTheRoom, budgetHolds, majorityHolds],
   },
   {
     name: "the majority is not asked for",
-    make: () => reckoning("keepsMajority", () => true),
+    make: () => counting("keepsMajority", () => true),
     scenario: "contract 1+1+1, lost and back in an update",
     caughtBy: [lostVotersCount, accidentsShrinkTheRoom],
   },
@@ -75,7 +75,7 @@ export const COUNTING: readonly Mutant[] = [
     caughtBy: [budgetHolds, majorityHolds],
   },
   {
-    name: "nothing is counted, and the application stands still",
+    name: "nothing is counted, and the application stops serving",
     make: () => wanting((intent) => rolling({ ...intent, quorum: "None" }, { maxUnavailable: 9 })),
     scenario: "contract 2+2+1, update, maxUnavailable 2",
     caughtBy: [majorityHolds],

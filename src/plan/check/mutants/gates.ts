@@ -96,7 +96,7 @@ export const GATES: readonly Mutant[] = [
     name: "grants are dispatched before the ledger is written",
     make: () => plan,
     dispatchFirst: true,
-    scenario: "contract 1+1, scaled to and fro, crashes",
+    scenario: "contract 1+1, scaled out and in, crashes",
     caughtBy: [oneContentPerEpoch],
   },
   {
@@ -107,7 +107,7 @@ export const GATES: readonly Mutant[] = [
     caughtBy: [nothingGoesBack],
   },
   {
-    name: "what somebody else changed is written again whenever it is seen",
+    name: "an object that another client changed is written again whenever it is seen",
     make: () => (intent, ledger, observations, nowMs) => {
       const hasty = withEntries(ledger, (entry) => ({ ...entry, reassertedAtMs: null }));
       const result = plan(intent, hasty, observations, nowMs);
@@ -121,7 +121,7 @@ export const GATES: readonly Mutant[] = [
     caughtBy: [reassertsSparingly],
   },
   {
-    name: "what somebody else changed is left as it is",
+    name: "an object that another client changed is left as it is",
     make: () =>
       seeing((seen, entry) => {
         if (seen.live.epoch !== undefined || !entry?.grant) return seen;

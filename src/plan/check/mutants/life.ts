@@ -47,7 +47,7 @@ export const LIFE: readonly Mutant[] = [
     caughtBy: [adoptionMovesNothing],
   },
   {
-    name: "what has been adopted goes on without the others",
+    name: "an adopted cluster continues before the others are adopted",
     make: () => (intent, ledger, observations, nowMs) => {
       const baselines: Record<ClusterName, Intent["baselines"][string]> = {};
       for (const [cluster, baseline] of Object.entries(intent.baselines))

@@ -59,7 +59,7 @@ export const MEMBERSHIP: readonly Mutant[] = [
     caughtBy: [identityIsKept],
   },
   {
-    name: "ordinals are packed anew when an earlier cluster grows",
+    name: "ordinals are packed again when an earlier cluster grows",
     make: () =>
       answering((result) => {
         let next = 0;
@@ -151,7 +151,7 @@ export const MEMBERSHIP: readonly Mutant[] = [
     caughtBy: [leaverIsGone],
   },
   {
-    name: "whoever is lost votes no longer",
+    name: "instances of a lost cluster no longer vote",
     make: () =>
       answering((result) => ({
         ...result,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Explorer, type Violation } from "../explore/explore.ts";
 import { COSTLY_PROPERTIES, PROPERTIES } from "../explore/properties.ts";
 import { SCENARIOS } from "../explore/scenarios.ts";
@@ -24,15 +24,15 @@ function violationOf(mutant: Mutant): Violation | null {
 
 describe("a broken planner is caught", () => {
   for (const mutant of MUTANTS) {
-    test(mutant.name, () => {
+    it(mutant.name, () => {
       const violation = violationOf(mutant);
-      expect(violation, "nobody noticed").not.toBeNull();
+      expect(violation, "no property noticed").not.toBeNull();
       expect(mutant.caughtBy.map((each) => each.name)).toContain(violation?.property);
       expect(violation?.trace).toContain(mutant.scenario);
     });
   }
 
-  test("and every property catches at least one broken planner", () => {
+  it("and every property catches at least one broken planner", () => {
     const caughtBy = new Set(MUTANTS.map((mutant) => violationOf(mutant)?.property));
     for (const { name } of [...PROPERTIES, ...COSTLY_PROPERTIES, LIVENESS, PURITY])
       expect(caughtBy, `nothing was caught by: ${name}`).toContain(name);

@@ -81,7 +81,7 @@ export const ORDER: readonly Mutant[] = [
     caughtBy: [wavesGoInOrder],
   },
   {
-    name: "nobody is asked to approve",
+    name: "no approval is required",
     make: () =>
       wanting((intent) => {
         if (intent.update.type !== "RollingUpdate") return intent;
@@ -187,7 +187,7 @@ export const ORDER: readonly Mutant[] = [
     caughtBy: [leaderLeavesMaintenance],
   },
   {
-    name: "a leader that stayed is asked for ever",
+    name: "a leader that stayed is asked again and again",
     make: () =>
       remembering((ledger) =>
         ledger.leaderEvacuation?.state === "stayed" ? { ...ledger, leaderEvacuation: null } : ledger,

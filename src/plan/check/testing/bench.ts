@@ -90,13 +90,13 @@ export class Bench {
     this.last = undefined;
   }
 
-  /** The ledger is lost, and made anew from the dispatch objects. */
+  /** The ledger is lost, and rebuilt from the dispatch objects. */
   rebuild(): void {
     const found: unknown[] = JSON.parse(JSON.stringify([...this.#notes.values()]));
     this.ledger = rebuildLedger(found.map(parseFoundGrant));
   }
 
-  /** The grants of the last plan arrive in these clusters; nobody acts on them yet. */
+  /** The grants of the last plan arrive in these clusters; their operators do not act on them yet. */
   deliver(...clusters: ClusterName[]): void {
     for (const grant of this.last?.grants ?? []) {
       if (this.unreachable.has(grant.cluster)) continue;
@@ -128,6 +128,6 @@ export class Bench {
       if (result.steps.length === 0 && !result.actions.some(({ kind }) => kind === "remove")) return steps;
       this.settle();
     }
-    throw new Error(`did not come to rest within ${limit} rounds; last: ${JSON.stringify(steps.slice(-4))}`);
+    throw new Error(`did not settle within ${limit} rounds; last: ${JSON.stringify(steps.slice(-4))}`);
   }
 }

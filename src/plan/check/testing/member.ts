@@ -1,6 +1,6 @@
 import type { Grant, LeaderClaim, Observation, PresentObservation } from "../../types/index.ts";
 
-/** One member cluster as tests see it: it shows what was delivered, and does what it is told when told to. */
+/** One member cluster for tests: it shows what was delivered, and carries it out when the test calls for it. */
 export class TestMember {
   live: Grant | null = null;
   generation = 0;
@@ -17,7 +17,7 @@ export class TestMember {
   /** Fields of the snapshot that a test sets by hand. */
   overlay: Partial<PresentObservation> = {};
 
-  /** The dispatch object reached the cluster: the spec and the annotations are there, nobody has acted on them. */
+  /** The dispatch object reached the cluster: spec and annotations are there, its operator has not acted yet. */
   deliver(grant: Grant): void {
     const before = this.live;
     const sameSpec =

@@ -11,13 +11,16 @@ interface Pod {
 export interface StatefulSetTraits {
   /** podManagementPolicy OrderedReady. */
   readonly ordered?: boolean;
-  /** How many it restarts at a time; what no StatefulSet should do unless it was told to. */
+  /** How many it restarts at a time. More than one only if its spec says so. */
   readonly width?: number;
   /** Pods that never become ready. */
   readonly cannotRun?: (ordinal: number, revision: string) => boolean;
 }
 
-/** An apps/v1 StatefulSet in one cluster of the bench: its controller and its node act only when told to, one thing at a time. */
+/**
+ * An apps/v1 StatefulSet in one cluster of the bench: its controller and its node act only when told to, one thing at a
+ * time.
+ */
 export class StatefulSetModel {
   readonly pods: (Pod | undefined)[];
   readonly #bench: Bench;

@@ -37,11 +37,11 @@ function actionLine(action: Action): string {
     case "release":
       return `${action.cluster} action release`;
     case "deletePods":
-      return `${action.cluster} action deletePods ${action.pods.map(({ name, uid }) => `${name}/${uid ?? "?"}`).join(" ")}`;
+      return `${action.cluster} action deletePods ${action.pods.map(podText).join(" ")}`;
   }
 }
 
-/** What one cluster has been told of the others. */
+/** What one cluster's topology says about the others. */
 export function topologyLines(ledger: Ledger, grant: Grant): string[] {
   const view = topologyView(ledger, grant.topologyVersion);
   return [
@@ -85,4 +85,8 @@ export function whyLines(result: PlanResult | undefined, cluster: ClusterName): 
 export function problemLines(problems: readonly Problem[]): string[] {
   if (problems.length === 0) return ["nothing is impossible"];
   return problems.map(({ severity, code, field, message }) => `${severity} ${code} spec.${field}: ${message}`);
+}
+
+function podText({ name, uid }: { readonly name: string; readonly uid?: string }): string {
+  return `${name}/${uid ?? "?"}`;
 }

@@ -15,7 +15,7 @@ import {
 } from "./transcript-print.ts";
 import { settings } from "./transcript-settings.ts";
 
-/** More rounds than any transcript needs to come to rest. */
+/** More rounds than any transcript needs to settle. */
 const ROUNDS_MAX = 200;
 
 /**
@@ -33,14 +33,15 @@ const ROUNDS_MAX = 200;
  *   What happens in the members
  *   unreachable NAME / reachable NAME
  *   blind NAME                    Lockstep has no stream to look at it with; `unreachable` and `reachable` end that
- *   deliver [NAME ...]            the last grants arrive; nobody acts on them yet
+ *   deliver [NAME ...]            the last grants arrive; the operators do not act on them yet
  *   settle [NAME ...]             they arrive and are carried out (without names: everywhere)
  *   observe NAME KEY=VALUE ...    what its snapshots say, by hand (transcript-observe.ts), until the next settle
  *   uncounted                     from now on no snapshot says how many instances there are, or are ready
- *   gone NAME                     somebody deletes the live object
+ *   gone NAME                     a user deletes the live object
  *   volumes NAME [ORDINAL ...]    of these ordinals, and no others, volumes exist there
  *   members NAME ...              the application's own member list, as of now
- *   running NAME replicas=N [epoch=N]   the cluster runs the application without a grant; with an epoch: one of an earlier life
+ *   running NAME replicas=N [epoch=N]   the cluster runs the application without a grant; with an epoch: with a grant
+ *                                 of an earlier object of the same name
  *   leader [NAME[:INSTANCE] ...]  those clusters, and no others, claim the leader
  *
  *   What the controller does
@@ -48,12 +49,12 @@ const ROUNDS_MAX = 200;
  *   run                           plan and settle until nothing starts; prints the steps of every round
  *   again                         plans once more on the result, with nothing changed
  *   crash                         it dies before anything of the last plan is written
- *   rebuild                       the ledger is lost, and made anew from the grants
+ *   rebuild                       the ledger is lost, and rebuilt from the grants
  *
  *   What there is to see
  *   grants                        every cluster's grant as it stands
- *   topology NAME                 what that cluster has been told
- *   views                         the versions of the topology that the ledger holds, and who has been told which
+ *   topology NAME                 the topology that the cluster has received
+ *   views                         the versions of the topology in the ledger, and which cluster has which
  *   why NAME | why *              the last plan's reasons there, with evidence and remedy
  *   figures [NAME ...]            the arithmetic behind the last plan
  *   moved                         what became of the last request to move the leader
@@ -245,7 +246,7 @@ export class Transcript {
       if (!moves) return;
       this.bench.settle();
     }
-    throw new Error(`did not come to rest within ${ROUNDS_MAX} rounds`);
+    throw new Error(`did not settle within ${ROUNDS_MAX} rounds`);
   }
 
   #again(): void {

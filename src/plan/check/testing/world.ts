@@ -21,8 +21,8 @@ interface Process {
 }
 
 /**
- * One member with an honest Serial operator on the contract. What it shows, what it has read and what it does are apart: a
- * grant arrives, the operator reads it, acts in small steps, and reports on the epoch it read.
+ * One member with an honest Serial operator on the contract. What it shows, what it has read and what it does are
+ * apart: a grant arrives, the operator reads it, acts in small steps, and reports on the epoch it read.
  */
 class Member {
   arrived: Grant | null = null;
@@ -77,7 +77,7 @@ class Member {
   }
 }
 
-/** Everything true, and what the planner gets to see of it. Each event is one small step of somebody. */
+/** The true state of everything, and what the planner sees of it. Each event is one small step of one actor. */
 export class World {
   readonly intent: EditableIntent;
   ledger: Ledger = emptyLedger();
@@ -116,7 +116,7 @@ export class World {
     return Object.keys(this.intent.fleet);
   }
 
-  /** Reads the world anew, for one cluster: what it sees from then on is that, until it looks again. */
+  /** Takes a new snapshot of one cluster: the planner sees this one until the next look. */
   look(cluster: ClusterName): void {
     this.seen.set(cluster, this.member(cluster).observe(this.intent.workload.protocol));
     const { cut } = this.member(cluster);
@@ -245,7 +245,7 @@ export class World {
     this.reached.accidents++;
   }
 
-  /** Everybody looks once and does one thing; nothing that is down comes up. */
+  /** Every actor looks once and does one thing; nothing that is down comes up. */
   tick(): void {
     for (const cluster of this.clusters) this.look(cluster);
     this.plan();
@@ -256,7 +256,7 @@ export class World {
     }
   }
 
-  /** Everybody does what is left to do, fairly, until nothing changes. Returns false if that takes too long. */
+  /** All actors do what is left to do, in turn, until nothing changes. Returns false if that takes too long. */
   calm(limit = 400): boolean {
     for (const member of this.members.values()) member.cut = false;
     for (let round = 0; round < limit; round++) {

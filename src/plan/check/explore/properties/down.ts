@@ -53,7 +53,7 @@ export const majorityHolds: DeedProperty = {
 
 // What may go down, by what the planner was shown.
 
-/** What the planner was shown of one cluster's instances: members, how many of them not seen ready, and who may go on. */
+/** What the planner saw of one cluster's instances: members, how many are not ready, and who may continue. */
 export function shownOf({ before, observations, result }: PlanAlone, cluster: ClusterName) {
   const was = before.ledger.clusters[cluster];
   const is = result.ledger.clusters[cluster];
@@ -73,7 +73,7 @@ export function shownOf({ before, observations, result }: PlanAlone, cluster: Cl
 /** A Serial member may take one down; those that wait for their own take none while one of theirs is down. */
 function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number; down: number }): number {
   const { grant } = entry;
-  // [U14] With OnDelete nobody takes a ready instance down.
+  // [U14] With OnDelete no ready instance is taken down.
   if (entry.turn === "none" || !grant || grant.onDelete) return 0;
   const { memberConcurrency, workload } = state.intent;
   if (memberConcurrency === "Parallel") {
@@ -91,8 +91,8 @@ function mayStillTake(state: State, entry: ClusterEntry, shown: { ready: number;
 }
 
 /**
- * A member that goes from the highest instance down has one first that is down already, and takes no other before it is back.
- * If that one is up again by now, one more is ready than was seen.
+ * A member that goes from the highest instance down has one first that is down already, and takes no other before it is
+ * back. If that one is up again by now, one more is ready than was seen.
  */
 function isRestarting(state: State, { cluster, revision }: Grant): boolean {
   const { member, seen } = placeOf(state, cluster);

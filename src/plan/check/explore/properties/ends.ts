@@ -71,7 +71,7 @@ export const teardownInReverse: PlanProperty = {
       if (!entry.grant || isReachable(before.intent, observations, cluster)) continue;
       verdict = "danger";
       if (!result.waiting.some((each) => each.cluster === cluster && each.code === "TeardownUnreachable")) {
-        return broken(`${cluster} cannot be reached, and nobody is told`);
+        return broken(`${cluster} cannot be reached, and the plan does not report it`);
       }
     }
     if (before.intent.podManagementPolicy === "Parallel") return verdict;

@@ -68,7 +68,8 @@ export const gateNeedsTheWork: WorldProperty = {
       if (!grant || !entry.done || (was?.done && was.grant === grant)) continue;
       // A write that changes nothing but the turn or the topology does not close a gate.
       if (was?.done && was.grant && sameWork(was.grant, grant)) continue;
-      // [T5] A teardown asks nothing of what stays for a moment; its last step in a cluster has to be proven like any other.
+      // [T5] A teardown asks nothing of what stays for a moment; its last step in a cluster has to be proven like any
+      // other.
       if (before.intent.deletion?.policy === "Teardown" && grant.replicas > 0) continue;
       verdict = "danger";
       const seen = observations.clusters[cluster];

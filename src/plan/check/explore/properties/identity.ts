@@ -15,7 +15,8 @@ export const onlyWhatWasGranted: DeedProperty = {
     const granted = [live?.revision, read?.revision];
     if (deed.revision !== ranBefore && !granted.includes(deed.revision)) {
       return broken(
-        `${deed.cluster}: ${deed.ordinal} ran ${ranBefore}, ${granted[0]} is granted, and it comes back on ${deed.revision}`,
+        `${deed.cluster}: ${deed.ordinal} ran ${ranBefore}, ${granted[0]} is granted, and it comes ` +
+          `back on ${deed.revision}`,
       );
     }
     return ranBefore === undefined ? "quiet" : "danger";

@@ -36,7 +36,8 @@ export const leaverIsGone: PlanProperty = {
 function evidenceOf({ before, observations, result }: PlanAlone, cluster: ClusterName): string | undefined {
   const { fleet, requests } = before.intent;
   const state = fleet[cluster]?.state;
-  if (state !== undefined && state !== "Ready" && requests.confirmedLost.includes(cluster)) return "a person's word";
+  if (state !== undefined && state !== "Ready" && requests.confirmedLost.includes(cluster))
+    return "a user's confirmation";
   const list = observations.membership;
   const presence = result.ledger.clusters[cluster]?.presence;
   const sinceMs = presence && presence.kind !== "here" ? presence.sinceMs : before.nowMs;

@@ -97,7 +97,7 @@ export const leaderIsAsked: PlanProperty = {
       ({ cluster, kind }) => cluster === leader && (kind === "update" || kind === "shrink"),
     );
     const grant = result.ledger.clusters[leader]?.grant;
-    // A join that is taken back, and what goes on inside a turn that was asked for, take no leader.
+    // A cancelled join, and a step that continues in the turn of a requested leader move, take no leader down.
     const begun = was?.done && was.grant && grant && !grant.onDelete && was.grant.epoch !== grant.epoch;
     const asked = result.ledger.clusters[leader]?.step?.kind === "transfer";
     if (!starts || !begun || others.length === 0) return asked ? "danger" : "quiet";
@@ -121,8 +121,8 @@ function waveOf(update: RollingUpdate, cluster: ClusterName): number {
 }
 
 /**
- * Takes part in the rollout (not lost, not drained, not kept by the partition), and really has not finished its update: one of
- * its instances that are to be updated runs another revision, or is still down by its own work.
+ * Takes part in the rollout (not lost, not drained, not kept by the partition), and really has not finished its update:
+ * one of its instances that are to be updated runs another revision, or is still down by its own work.
  */
 function isLate({ before, result }: Planned, update: RollingUpdate, cluster: ClusterName): boolean {
   const { rollout, clusters } = result.ledger;
@@ -165,13 +165,13 @@ export const wavesGoInOrder: WorldProperty = {
     const was = before.ledger.rollout?.to === rollout.to ? before.ledger.rollout.wave : 0;
     const participants = Object.keys(result.ledger.clusters);
     for (let wave = was; wave < Math.min(rollout.wave, update.waves.length); wave++) {
-      // What this plan itself has just begun in the wave that it opened is late for nobody.
+      // Steps that this plan has just begun in the wave that it opened are not late.
       const late = participants.find((cluster) => waveOf(update, cluster) <= wave && isLate(planned, update, cluster));
       if (late) return broken(`wave ${wave + 1} is passed, and ${late} is not complete`);
       const approved = requests.approvals.some((each) => each.wave === wave && each.revision === rollout.to);
       const later = participants.some((cluster) => waveOf(update, cluster) > wave && isLate(planned, update, cluster));
       if (later && update.waves[wave]?.approval === "Manual" && !approved)
-        return broken(`nobody approved wave ${wave + 1}`);
+        return broken(`wave ${wave + 1} was not approved`);
     }
     return rollout.wave > was ? "danger" : "quiet";
   },

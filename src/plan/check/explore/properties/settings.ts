@@ -77,7 +77,7 @@ export const batchesHold: PlanProperty = {
       released += grant.replicas - grant.partition;
       const was = before.ledger.clusters[cluster]?.grant;
       const goesOn = was?.replicas === grant.replicas && was.revision === rollout.to && was.partition > grant.partition;
-      // A cluster that goes on has completed what it was given before.
+      // A cluster that continues has completed its previous grant.
       if (goesOn) complete += was.replicas - was.partition;
       else if (done) complete += grant.replicas - grant.partition;
       if (goesOn || (was?.replicas === grant.replicas && was.revision !== rollout.to)) more = true;
@@ -110,13 +110,13 @@ export const soakHolds: PlanProperty = {
 export const haltHolds: PlanProperty = {
   on: "plan",
   rule: "F1",
-  name: "a report of failure stops the rollout or turns it around, and while it stands still no cluster begins",
+  name: "a reported failure halts the rollout or rolls it back, and no cluster begins while it is halted",
   check: (planned) => {
     const { before, observations, result } = planned;
     const { halt, override, rollout } = result.ledger;
     if (halt) {
       const begun = begins(planned);
-      return begun.length > 0 ? broken(`${begun} begin although the rollout stands still`) : "danger";
+      return begun.length > 0 ? broken(`${begun} begin although the rollout is halted`) : "danger";
     }
     if (before.intent.deletion || before.intent.revision.kind === "missing") return "quiet";
     for (const [cluster, { grant, turn, step, done }] of Object.entries(result.ledger.clusters)) {
@@ -124,7 +124,7 @@ export const haltHolds: PlanProperty = {
       if (seen?.kind !== "present" || before.intent.fleet[cluster]?.state !== "Ready") continue;
       if (seen.report?.phase !== "Failed" || seen.report.epoch !== grant?.epoch) continue;
       if (step?.kind !== "update" || turn !== "held" || done || grant.revision !== rollout?.to) continue;
-      if (override?.cause !== "failure") return broken(`${cluster} has failed, and the rollout goes on`);
+      if (override?.cause !== "failure") return broken(`${cluster} has failed, and the rollout continues`);
     }
     return "quiet";
   },
@@ -154,12 +154,12 @@ export const overrideHolds: PlanProperty = {
 export const onDeleteRestartsNothing: DeedProperty = {
   on: "deed",
   rule: "U11",
-  name: "with OnDelete nobody takes a ready instance down for a revision",
+  name: "with OnDelete no ready instance is taken down for a revision",
   check: (deed, before) => {
     if (before.intent.update.type !== "OnDelete") return "quiet";
     if (deed.kind === "down" && deed.cause === "update")
       return broken(`${deed.cluster} takes ${deed.ordinal} down for a revision`);
-    // Somebody else took one down, and it comes back on what was handed out.
+    // Another actor took one down, and it comes back on the granted revision.
     return deed.kind === "created" ? "danger" : "quiet";
   },
 };
@@ -167,7 +167,7 @@ export const onDeleteRestartsNothing: DeedProperty = {
 export const reassertsSparingly: PlanProperty = {
   on: "plan",
   rule: "G8",
-  name: "what somebody else changed is written again at most once in 60 s per cluster",
+  name: "an object that another client changed is written again at most once in 60 s per cluster",
   check: ({ before, result }) => {
     let verdict: Verdict = "quiet";
     for (const { cluster, kind } of result.steps) {
@@ -195,9 +195,11 @@ export const figuresAreTrue: PlanProperty = {
       granted += grant?.replicas ?? 0;
     }
     const majority = Math.floor(voters / 2) + 1;
-    const told = `${figures.voters}/${figures.majority}/${figures.granted}/${figures.notFaultTolerant}/${figures.currentRevision}`;
-    const reckoned = `${voters}/${majority}/${granted}/${voters === 1 || voters === 2}/${ledger.currentRevision}`;
-    if (told !== reckoned) return broken(`the figures say ${told}, the ledger ${reckoned}`);
+    const told =
+      `${figures.voters}/${figures.majority}/${figures.granted}/` +
+      `${figures.notFaultTolerant}/${figures.currentRevision}`;
+    const computed = `${voters}/${majority}/${granted}/${voters === 1 || voters === 2}/${ledger.currentRevision}`;
+    if (told !== computed) return broken(`the figures say ${told}, the ledger ${computed}`);
     if (before.intent.schedule.kind === "known" && figures.maxUnavailable !== allowedBy(before.intent))
       return broken(`${figures.maxUnavailable} may be unavailable, ${allowedBy(before.intent)} by the setting`);
     return "danger";

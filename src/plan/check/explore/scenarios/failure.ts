@@ -51,12 +51,12 @@ const CONTROLLERS: readonly Scenario[] = [
     faults: { crash: 1 },
     edits: [template("B")],
   }),
-  scenario("contract 1+1+1, edited to and fro, crashes in the middle of dispatching", {
+  scenario("contract 1+1+1, edited and reverted, crashes in the middle of dispatching", {
     sizes: { a: 1, b: 1, c: 1 },
     faults: { crash: 1 },
     edits: [template("B"), template("A")],
   }),
-  scenario("contract 1+1, scaled to and fro, crashes in the middle of dispatching", {
+  scenario("contract 1+1, scaled out and in, crashes in the middle of dispatching", {
     sizes: { a: 1, b: 1 },
     faults: { crash: 1 },
     edits: [scaleTo({ a: 1, b: 2 }), scaleTo({ a: 1, b: 1 })],
@@ -88,7 +88,7 @@ const CONTROLLERS: readonly Scenario[] = [
   }),
 ];
 
-/** Somebody else writes a member's object. */
+/** Another client writes a member's object. */
 const DRIFTS: readonly Scenario[] = [
   scenario("contract 1+1, drift twice: annotations", {
     sizes: { a: 1, b: 1 },

@@ -11,7 +11,10 @@ import {
 } from "../scenario.ts";
 import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
-/** One revision after the other: by protocol, budget, batches, partition, leader and waves, with what may happen meanwhile. */
+/**
+ * One revision after the other: by protocol, budget, batches, partition, leader and waves, with what may happen
+ * meanwhile.
+ */
 export const UPDATES: readonly Scenario[] = [
   scenario("StatefulSets 2+2+1, update", {
     ...STATEFUL_SETS,
@@ -290,7 +293,7 @@ export const SUPERSESSIONS: readonly Scenario[] = [
     faults: { wait: 1 },
     edits: [template("B"), template("C")],
   }),
-  scenario("contract 1+1+1, edited to and fro", {
+  scenario("contract 1+1+1, edited and reverted", {
     sizes: { a: 1, b: 1, c: 1 },
     edits: [template("B"), template("A")],
   }),

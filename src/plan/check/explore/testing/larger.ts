@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { exploring, tableOf } from "../report.ts";
 import type { Scenario } from "../scenario.ts";
 import { SCENARIOS } from "../scenarios.ts";
@@ -18,14 +18,14 @@ export function describeLarger(isMine: (scenario: Scenario) => boolean): void {
 
   describe(`${IS_FULL ? "every state" : "a part of the states"} of a larger scenario keeps the rules`, () => {
     for (const scenario of scenarios) {
-      test(scenario.name, { timeout: 900_000 }, () => {
+      it(scenario.name, { timeout: 900_000 }, () => {
         const { violation, complete, states } = outcomeOf(scenario);
         expect(violation?.trace).toBeUndefined();
         expect(complete || (!IS_FULL && states >= PART.atMost), "as many states as asked for were visited").toBe(true);
       });
     }
 
-    test("and it is told how many there are", { timeout: 1_800_000 }, () => {
+    it("prints the number of states of each scenario", { timeout: 1_800_000 }, () => {
       process.stdout.write(tableOf(scenarios, outcomeOf));
       for (const scenario of scenarios) expect(outcomeOf(scenario).states).toBeGreaterThan(1);
     });

@@ -39,13 +39,13 @@ import { HubReads, overlay } from "./reads.ts";
 import { DraftRevisions, listRevisions } from "./revisions.ts";
 import { asApplied, findStatefulset, findTemplate, listIfServed, readObjects, withNamespace } from "./sources.ts";
 
-export interface SubjectOptions extends GlobalOptions {
+export interface PreviewOptions extends GlobalOptions {
   readonly filename?: readonly string[];
   readonly offline?: boolean;
 }
 
 /** One CrossClusterStatefulset as it would be, and everything that decides what happens to it. */
-export interface Subject {
+export interface PreviewInput {
   readonly statefulset: ParsedCrossClusterStatefulset;
   readonly answers: Answers;
   readonly clusters: ReadonlyMap<string, EngineCluster>;
@@ -71,12 +71,12 @@ const WEBHOOKS = ["ResourceInterpreterWebhookConfiguration", "ResourceExploringW
 /** Each round reads what the one before asked for, and what was read asks for little more. */
 const MAX_ROUNDS = 50;
 
-/** Loads the subject and hands it to `use` while the hub, if there is one, is still connected. */
-export async function withSubject<T>(
+/** Loads the input and hands it to `use` while the hub, if there is one, is still connected. */
+export async function withPreviewInput<T>(
   io: Io,
   name: string | undefined,
-  options: SubjectOptions,
-  use: (subject: Subject) => Promise<T>,
+  options: PreviewOptions,
+  use: (input: PreviewInput) => Promise<T>,
 ): Promise<T> {
   const files = (options.filename ?? []).flatMap((path) => readObjects(io, path));
   if (name === undefined && files.length === 0) {
@@ -105,7 +105,7 @@ async function load(
   name: string | undefined,
   given: readonly KubeObject[],
   namespace: string,
-): Promise<Subject> {
+): Promise<PreviewInput> {
   const notes: string[] = [];
   const named = given.map((object) => withNamespace(object, namespace));
   const files = hub ? await Promise.all(named.map((object) => asApplied(hub, object, notes))) : named;
@@ -148,8 +148,8 @@ async function load(
     ...(allowedClusters && { allowedClusters }),
   });
   const key = keyOf(metadata);
-  const subject = { key, statefulset, app, template: { kind: "one" as const, object: template } };
-  const gathered = await settled(reads, answers, () => gatherer.gather(subject, ledger, moment, renderedIn(facts)));
+  const input = { key, statefulset, app, template: { kind: "one" as const, object: template } };
+  const gathered = await settled(reads, answers, () => gatherer.gather(input, ledger, moment, renderedIn(facts)));
   for (const { ref } of reviser.seen(key)?.dependencies ?? []) {
     if (reads.get(key, ref).kind === "present") continue;
     notes.push(`${ref.kind} ${ref.namespace}/${ref.name} is named by the template and not there yet; it is left out`);
@@ -211,7 +211,7 @@ async function refusalOf(
   hub: Hub | undefined,
   app: EngineApp,
   { hold }: Pick<ReturnType<typeof offlineFacts>, "hold">,
-): Promise<Subject["refusal"]> {
+): Promise<PreviewInput["refusal"]> {
   const claimed = hub && (await claimOfAnother(hub, app, app.template));
   if (claimed !== undefined) return { code: "TemplateClaimed", message: claimed };
   if (hold.kind !== "unsafe") return undefined;
