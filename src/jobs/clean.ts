@@ -38,7 +38,7 @@ function cleanOne(draft: Draft, attempt: Attempt) {
       code,
       cluster,
       `attempt ${number}: ${cluster} cannot be reached; nothing is deleted there until it is`,
-      `bring ${cluster} back; or, if it is gone for good: lockstep confirm-lost ccj/NAME ${cluster}`,
+      `bring ${cluster} back; or, if it is gone for good: lockstep confirm-lost ${cluster} ccj/NAME`,
     );
   }
   if (shown.kind === "foreign") return isDispatched ? release(draft, attempt) : done(draft, attempt);

@@ -188,7 +188,7 @@ function unheard(draft: Draft, before: Attempt, sinceMs: number) {
     "AttemptLost",
     cluster,
     `attempt ${number}: ${cluster} has not been heard from since ${timestamp(since)}, and nothing proves that the attempt is over`,
-    `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ccj/NAME ${cluster}`,
+    `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }
 
@@ -216,6 +216,6 @@ function awaitDeadline(draft: Draft, attempt: Attempt) {
     "WaitingForDeadline",
     cluster,
     `attempt ${number}: ${cluster} is lost and ends the attempt by itself; another one starts at ${timestamp(overAtMs)}`,
-    `no action needed; if it is certain that nothing runs there any more: lockstep confirm-lost ccj/NAME ${cluster}`,
+    `no action needed; if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }

@@ -130,7 +130,8 @@ export function start({ faults }: Scenario): State {
 export interface Step {
   readonly name: string;
   readonly isFault: boolean;
-  readonly to: State;
+  /** The state after it; undefined: it changes nothing. */
+  readonly take: () => State | undefined;
 }
 
 /** Every step that may happen next. */
@@ -138,9 +139,12 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
   const found: Step[] = [];
   const offer = (name: string, change: (next: State) => boolean, fault?: Fault) => {
     if (fault && state.left[fault] === 0) return;
-    const next = structuredClone(state);
-    if (fault) next.left[fault]--;
-    if (change(next)) found.push({ name, isFault: fault !== undefined, to: next });
+    const take = () => {
+      const next = structuredClone(state);
+      if (fault) next.left[fault]--;
+      return change(next) ? next : undefined;
+    };
+    found.push({ name, isFault: fault !== undefined, take });
   };
   offer("plan", (next) => plan(next, scenario, mutation));
   if (state.acts.length > 0) {
@@ -251,7 +255,7 @@ function plan(next: State, { intent }: Scenario, mutation: Mutation): boolean {
   for (const { number, cluster, grant, uid } of result.standing) {
     if ((next.works[number]?.manifest.epoch ?? 0) >= grant.epoch) continue;
     const pin = mutation.pin === "none" || grant.epoch === 1 ? null : uid;
-    const deadline = grant.deadlineSeconds ?? 99;
+    const deadline = grant.deadlineSeconds ?? Number.POSITIVE_INFINITY;
     acts.push({
       kind: "dispatch",
       cluster: cluster as Cluster,
