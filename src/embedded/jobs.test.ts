@@ -29,7 +29,8 @@ class Runs {
   overlap(): boolean {
     return this.all.some((one) =>
       this.all.some(
-        (other) => one.cluster < other.cluster && one.from < (other.to ?? Infinity) && other.from < (one.to ?? Infinity),
+        (other) =>
+          one.cluster < other.cluster && one.from < (other.to ?? Infinity) && other.from < (one.to ?? Infinity),
       ),
     );
   }
@@ -114,7 +115,7 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     expect(runs.clusters().sort()).toEqual(["member1", "member1", "member2", "member2", "member3", "member3"]);
   });
 
-  it("a new leader goes on with the same attempt", async () => {
+  it("a new leader continues with the same attempt", async () => {
     await world.apply(ccj({}, { runMs: 60_000 }));
     await world.until("running", () => runs.all.length === 1);
     await world.stopController();

@@ -1,4 +1,4 @@
-/** What each attempt's cluster is told: how many pods may run, and until when. */
+/** What each attempt's cluster gets: how many pods may run, and until when. */
 import type { Draft } from "./draft.ts";
 import type { Attempt, JobGrant } from "./types.ts";
 import { sizeOfShare } from "./work.ts";
@@ -23,7 +23,7 @@ export function decideGrants(draft: Draft): Attempt[] {
   return draft.attempts.filter((attempt) => isStanding(draft, attempt)).sort((a, b) => rank(a) - rank(b));
 }
 
-/** [J13] An attempt that was given up is told to stop before another one starts: whatever creates it again gets that. */
+/** [J13] An attempt that was given up gets the order to stop before another one starts: whatever creates it again gets that. */
 function isStanding({ intent, seen }: Draft, { outcome, isCleaned, stop, number }: Attempt): boolean {
   if (outcome === null) return intent.isBatch || stop === null;
   const isGivenUp = outcome.kind === "lost" || outcome.kind === "unused";
@@ -39,7 +39,7 @@ function wantedOf(draft: Draft, attempt: Attempt): Omit<JobGrant, "epoch"> {
   const parallelism = Math.min(intent.parallelism, size ?? intent.parallelism);
   const seen = draft.seenOf(attempt);
   const isHeard = seen.kind === "present" && seen.uid === uid && seen.state === "running" && !seen.isDeleting;
-  // [J10] Never before its uid was read, and never to one that is not heard from.
+  // [J10] Never before its uid was read, and never to one that is not reporting.
   if (uid === null || !isHeard) return grant;
   return { parallelism: intent.suspend ? 0 : parallelism, deadlineSeconds: deadlineOf(draft, attempt) };
 }

@@ -2,13 +2,13 @@ import type { TimeMs } from "../rollout/index.ts";
 import { clean } from "./clean.ts";
 import { decideEnd, decideStops, hearRetry, startNext } from "./decide.ts";
 import { Draft } from "./draft.ts";
+import { readAttempts } from "./evidence.ts";
 import { decideGrants } from "./grants.ts";
-import { hear } from "./hear.ts";
 import type { JobIntent, JobLedger, JobObservations, JobPlan } from "./types.ts";
 import { figuresOf } from "./work.ts";
 
 /** The parts of a plan, in their order. Each is replaced by a faulty one where the exploration is checked. */
-export const JOB_RULES = { hear, hearRetry, decideEnd, decideStops, startNext, decideGrants, clean };
+export const JOB_RULES = { readAttempts, hearRetry, decideEnd, decideStops, startNext, decideGrants, clean };
 export type JobRules = typeof JOB_RULES;
 
 /**
@@ -23,7 +23,7 @@ export function planJob(
   rules: JobRules = JOB_RULES,
 ): JobPlan {
   const draft = new Draft(intent, ledger, seen, nowMs);
-  rules.hear(draft);
+  rules.readAttempts(draft);
   rules.hearRetry(draft);
   rules.decideEnd(draft);
   rules.decideStops(draft);

@@ -93,7 +93,7 @@ export interface JobObservations {
   readonly dispatched: ReadonlySet<number>;
 }
 
-/** What the cluster of an attempt has been told last. */
+/** What the cluster of an attempt got last. */
 export interface JobGrant {
   readonly epoch: number;
   readonly parallelism: number;

@@ -57,7 +57,7 @@ const onClusterLoss = object(
       { default: "Wait" },
     ),
     windowSeconds: integer(
-      "Exclusive: how long an attempt may run without being heard from, before its own cluster ends it. A hub that is down for longer ends the work.",
+      "Exclusive: how long an attempt may run without a report, before its own cluster ends it. A hub that is down for longer ends the work.",
       { minimum: 10, maximum: DAY_SECONDS, default: 900 },
     ),
     clockAllowanceSeconds: integer(

@@ -45,21 +45,21 @@ export function explore(scenario: Scenario, maxStates: number, mutation: Mutatio
   return { states: known.size, isComplete: true };
 }
 
-/** A walk takes so many steps with faults, then goes on without them until the work has ended. */
+/** A walk takes so many steps with faults, then continues without them until the work has ended. */
 const STEPS = 70;
 const FAIR_STEPS = 4_000;
 /** Time passes less often than everything else happens; otherwise nothing would happen in time. */
-const TICK_SHARE = 0.12;
+const TICK_SHARE = 0.16;
 
 /** Random walks, each from its seed: as deep as a breadth-first search never comes. */
-export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {}): Explored {
+export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {}, fairSteps = FAIR_STEPS): Explored {
   const guarantee = scenario.intent?.guarantee ?? MODEL_INTENT.guarantee;
   let states = 0;
   for (let seed = 1; seed <= seeds; seed++) {
     const random = seededRandom(seed);
     let state = start(scenario);
     const trace: string[] = [`seed ${seed}`];
-    for (let at = 0; at < STEPS + FAIR_STEPS; at++) {
+    for (let at = 0; at < STEPS + fairSteps; at++) {
       const isFair = at >= STEPS;
       if (isFair && state.ledger.end) break;
       const next = randomStep(state, scenario, mutation, random, isFair);
@@ -71,7 +71,7 @@ export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {})
       if (wrong !== undefined) return report(wrong);
       state = next.to;
       states++;
-      if (at === STEPS + FAIR_STEPS - 1 && !state.ledger.end) return report("the work never ends");
+      if (at === STEPS + fairSteps - 1 && !state.ledger.end) return report("the work never ends");
     }
   }
   return { states, isComplete: false };

@@ -25,7 +25,7 @@ export interface JobActResult {
   readonly isUnfinished: boolean;
 }
 
-/** What the ledger says, written before. [J13] In order: what was given up is told to stop before anything starts. */
+/** What the ledger says, written before. [J13] In order: what was given up gets the order to stop before anything starts. */
 export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: boolean): Promise<JobActResult> {
   const { engine, bundle, session } = context;
   const outstanding = plan.standing.filter((attempt) => isOutstanding(context, attempt));

@@ -98,7 +98,7 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
     ...(isSwitched &&
       readAtMs !== null &&
       !outcome && { deadline: timestamp(readAtMs + latestDeadlineSeconds * 1000) }),
-    ...(attempt.mayRunTwice && { mayRunTwice: `${cluster} was not heard from when its work was started again` }),
+    ...(attempt.mayRunTwice && { mayRunTwice: `${cluster} did not report when its work was started again` }),
     ...(reason && { reason }),
     ...(message && { message }),
   };
@@ -122,7 +122,7 @@ function conditionsOf({ job, plan, nowMs }: JobReport, before: readonly Conditio
       job.spec.suspend ? "Suspended" : "NotSuspended",
       job.spec.suspend ? "spec.suspend is set" : "spec.suspend is not set",
     ],
-    ["Unknown", unsure !== undefined, unsure?.code ?? "Heard", unsure?.message ?? "every attempt is heard from"],
+    ["Unknown", unsure !== undefined, unsure?.code ?? "Reported", unsure?.message ?? "every attempt reports"],
   ];
   return conditions.map(([type, is, reason, message]) => {
     const status = is ? "True" : "False";

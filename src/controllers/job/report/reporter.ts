@@ -4,7 +4,7 @@ import type { Announcer } from "../../common/announcer.ts";
 import type { StatusWriter } from "../../common/status-writer.ts";
 import { type JobReport, jobStatusOf } from "./report.ts";
 
-/** Report: status, and Events for what people want to hear of. */
+/** Report: status, and Events for what people want to know of. */
 export class JobReporter {
   readonly #statuses: StatusWriter<CrossClusterJobStatus>;
   readonly #announcer: Announcer;
@@ -37,7 +37,7 @@ export class JobReporter {
     if (end) this.#tell(`${key} end`, object, end.kind === "Complete" ? "Normal" : "Warning", end.kind, end.message);
   }
 
-  /** Nothing can be planned: what runs goes on as it is. */
+  /** Nothing can be planned: what runs continues as it is. */
   refuse(object: KubeObject, reason: string, message: string): void {
     const { generation = 0 } = object.metadata;
     this.#statuses.say(keyOf(object.metadata), (before) => ({

@@ -5,13 +5,13 @@ import { atPositions, indexesText, parseIndexes, union } from "./index-set.ts";
 import type { Attempt, AttemptPresent } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
-export function hear(draft: Draft) {
+export function readAttempts(draft: Draft) {
   for (const attempt of draft.attempts) {
     if (attempt.isCleaned) continue;
     const seen = draft.seenOf(attempt);
     switch (seen.kind) {
       case "unreachable":
-        unheard(draft, attempt, Math.min(seen.sinceMs ?? draft.nowMs, draft.nowMs));
+        silent(draft, attempt, Math.min(seen.sinceMs ?? draft.nowMs, draft.nowMs));
         break;
       case "foreign":
         draft.wait(
@@ -108,7 +108,7 @@ function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     draft.over(attempt, stopOutcome(attempt.stop.reason), attempt.stop.reason, attempt.stop.message);
   } else if (attempt.isSwitched && seen.reason === "DeadlineExceeded") {
     // [J12] Lockstep's own deadline is no failure of the work.
-    draft.over(attempt, "lost", "NotHeardFrom", `its cluster ended it at the deadline, because no extension arrived`);
+    draft.over(attempt, "lost", "NoExtension", `its cluster ended it at the deadline, because no extension arrived`);
   } else {
     draft.over(attempt, "failed", seen.reason ?? "Failed", message);
   }
@@ -153,7 +153,7 @@ function awaitTermination(draft: Draft, { number, cluster }: Attempt, why: strin
 }
 
 /** [J10] [J11] [J13] Not heard from: whether it is over is a matter of the guarantee. */
-function unheard(draft: Draft, before: Attempt, sinceMs: number) {
+function silent(draft: Draft, before: Attempt, sinceMs: number) {
   const { intent, nowMs } = draft;
   const attempt = draft.update(before, { unheardSinceMs: before.unheardSinceMs ?? sinceMs });
   if (attempt.outcome) return;
@@ -169,7 +169,7 @@ function unheard(draft: Draft, before: Attempt, sinceMs: number) {
     draft.wait(
       "AttemptUnheard",
       cluster,
-      `attempt ${number}: ${cluster} has not been heard from since ${timestamp(since)}; it counts as lost at ${timestamp(lostAtMs)}`,
+      `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}; it counts as lost at ${timestamp(lostAtMs)}`,
       `no action needed; check the connection to ${cluster}`,
     );
     return;
@@ -180,14 +180,14 @@ function unheard(draft: Draft, before: Attempt, sinceMs: number) {
   }
   if (attempt.isSwitched) return awaitDeadline(draft, attempt);
   if (intent.guarantee === "AtLeastOnce") {
-    const lost = draft.over(attempt, "lost", "ClusterLost", `${cluster} was not heard from; its work may run twice`);
+    const lost = draft.over(attempt, "lost", "ClusterLost", `${cluster} did not report; its work may run twice`);
     draft.update(lost, { mayRunTwice: true });
     return;
   }
   draft.wait(
     "AttemptLost",
     cluster,
-    `attempt ${number}: ${cluster} has not been heard from since ${timestamp(since)}, and nothing proves that the attempt is over`,
+    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over`,
     `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }
@@ -207,7 +207,7 @@ function awaitDeadline(draft: Draft, attempt: Attempt) {
       attempt,
       "lost",
       "DeadlinePassed",
-      `${cluster} was not heard from, and must have ended the attempt by itself`,
+      `${cluster} did not report, and must have ended the attempt by itself`,
     );
     return;
   }
