@@ -71,7 +71,8 @@ export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {},
       if (wrong !== undefined) return report(wrong);
       state = next.to;
       states++;
-      if (at === STEPS + fairSteps - 1 && !state.ledger.end) return report("the work never ends");
+      if (fairSteps === FAIR_STEPS && at === STEPS + fairSteps - 1 && !state.ledger.end)
+        return report("the work never ends");
     }
   }
   return { states, isComplete: false };
