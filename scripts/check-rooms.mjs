@@ -13,6 +13,8 @@ export const ROOMS = [
   ["rollout"],
   ["api"],
   ["plan", "applications"],
+  ["plan"],
+  ["jobs"],
   ["render"],
   ["kube"],
   ["charts"],
@@ -34,6 +36,7 @@ const MAY_IMPORT = {
   rollout: ["runtime"], // for every kind, regardless of its API
   plan: ["runtime", "contract", "rollout", "api"],
   applications: ["runtime", "rollout"],
+  jobs: ["runtime", "rollout"],
   render: ["runtime", "contract", "rollout", "api", "plan"],
   kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
   charts: ["runtime", "kube"], // objects from a source, regardless of where they go
@@ -107,6 +110,7 @@ const FOLDERS = [
     why: "what every kind uses knows no kind",
   },
   { in: /^src\/plan\/(?!check\/)/, from: /^src\/plan\/check\//, why: "what checks the planner does not ship with it" },
+  { in: /^src\/jobs\/(?!check\/)/, from: /^src\/jobs\/check\//, why: "what checks the planner does not ship with it" },
   { in: /^src\/cli\/(?:hub|preview|terminal)\//, from: /^src\/cli\/commands\//, why: "commands build on it" },
   { in: /^src\/cli\/terminal\//, from: /^src\/cli\/(?:hub|preview)\//, why: "the terminal knows no hub" },
 ];

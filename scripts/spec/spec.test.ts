@@ -104,9 +104,14 @@ describe("rules are tested by their number", () => {
   );
   const tested = testedRules();
 
-  it.each(rules.filter((rule) => !OUTSIDE_THE_PLANNER.includes(rule)))("[%s] a transcript shows it", (rule) => {
-    expect(shown.has(rule), `no transcript has a comment with [${rule}] above something that it prints`).toBe(true);
-  });
+  // Jobs have a planner of their own, which has no transcripts yet; src/jobs/check explores its rules.
+  const ofStatefulsets = rules.filter((rule) => !rule.startsWith("J"));
+  it.each(ofStatefulsets.filter((rule) => !OUTSIDE_THE_PLANNER.includes(rule)))(
+    "[%s] a transcript shows it",
+    (rule) => {
+      expect(shown.has(rule), `no transcript has a comment with [${rule}] above something that it prints`).toBe(true);
+    },
+  );
 
   it.each(OUTSIDE_THE_PLANNER)("[%s] a test names it", (rule) => {
     expect(rules).toContain(rule);

@@ -5,6 +5,7 @@
 export { ALLOWED_CLUSTERS, type AllowedClustersRule, forbiddenClusters } from "./allowed-clusters.ts";
 export { selectedWorkload } from "./inline-template.ts";
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
+export { JOB_PHASES, type JobPhase, MAX_LISTED_ATTEMPTS } from "./kinds/ccj-status.ts";
 export {
   APPLICATION_PHASES,
   type ApplicationPhase,
@@ -18,6 +19,8 @@ export {
   MAX_STATUS_CLUSTERS,
   type StepPhase,
 } from "./kinds/ccs-status.ts";
+export type { CrossClusterJob, CrossClusterJobSpec, CrossClusterJobStatus } from "./kinds/cross-cluster-job.ts";
+export { CROSS_CLUSTER_JOB } from "./kinds/cross-cluster-job.ts";
 export type {
   CrossClusterStatefulset,
   CrossClusterStatefulsetSpec,
@@ -51,8 +54,10 @@ export type { RolloutApproval, RolloutApprovalSpec } from "./kinds/rollout-appro
 export { ROLLOUT_APPROVAL } from "./kinds/rollout-approval.ts";
 export {
   type Parsed,
+  type ParsedCrossClusterJob,
   type ParsedCrossClusterStatefulset,
   type ParsedDistributedApplication,
+  parseCrossClusterJob,
   parseCrossClusterLedger,
   parseCrossClusterStatefulset,
   parseDistributedApplication,
@@ -73,4 +78,4 @@ export { KUBERNETES_FUNCTIONS as CEL_FUNCTIONS } from "./schema/cel-functions.ts
 export { compileSchema } from "./schema/compile.ts";
 export { type CompiledSchema, type FieldError, type FieldErrorKind, SchemaError } from "./schema/types.ts";
 export { DEFAULT_SYSTEM_NAMESPACE } from "./system-namespace.ts";
-export { kindsOf, readWorkload, STATEFULSET_WORKLOAD, type Workload, workloadText } from "./workloads.ts";
+export { JOB_WORKLOAD, kindsOf, readWorkload, STATEFULSET_WORKLOAD, type Workload, workloadText } from "./workloads.ts";

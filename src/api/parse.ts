@@ -1,7 +1,9 @@
 import { cronProblem, isTimeZone } from "../rollout/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import { inlineTemplateErrors, selectedWorkload } from "./inline-template.ts";
+import { jobTemplateErrors } from "./job-template.ts";
 import { toOpenAPI } from "./kinds/build.ts";
+import { CROSS_CLUSTER_JOB, type CrossClusterJob } from "./kinds/cross-cluster-job.ts";
 import { CROSS_CLUSTER_STATEFULSET, type CrossClusterStatefulset } from "./kinds/cross-cluster-statefulset.ts";
 import { type KindDefinition, objectSchema } from "./kinds/definition.ts";
 import { DISTRIBUTED_APPLICATION, type DistributedApplication } from "./kinds/distributed-application.ts";
@@ -118,6 +120,22 @@ function windowErrors(
   });
 }
 
+/** With every default set, and the namespace always present. */
+export type ParsedCrossClusterJob = CrossClusterJob & { metadata: { namespace: string } };
+
+/** The controller's own check, for hubs whose rules are older than the object, or missing. */
+export function parseCrossClusterJob(object: unknown): Parsed<ParsedCrossClusterJob> {
+  const parsed = parseCcj(object);
+  if (!parsed.ok) return parsed;
+  const { metadata, spec } = parsed.value;
+  const { namespace } = metadata;
+  if (namespace === undefined) return { ok: false, errors: [wording.required("metadata.namespace")] };
+  const errors = [...inlineTemplateErrors(spec.template, namespace), ...jobTemplateErrors(spec, metadata.name)];
+  if (errors.length > 0) return { ok: false, errors };
+  return { ok: true, value: { ...parsed.value, metadata: { ...metadata, namespace } } };
+}
+
+const parseCcj = objectParser<CrossClusterJob>(CROSS_CLUSTER_JOB);
 const parseCcs = objectParser<CrossClusterStatefulset>(CROSS_CLUSTER_STATEFULSET);
 const parseDapp = objectParser<DistributedApplication>(DISTRIBUTED_APPLICATION);
 export const parseRolloutApproval = objectParser<RolloutApproval>(ROLLOUT_APPROVAL);

@@ -41,3 +41,6 @@ function singulars(plural: string): string[] {
 
 /** StatefulSet may always be a template, because Kubernetes defines its count and identity. */
 export const STATEFULSET_WORKLOAD: Workload = { plural: "statefulsets", group: "apps", kind: "StatefulSet" };
+
+/** Job may always be the template of a CrossClusterJob, because Kubernetes defines its end. */
+export const JOB_WORKLOAD: Workload = { plural: "jobs", group: "batch", kind: "Job" };

@@ -7,6 +7,7 @@ import { ApplicationController } from "./application/controller.ts";
 import { inlineRenderer, type SourceRenderer } from "./application/renderer.ts";
 import type { Announcer } from "./common/announcer.ts";
 import { discovered, Interpretation } from "./common/interpretation.ts";
+import { JobController } from "./job/controller.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
 
 export interface ManagerOptions {
@@ -113,22 +114,7 @@ async function lead(
     event: (object, type, reason, message) => events.record(object, { type, reason, message }),
   };
   const engine = options.engine();
-  const applications = new ApplicationController({
-    hub,
-    engine,
-    interpreter,
-    renderer: options.renderer ?? inlineRenderer,
-    clock,
-    random,
-    log,
-    announcer,
-    mayAct: () => leadership.isCurrent(),
-    systemNamespace: options.systemNamespace,
-    ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
-    confirmLeadership: () => leadership.confirm(),
-    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
-  });
-  const controller = new StatefulsetController({
+  const shared = {
     hub,
     engine,
     interpreter,
@@ -141,6 +127,17 @@ async function lead(
     systemNamespace: options.systemNamespace,
     ...(options.workloads && { workloads: options.workloads }),
     ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
+  };
+  const jobs = new JobController(shared);
+  const applications = new ApplicationController({
+    ...shared,
+    renderer: options.renderer ?? inlineRenderer,
+    confirmLeadership: () => leadership.confirm(),
+    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+  });
+  // It runs the engine, for all kinds.
+  const controller = new StatefulsetController({
+    ...shared,
     confirmLeadership: () => leadership.confirm(),
     ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
     ...(options.topologyInlineBytes !== undefined && { topologyInlineBytes: options.topologyInlineBytes }),
@@ -155,6 +152,7 @@ async function lead(
     changed: () => {
       controller.reviewAll();
       applications.reviewAll();
+      jobs.reviewAll();
     },
   });
   const done = new AbortController();
@@ -171,7 +169,7 @@ async function lead(
     await loaded;
     leading.isSynced = () => controller.isSynced();
     options.onLeading?.();
-    await Promise.all([controller.run(signal), applications.run(signal)]);
+    await Promise.all([controller.run(signal), applications.run(signal), jobs.run(signal)]);
   } finally {
     leading.isSynced = () => false;
     end();

@@ -275,6 +275,7 @@ const READING: ReadonlySet<Operation> = new Set<Operation>([
   "InterpretComponent",
   "InterpretProgress",
   "InterpretLeader",
+  "InterpretCompletion",
 ]);
 
 /**
@@ -351,5 +352,6 @@ function emptyCaches(capacity: number): Caches {
     InterpretComponent: new LruMap(capacity),
     InterpretProgress: new LruMap(capacity),
     InterpretLeader: new LruMap(capacity),
+    InterpretCompletion: new LruMap(capacity),
   };
 }

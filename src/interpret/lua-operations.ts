@@ -5,6 +5,7 @@ import type { LuaScript } from "./lua/index.ts";
 import type { Inputs, Operation, Results, StatusItem } from "./operations.ts";
 import {
   parseBoolean,
+  parseCompletion,
   parseComponents,
   parseDependencies,
   parseLeader,
@@ -123,6 +124,15 @@ export const LUA_OPERATIONS: LuaOperationRules = {
     run(script, { object }, clock) {
       const [leader] = script.call("GetLeader", [object], { clock });
       return parseLeader(leader, "the result of GetLeader");
+    },
+  },
+  InterpretCompletion: {
+    key: "completionInterpretation",
+    functionName: "GetCompletion",
+    signature: 'function GetCompletion(observedObj) ... return {state = "running"} end',
+    run(script, { object }, clock) {
+      const [completion] = script.call("GetCompletion", [object], { clock });
+      return parseCompletion(completion, "the result of GetCompletion");
     },
   },
 };

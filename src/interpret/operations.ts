@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../runtime/index.ts";
 
 /**
  * The operations that Lockstep uses on a workload object. The first eight are the proposal's, under the names that
- * Karmada gave them later; InterpretComponent is Karmada's; the last two are Lockstep's own.
+ * Karmada gave them later; InterpretComponent is Karmada's; the last three are Lockstep's own.
  */
 export const OPERATIONS = [
   "InterpretReplica",
@@ -16,6 +16,7 @@ export const OPERATIONS = [
   "InterpretComponent",
   "InterpretProgress",
   "InterpretLeader",
+  "InterpretCompletion",
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
@@ -29,11 +30,13 @@ export const EXPLORE_NAMES = {
   AggregateStatus: "ExploreStatusAggregating",
   InterpretHealth: "ExploreHealthy",
   InterpretDependency: "ExploreDependencies",
+  InterpretCompletion: "ExploreCompletion",
 } as const satisfies Partial<Record<Operation, string>>;
 export type ExploredOperation = keyof typeof EXPLORE_NAMES;
 
 const BY_NAME: ReadonlyMap<string, Operation> = new Map([
   ...OPERATIONS.map((operation): [string, Operation] => [operation.toLowerCase(), operation]),
+  ["completion", "InterpretCompletion"],
   ...OPERATIONS.flatMap((operation): [string, Operation][] =>
     isExplored(operation) ? [[EXPLORE_NAMES[operation].toLowerCase(), operation]] : [],
   ),
@@ -76,6 +79,7 @@ export interface Inputs {
   readonly InterpretProgress: { object: JsonObject; replicas?: number };
   /** A rule from the user's own spec takes precedence over every other source. */
   readonly InterpretLeader: { object: JsonObject; rule?: LeaderRule };
+  readonly InterpretCompletion: { object: JsonObject };
 }
 
 /** What Karmada's scheduler needs to know about one replica. Quantities are strings in Kubernetes' notation. */
@@ -131,6 +135,14 @@ export type LeaderClaim =
   /** An instance's or a cluster's name: only the topology shows which. */
   | { claim: "named"; name: string };
 
+/** Whether work that ends has ended, and how. */
+export interface Completion {
+  readonly state: "running" | "succeeded" | "failed";
+  /** In one word, of the object's own status. */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
 export interface Results {
   readonly InterpretReplica: { replicas: number; requirements?: ReplicaRequirements };
   readonly ReviseReplica: JsonObject;
@@ -144,6 +156,7 @@ export interface Results {
   readonly InterpretComponent: Component[];
   readonly InterpretProgress: Progress;
   readonly InterpretLeader: LeaderClaim;
+  readonly InterpretCompletion: Completion;
 }
 
 export type Handler<O extends Operation> = (input: Inputs[O]) => Results[O];

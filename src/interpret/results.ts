@@ -15,7 +15,7 @@ import {
   wrongType,
 } from "./fields.ts";
 import { Quantity, QuantityError } from "./lua/quantity.ts";
-import type { Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
+import type { Completion, Component, Dependency, LeaderClaim, Progress, ReplicaRequirements } from "./operations.ts";
 
 /** Thrown when the answer of a script or webhook is not valid for the operation. */
 export class BadAnswer extends Error {
@@ -227,6 +227,24 @@ export function parseLeader(value: Json | undefined, field: string): LeaderClaim
     throw new BadAnswer(`${field} must be a name of at most ${MAX_NAME_CHARACTERS} characters, found ${value.length}`);
   }
   throw new BadAnswer(`${field} must be a name, true, false or nothing, found ${describe(value)}`);
+}
+
+const COMPLETION_STATES = ["running", "succeeded", "failed"] as const;
+/** A word of a status; a longer one is no word. */
+const MAX_REASON_CHARACTERS = 128;
+const MAX_MESSAGE_CHARACTERS = 1024;
+
+export function parseCompletion(value: Json | undefined, field: string): Completion {
+  const answer = parseObject(value, field);
+  return reading(field, () => {
+    const state = COMPLETION_STATES.find((each) => each === answer.state);
+    if (state === undefined) {
+      throw new BadAnswer(`${field}.state must be ${COMPLETION_STATES.join(", ")}, found ${describe(answer.state)}`);
+    }
+    const reason = textAt(answer, "reason")?.slice(0, MAX_REASON_CHARACTERS);
+    const message = textAt(answer, "message")?.slice(0, MAX_MESSAGE_CHARACTERS);
+    return { state, ...(reason && { reason }), ...(message && { message }) };
+  });
 }
 
 function isEmptyList(value: Json): boolean {

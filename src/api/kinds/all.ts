@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../runtime/index.ts";
+import { CROSS_CLUSTER_JOB } from "./cross-cluster-job.ts";
 import { CROSS_CLUSTER_STATEFULSET } from "./cross-cluster-statefulset.ts";
 import { crdManifest, type KindDefinition } from "./definition.ts";
 import { DISTRIBUTED_APPLICATION } from "./distributed-application.ts";
@@ -10,6 +11,7 @@ import { ROLLOUT_APPROVAL } from "./rollout-approval.ts";
 export const KINDS: readonly KindDefinition[] = [
   CROSS_CLUSTER_STATEFULSET,
   DISTRIBUTED_APPLICATION,
+  CROSS_CLUSTER_JOB,
   ROLLOUT_APPROVAL,
   CROSS_CLUSTER_LEDGER,
   RESOURCE_EXPLORING_WEBHOOK_CONFIGURATION,

@@ -61,6 +61,13 @@ const response = object("The answer.", {
   ),
   status: optional(anyObject("For ExploreStatus: the object's status.")),
   healthy: optional(flag("For ExploreHealthy: whether the object is healthy.")),
+  completion: optional(
+    object("For ExploreCompletion: whether the work has ended, and how.", {
+      state: choice("Whether it has ended.", ["running", "succeeded", "failed"]),
+      reason: optional(text("Why, in one word.", { maxLength: 128 })),
+      message: optional(text("Why, in a sentence.", { maxLength: 1024 })),
+    }),
+  ),
 });
 
 export const exploreReview = object("A request to an exploring webhook, or its answer.", {

@@ -16,6 +16,7 @@ export const EXPLORE_OPERATIONS = [
   "ExploreStatusAggregating",
   "ExploreHealthy",
   "ExploreDependencies",
+  "ExploreCompletion",
 ] as const;
 
 /** The versions of ExploreReview that Lockstep supports. */

@@ -1,4 +1,4 @@
-import { kindsOf, STATEFULSET_WORKLOAD } from "../workloads.ts";
+import { JOB_WORKLOAD, kindsOf, STATEFULSET_WORKLOAD } from "../workloads.ts";
 import { celKind, celList, celText, deliveries, type Policy, type PolicySettings } from "./policy.ts";
 
 /** The kinds that a revision may contain in addition to its template, as `group/kind`. */
@@ -27,7 +27,7 @@ const OBSERVED_POD =
 export function workContents(settings: PolicySettings): Policy {
   const { controller, workloads, engine } = settings;
   const { group, plural, kind } = deliveries(settings);
-  const kinds = [...[STATEFULSET_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
+  const kinds = [...[STATEFULSET_WORKLOAD, JOB_WORKLOAD, ...workloads].flatMap(kindsOf), ...DEPENDENCIES];
   const isDelivered = `${celKind("m")} in ${celList(kinds)}`;
   const isKind = engine === "ocm" ? `(${isDelivered} || ${OBSERVED_POD})` : isDelivered;
   const isOwn = `has(m.metadata.namespace) && has(object.metadata.annotations) && '${APP_NAMESPACE}' in object.metadata.annotations && m.metadata.namespace == object.metadata.annotations['${APP_NAMESPACE}']`;

@@ -3,6 +3,7 @@ import { approver } from "./approver.ts";
 import { allowedClusters, allowedClustersSetting } from "./clusters.ts";
 import { workContents } from "./contents.ts";
 import { holds, ledgers, revisions, systemNamespace, works } from "./guards.ts";
+import { jobAuthor, jobClusters, jobKinds, jobTemplate } from "./jobs.ts";
 import { manifests, type Policy, type PolicySettings } from "./policy.ts";
 import { requester } from "./requester.ts";
 import { ownNamespace, templateAuthor, templateKinds } from "./selector.ts";
@@ -16,6 +17,10 @@ export function admissionPolicies(settings: PolicySettings): JsonObject[] {
     ownNamespace(),
     templateKinds(settings),
     templateAuthor(settings),
+    jobTemplate(),
+    jobKinds(settings),
+    jobAuthor(settings),
+    jobClusters(settings),
     allowedClusters(settings),
     allowedClustersSetting(settings),
     approver(),

@@ -91,6 +91,27 @@ export function jobDefaults(job: KubeObject): void {
   templateDefaults(spec);
 }
 
+const JOB_UID_LABEL = "batch.kubernetes.io/controller-uid";
+
+/** Unless the Job brings a selector of its own, its pods are known by its uid. Labels that are there are not replaced. */
+export function generateJobSelector(job: KubeObject): void {
+  const spec = specOf(job);
+  if (spec.manualSelector === true) return;
+  const { uid = "", name } = job.metadata;
+  const generated = {
+    [JOB_UID_LABEL]: uid,
+    "controller-uid": uid,
+    "batch.kubernetes.io/job-name": name,
+    "job-name": name,
+  };
+  const template = objectAt(spec, "template") ?? {};
+  const metadata = objectAt(template, "metadata") ?? {};
+  metadata.labels = { ...generated, ...objectAt(metadata, "labels") };
+  template.metadata = metadata;
+  spec.template = template;
+  spec.selector = { matchLabels: { [JOB_UID_LABEL]: uid, ...objectAt(spec, "selector", "matchLabels") } };
+}
+
 export function cronJobDefaults(job: KubeObject): void {
   const spec = specOf(job);
   setDefault(spec, "concurrencyPolicy", "Allow");

@@ -207,7 +207,12 @@ const GROUPS: [group: string, version: string, kinds: Kind[]][] = [
         kind: "Job",
         categories: ["all"],
         status: true,
-        strategy: { generation: true, defaults: defaults.jobDefaults, validate: validation.validateJob },
+        strategy: {
+          generation: true,
+          defaults: defaults.jobDefaults,
+          prepareForCreate: defaults.generateJobSelector,
+          validate: validation.validateJob,
+        },
       },
       {
         kind: "CronJob",

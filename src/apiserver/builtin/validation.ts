@@ -54,7 +54,16 @@ export const validateJob: Validate = (job, old) => [
   ...nonNegative(valueAt(job, "spec", "parallelism"), "spec.parallelism"),
   ...immutable(job, old, ["spec", "template"]),
   ...immutable(job, old, ["spec", "selector"]),
+  ...foreignUid(job, old),
 ];
+
+/** A manifest that carries the uid of another Job, such as a deleted one, is refused. */
+function foreignUid(job: KubeObject, old: KubeObject | undefined): FieldProblem[] {
+  const path = ["spec", "template", "metadata", "labels", "batch.kubernetes.io/controller-uid"];
+  const uid = valueAt(job, ...path);
+  if (old || valueAt(job, "spec", "manualSelector") === true || uid === job.metadata.uid) return [];
+  return [problem.invalid("spec.template.metadata.labels", uid ?? null, `must be '${job.metadata.uid}'`)];
+}
 
 function validateWorkload(object: KubeObject): FieldProblem[] {
   const spec = objectAt(object, "spec") ?? {};

@@ -49,7 +49,7 @@ describe("a deployed application", () => {
     );
     expect((await cli.run(["-n", "kube-system", "status", "web"])).err).toContain("kube-system/web does not exist");
     expect((await cli.run(["status", "database"])).err).toContain("there are: web");
-    expect((await cli.run(["status", "pod/web"])).err).toContain("without 'pod/'");
+    expect((await cli.run(["status", "pod/web"])).err).toContain("'pod' is no kind of Lockstep");
   });
 
   it("plan of a settled application moves nothing", async () => {

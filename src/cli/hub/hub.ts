@@ -19,6 +19,7 @@ import { CommandError } from "../errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { durationOption } from "../terminal/duration-option.ts";
 import type { Io } from "../terminal/io.ts";
+import { parseKindName } from "../terminal/kind-name.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { UP_KUBECONFIG, upKubeconfig } from "./up-kubeconfig.ts";
 
@@ -118,13 +119,9 @@ function timeoutOf(text: string | undefined): number {
 
 /** Accepts `name`, `ccs/name` and `crossclusterstatefulset.apps.karmada.io/name`, as kubectl users write them. */
 export function bareName(name: string): string {
-  const { shortNames = [], singular, plural, group } = CROSS_CLUSTER_STATEFULSET;
-  const slash = name.indexOf("/");
-  if (slash < 0) return name;
-  const kind = name.slice(0, slash).toLowerCase();
-  const known = [...shortNames, singular, plural, `${singular}.${group}`, `${plural}.${group}`];
-  if (known.includes(kind)) return name.slice(slash + 1);
-  throw new CommandError(`'${name}': give the name of a CrossClusterStatefulset, without '${kind}/'`);
+  const named = parseKindName(name);
+  if (named.kind === "ccs") return named.name;
+  throw new CommandError(`'${name}': this command is for a CrossClusterStatefulset; give its name`);
 }
 
 /** Those of one namespace, or of all. A hub without the kind is distinguished from one without objects. */

@@ -1,4 +1,5 @@
 import {
+  CROSS_CLUSTER_JOB,
   CROSS_CLUSTER_LEDGER,
   CROSS_CLUSTER_STATEFULSET,
   DISTRIBUTED_APPLICATION,
@@ -11,6 +12,7 @@ import { isJsonObject } from "../../runtime/index.ts";
 
 export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
 export const APPLICATIONS = ofKind(DISTRIBUTED_APPLICATION);
+export const JOBS = ofKind(CROSS_CLUSTER_JOB);
 export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
 export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
 export const REVISIONS = resource({

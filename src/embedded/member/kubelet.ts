@@ -2,6 +2,7 @@ import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
 import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { isDeleting, keyOf, objectAt, objectsAt, splitKey, textAt, withCondition } from "../values.ts";
+import { hasEnded } from "./pods.ts";
 import type { PodRuntime, PodState } from "./runtime.ts";
 import type { MemberControllerOptions } from "./statefulset.ts";
 
@@ -83,6 +84,7 @@ export class Kubelet {
     const uid = pod.metadata.uid ?? "";
     if (this.#states.has(uid)) return;
     this.#states.set(uid, "starting");
+    if (hasEnded(pod)) return;
     const again = textAt(pod, "status", "phase") === "Running";
     const report = (state: PodState) => {
       if (!this.#states.has(uid)) return;
@@ -109,7 +111,7 @@ export class Kubelet {
     return undefined;
   }
 
-  async #tell(pod: KubeObject, { ready, restarts, message, waiting, exitCode }: PodState): Promise<void> {
+  async #tell(pod: KubeObject, { ready, restarts, message, waiting, exitCode, isOver }: PodState): Promise<void> {
     const { api, clock } = this.#options;
     const nowMs = clock.now();
     const before = objectAt(pod, "status");
@@ -128,13 +130,25 @@ export class Kubelet {
       ready,
       started: ready,
       restartCount: restarts,
-      state: waiting === undefined ? { running: { startedAt: startTime } } : { waiting: { reason: waiting, message } },
-      ...(exitCode !== undefined && {
-        lastState: { terminated: { exitCode, reason: "Error", finishedAt: startTime } },
-      }),
+      state: isOver
+        ? {
+            terminated: {
+              exitCode: exitCode ?? 0,
+              reason: exitCode === 0 ? "Completed" : "Error",
+              startedAt: startTime,
+            },
+          }
+        : waiting === undefined
+          ? { running: { startedAt: startTime } }
+          : { waiting: { reason: waiting, message } },
+      ...(exitCode !== undefined &&
+        !isOver && {
+          lastState: { terminated: { exitCode, reason: "Error", finishedAt: startTime } },
+        }),
     }));
     // A container that has never run leaves its pod Pending.
-    const phase = waiting !== undefined && exitCode === undefined ? "Pending" : "Running";
+    const current = waiting !== undefined && exitCode === undefined ? "Pending" : "Running";
+    const phase = isOver ? (exitCode === 0 ? "Succeeded" : "Failed") : current;
     const status = { ...before, phase, startTime, conditions, containerStatuses };
     if (sameJson(before, status)) return;
     const { resourceVersion: _any, ...metadata } = pod.metadata;

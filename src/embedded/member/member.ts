@@ -2,6 +2,7 @@ import { ApiServer, type SchemaCache, type ServerSnapshot } from "../../apiserve
 import { type Clock, type Log, type Random, timestamp } from "../../runtime/index.ts";
 import { Link } from "../link.ts";
 import { LocalApi } from "../local-api.ts";
+import { JobController } from "./job.ts";
 import { Kubelet } from "./kubelet.ts";
 import { type PodRuntime, SimulatedRuntime } from "./runtime.ts";
 import { StatefulSetController } from "./statefulset.ts";
@@ -25,7 +26,7 @@ export interface MemberOptions {
 /** Large: a member's limit in the fleet is its stated capacity. */
 const NODE_RESOURCES = { cpu: "64", memory: "256Gi", pods: "1000" };
 
-/** One member cluster: its API server, the StatefulSet controller, and a simulated node. */
+/** One member cluster: its API server, the StatefulSet and Job controllers, and a simulated node. */
 export class MemberCluster {
   readonly name: string;
   readonly server: ApiServer;
@@ -34,6 +35,7 @@ export class MemberCluster {
   readonly entrance: Link;
   readonly #options: MemberOptions;
   readonly #sets: StatefulSetController;
+  readonly #jobs: JobController;
   readonly #kubelet: Kubelet;
 
   constructor(options: MemberOptions) {
@@ -46,6 +48,7 @@ export class MemberCluster {
     this.entrance = new Link(this.server, clock, random);
     const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.entrance.isOpen };
     this.#sets = new StatefulSetController({ ...common, reactionMs: options.reactionMs });
+    this.#jobs = new JobController({ ...common, reactionMs: options.reactionMs });
     const { podStartMs: startMs, podStopMs: stopMs } = options;
     const runtime = options.runtime ?? new SimulatedRuntime({ clock, startMs, stopMs });
     this.#kubelet = new Kubelet({ ...common, node: `${name}-node`, runtime });
@@ -55,11 +58,12 @@ export class MemberCluster {
   async start(): Promise<void> {
     if (!this.api.get("/nodes", "", `${this.name}-node`)) await this.#createNode();
     this.#sets.start();
+    this.#jobs.start();
     this.#kubelet.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#sets.stop(), this.#kubelet.stop()]);
+    await Promise.all([this.#sets.stop(), this.#jobs.stop(), this.#kubelet.stop()]);
   }
 
   /** The API server stops answering, and with it the controllers; stored objects are kept. */
@@ -70,6 +74,7 @@ export class MemberCluster {
   restart(): void {
     this.entrance.mend();
     this.#sets.syncAll();
+    this.#jobs.syncAll();
     this.#kubelet.attendAll();
   }
 

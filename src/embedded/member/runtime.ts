@@ -12,6 +12,8 @@ export interface PodState {
   readonly waiting?: string;
   /** How it ended the last time. */
   readonly exitCode?: number;
+  /** It has ended for good, with `exitCode`: its restartPolicy does not let it start again. */
+  readonly isOver?: boolean;
 }
 
 /** Runs pods. The kubelet decides when, and reports the result to the API server. */
@@ -33,6 +35,8 @@ export interface PodRuntime {
 export const POD_TIMES = {
   startMs: "lockstep.test/start-ms",
   stopMs: "lockstep.test/stop-ms",
+  /** From readiness to its end, of a pod that ends. */
+  runMs: "lockstep.test/run-ms",
 } as const;
 
 export interface SimulatedRuntimeOptions {
@@ -41,6 +45,15 @@ export interface SimulatedRuntimeOptions {
   readonly startMs: number;
   /** From a pod's deletion to its end. */
   readonly stopMs: number;
+}
+
+/** How long a simulated pod of a Job works, unless its annotation says otherwise. */
+const RUN_MS = 1_000;
+
+/** Whether a container that has ended with this code starts again. */
+export function restarts(pod: KubeObject, exitCode: number): boolean {
+  const policy = textAt(pod, "spec", "restartPolicy");
+  return policy === "Never" ? false : policy !== "OnFailure" || exitCode !== 0;
 }
 
 /** Images that make a simulated pod fail, like real ones: the word may be anywhere in the name or the tag. */
@@ -85,13 +98,26 @@ export class SimulatedRuntime implements PodRuntime {
     const uid = pod.metadata.uid ?? "";
     const abort = new AbortController();
     this.#starting.set(uid, abort);
-    this.#options.clock.sleep(timeOf(pod, POD_TIMES.startMs, this.#options.startMs), abort.signal).then(
-      () => {
-        this.#starting.delete(uid);
-        report(faultOf(pod) ?? { ready: true, restarts: 0 });
-      },
-      () => {}, // ended before it was ready
+    this.#live(pod, report, abort.signal).then(
+      () => this.#starting.delete(uid),
+      () => {}, // ended from outside
     );
+  }
+
+  async #live(pod: KubeObject, report: (state: PodState) => void, signal: AbortSignal): Promise<void> {
+    const { clock, startMs } = this.#options;
+    await clock.sleep(timeOf(pod, POD_TIMES.startMs, startMs), signal);
+    const fault = faultOf(pod);
+    if (fault) {
+      return report({
+        ...fault,
+        ...(fault.exitCode !== undefined && !restarts(pod, fault.exitCode) && { isOver: true }),
+      });
+    }
+    report({ ready: true, restarts: 0 });
+    if (restarts(pod, 0)) return;
+    await clock.sleep(timeOf(pod, POD_TIMES.runMs, RUN_MS), signal);
+    report({ ready: false, restarts: 0, exitCode: 0, isOver: true });
   }
 
   async end(pod: KubeObject): Promise<void> {

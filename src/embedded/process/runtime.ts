@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { KubeObject } from "../../apiserver/index.ts";
 import { type Clock, isJsonObject, type Log, valueAt } from "../../runtime/index.ts";
-import { faultOf, type PodRuntime, type PodState } from "../member/runtime.ts";
+import { faultOf, restarts as mayRestart, type PodRuntime, type PodState } from "../member/runtime.ts";
 import { numberAt, objectsAt, textAt } from "../values.ts";
 import type { Children } from "./children.ts";
 import { commandOf, volumesOf } from "./command.ts";
@@ -99,10 +99,13 @@ export class ProcessRuntime implements PodRuntime {
     const { signal } = running.ended;
     // There are no images here; an image name that means a fault has the same effect as for simulated pods.
     const fault = faultOf(pod);
-    if (fault) return report(fault);
+    if (fault) return report({ ...fault, isOver: fault.exitCode !== undefined && !mayRestart(pod, fault.exitCode) });
     for (let restarts = 0; !signal.aborted; restarts++) {
       const why = await this.#runOnce(pod, running, restarts, report);
       if (signal.aborted) return;
+      if (!mayRestart(pod, why.code)) {
+        return report({ ready: false, restarts, message: why.text, exitCode: why.code, isOver: true });
+      }
       report({ ready: false, restarts, waiting: "CrashLoopBackOff", message: why.text, exitCode: why.code });
       await clock.sleep(Math.min(RESTART_MAX_MS, RESTART_BASE_MS * 2 ** restarts), signal).catch(() => {});
     }

@@ -19,17 +19,18 @@ describe.each(files.filter((file) => file.endsWith("customizations.yaml")))("%s"
   });
 
   it("has a test for every operation", () => {
-    const scripts = read(file).text.match(/^ {8}\w+:$/gm)?.length ?? 0;
+    const scripts = read(file).text.match(/^ +luaScript:/gm)?.length ?? 0;
     const operations = new Set(results.map(({ title }) => title.split("/").at(-1)?.split(":")[0]));
     expect(scripts).toBeGreaterThan(0);
     expect(operations.size).toBe(scripts);
   });
 });
 
-it("every bundled customization compiles, has a unique name, and shows progress", () => {
+it("every bundled customization compiles, has a unique name, and shows progress or completion", () => {
   const customizations = new Customizations();
   customizations.set(BUNDLED);
   expect(customizations.reports().flatMap(({ problems }) => problems)).toEqual([]);
   expect(customizations.reports()).toHaveLength(BUNDLED.length);
-  for (const object of BUNDLED) expect(JSON.stringify(object)).toContain("progressInterpretation");
+  for (const object of BUNDLED)
+    expect(JSON.stringify(object)).toMatch(/progressInterpretation|completionInterpretation/);
 });

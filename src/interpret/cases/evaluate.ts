@@ -64,6 +64,8 @@ export function evaluate(interpreter: Interpreter, operation: Operation, given: 
       return evaluator.run("InterpretProgress", { object }, (progress) => ({ progress: toJson(progress) }));
     case "InterpretLeader":
       return evaluator.run("InterpretLeader", { object }, (leader) => ({ leader: leaderJson(leader) }));
+    case "InterpretCompletion":
+      return evaluator.run("InterpretCompletion", { object }, (completion) => ({ completion: toJson(completion) }));
   }
 }
 

@@ -3,6 +3,7 @@ import type { GroupVersionKind } from "../fields.ts";
 import type { Handler, Handlers, Operation } from "../operations.ts";
 import * as aggregate from "./aggregate.ts";
 import { aggregateJob } from "./aggregate-job.ts";
+import { jobCompletion } from "./completion.ts";
 import * as dependencies from "./dependencies.ts";
 import * as health from "./health.ts";
 import { reportedLeader } from "./leader.ts";
@@ -74,6 +75,7 @@ export function nativeHandlers(now: () => number): ReadonlyMap<string, Handlers>
         AggregateStatus: aggregateJob(now),
         InterpretDependency: dependencies.workloadDependencies,
         InterpretProgress: progress.jobProgress,
+        InterpretCompletion: jobCompletion,
       },
     ],
     [

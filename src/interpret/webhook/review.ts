@@ -13,6 +13,7 @@ import { EXPLORE_NAMES, type Inputs, isExplored, type Operation, type Results } 
 import {
   BadAnswer,
   parseBoolean,
+  parseCompletion,
   parseComponents,
   parseDependencies,
   parseReplicas,
@@ -150,6 +151,7 @@ const ANSWERS: { readonly [O in Operation]?: Answer<O> } = {
   },
   InterpretComponent: ({ response }) => parseComponents(response.components, "response.components"),
   InterpretDependency: ({ response }) => parseDependencies(response.dependencies, "response.dependencies"),
+  InterpretCompletion: ({ response }) => parseCompletion(response.completion, "response.completion"),
   InterpretHealth: ({ response }) => parseBoolean(response.healthy, "response.healthy"),
   InterpretStatus({ protocol, response }) {
     if (protocol === "explore") return response.status ?? null;

@@ -1,3 +1,4 @@
+import { isJobName } from "../../terminal/kind-name.ts";
 import { examples, perform, type Registry } from "../registry.ts";
 
 export interface ConfirmOptions {
@@ -25,6 +26,10 @@ export function registerConfirm(registry: Registry): void {
       ]),
     );
   perform<ConfirmOptions>(registry, lost, async ([cluster = "", name], options) => {
+    if (isJobName(name)) {
+      const { runJobConfirmLost } = await import("../jobs/run.ts");
+      return runJobConfirmLost(io, cluster, name, options);
+    }
     const { runConfirmLost } = await import("./run.ts");
     return runConfirmLost(io, cluster, name, options);
   });

@@ -1,3 +1,4 @@
+import { isJobName } from "../../terminal/kind-name.ts";
 import { examples, NAME_ARGUMENT, type OutputOption, perform, type Registry } from "../registry.ts";
 
 export interface HistoryOptions extends OutputOption {
@@ -15,6 +16,10 @@ export function registerHistory(registry: Registry): void {
     .option("-o, --output <format>", "json, yaml, wide or name")
     .addHelpText("after", examples([`${io.program} history xline`, `${io.program} history xline --revision 3`]));
   perform<HistoryOptions>(registry, command, async ([name = ""], options) => {
+    if (isJobName(name)) {
+      const { runJobHistory } = await import("../jobs/run.ts");
+      return runJobHistory(io, name, options);
+    }
     const { runHistory } = await import("./run.ts");
     return runHistory(io, name, options);
   });

@@ -18,6 +18,7 @@ export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
 const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
 const APPLICATIONS = "distributedapplications";
+const JOBS = "crossclusterjobs";
 const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
@@ -29,8 +30,9 @@ function commonHubRules(workloads: readonly Workload[]): Rule[] {
   return [
     rule(APPS_GROUP, [STATEFULSETS], [...READ, "update"]),
     rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["update"]),
-    rule(APPS_GROUP, [APPLICATIONS], [...READ, "update", "delete"]),
-    rule(APPS_GROUP, [`${APPLICATIONS}/status`], ["update"]),
+    // Applications and jobs are also deleted, when their own lifetime has passed.
+    rule(APPS_GROUP, [APPLICATIONS, JOBS], [...READ, "update", "delete"]),
+    rule(APPS_GROUP, [`${APPLICATIONS}/status`, `${JOBS}/status`], ["update"]),
     // Whether an application's ServiceAccount may distribute what its source has.
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     rule(APPS_GROUP, [APPROVALS], READ),
@@ -85,6 +87,7 @@ export function systemRules(): Rule[] {
 export function memberRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
   return [
     rule("apps", ["statefulsets"], READ),
+    rule("batch", ["jobs"], READ),
     ...workloads.map(({ group, plural }) => rule(group, [plural], READ)),
     rule("", ["pods"], [...READ, "delete"]),
     // Read before a grant refers to them, and never watched: a topology that is too large for annotations.
@@ -105,21 +108,18 @@ export const ON_CALL_LABEL = "lockstep.karmada.io/on-call";
 export function peopleRoles(engine: EngineName = "karmada"): JsonObject[] {
   const change = ["create", "update", "patch", "delete", "deletecollection"];
   const scale = rule(APPS_GROUP, [`${STATEFULSETS}/scale`], ["get", "update", "patch"]);
-  const kinds = [STATEFULSETS, `${STATEFULSETS}/status`, APPLICATIONS, `${APPLICATIONS}/status`];
-  const read = rule(APPS_GROUP, [...kinds, APPROVALS, `${APPROVALS}/status`], READ);
+  const kinds = [STATEFULSETS, APPLICATIONS, JOBS];
+  const statuses = kinds.map((kind) => `${kind}/status`);
+  const read = rule(APPS_GROUP, [...kinds, ...statuses, APPROVALS, `${APPROVALS}/status`], READ);
   // What 'why' and 'history' show; Kubernetes' own view includes them already.
   const look = [read, rule("", ["events"], READ), rule("apps", ["controllerrevisions"], READ)];
   return [
     clusterRole("lockstep-viewer", [read], { "rbac.authorization.k8s.io/aggregate-to-view": "true" }),
-    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS, APPLICATIONS], change), scale], {
+    clusterRole("lockstep-editor", [rule(APPS_GROUP, kinds, change), scale], {
       "rbac.authorization.k8s.io/aggregate-to-edit": "true",
     }),
     // Pause, resume, undo, restart and scale are all changes of the spec; Kubernetes cannot grant them separately.
-    clusterRole("lockstep-operator", [
-      ...look,
-      rule(APPS_GROUP, [STATEFULSETS, APPLICATIONS], ["update", "patch"]),
-      scale,
-    ]),
+    clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, kinds, ["update", "patch"]), scale]),
     clusterRole("lockstep-approver", [...look, rule(APPS_GROUP, [APPROVALS], ["create", "delete"])]),
     // On other hubs people reach members with credentials of their own.
     ...(engine === "karmada" ? [clusterRole(ON_CALL_ROLE, onCallRules())] : []),
@@ -135,6 +135,7 @@ function onCallRules(): Rule[] {
     rule("", ["pods/log"], ["get"]),
     rule("", ["events", "persistentvolumeclaims", "services"], READ),
     rule("apps", ["statefulsets", "controllerrevisions"], READ),
+    rule("batch", ["jobs"], READ),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isJobName } from "../../terminal/kind-name.ts";
 import { examples, type OutputOption, perform, type Registry } from "../registry.ts";
 
 export interface StatusOptions extends OutputOption {
@@ -20,6 +21,10 @@ export function registerStatus(registry: Registry): void {
       examples([`${io.program} status`, `${io.program} status xline -w`, `${io.program} status xline -o json`]),
     );
   perform<StatusOptions>(registry, command, async ([name], options) => {
+    if (isJobName(name)) {
+      const { runJobStatus } = await import("../jobs/run.ts");
+      return runJobStatus(io, name, options);
+    }
     const { runStatus } = await import("./run.ts");
     return runStatus(io, name, options);
   });

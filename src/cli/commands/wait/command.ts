@@ -1,3 +1,4 @@
+import { isJobName } from "../../terminal/kind-name.ts";
 import { examples, NAME_ARGUMENT, perform, type Registry } from "../registry.ts";
 
 export interface WaitOptions {
@@ -28,6 +29,10 @@ export function registerWait(registry: Registry): void {
       ]),
     );
   perform<WaitOptions>(registry, command, async ([name = ""], options) => {
+    if (isJobName(name)) {
+      const { runJobWait } = await import("../jobs/run.ts");
+      return runJobWait(io, name, options);
+    }
     const { runWait } = await import("./run.ts");
     return runWait(io, name, options);
   });

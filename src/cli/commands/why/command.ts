@@ -1,3 +1,4 @@
+import { isJobName } from "../../terminal/kind-name.ts";
 import { examples, NAME_ARGUMENT, type OutputOption, perform, type Registry } from "../registry.ts";
 
 /** `lockstep why`. */
@@ -10,6 +11,10 @@ export function registerWhy(registry: Registry): void {
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", examples([`${io.program} why xline`]));
   perform<OutputOption>(registry, command, async ([name = ""], options) => {
+    if (isJobName(name)) {
+      const { runJobWhy } = await import("../jobs/run.ts");
+      return runJobWhy(io, name, options);
+    }
     const { runWhy } = await import("./run.ts");
     return runWhy(io, name, options);
   });

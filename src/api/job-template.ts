@@ -1,0 +1,49 @@
+import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
+import type { CrossClusterJobSpec } from "./kinds/cross-cluster-job.ts";
+import type { FieldError } from "./schema/types.ts";
+import { wording } from "./schema/wording.ts";
+
+/** A Job with this label is suspended and resumed by Kueue. */
+export const KUEUE_LABEL = "kueue.x-k8s.io/queue-name";
+/** Fields of a Job that take its end, or its deadline, out of Lockstep's hands. */
+export const NOT_WITH_EXCLUSIVE = ["managedBy", "successPolicy", "activeDeadlineSeconds", "suspend"] as const;
+
+/** Attempts add up to 16 characters to it, and a Job's pods get its name as a label. */
+export const MAX_JOB_NAME_CHARS = 47;
+
+/** The policy and the controller's own check use the same messages. */
+export const JOB_TEMPLATE_MESSAGES = {
+  name: `an attempt's name is this name and up to 16 more characters, so it may have at most ${MAX_JOB_NAME_CHARS}`,
+  indexes: "division: Indexes needs a Job with completionMode: Indexed and completions",
+  completions: "division: Completions needs a Job with completions and without completionMode: Indexed",
+  exclusive: `guarantee Exclusive does not go with ${NOT_WITH_EXCLUSIVE.join(", ")} in template.spec; spec.activeDeadlineSeconds and spec.suspend of the CrossClusterJob do the same for all attempts`,
+  kueue: `guarantee Exclusive does not go with the label ${KUEUE_LABEL}: Kueue suspends and resumes the Job, which starts its deadline again`,
+  selector: "template.spec.selector and manualSelector must be left out: each attempt has pods of its own",
+};
+
+/** What a rule of the CRD cannot see: the fields of the template. */
+export function jobTemplateErrors({ template, division, failover }: CrossClusterJobSpec, name: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const refuse = (path: string, message: string) => errors.push(wording.forbidden(path, message));
+  const own = valueAt(template, "metadata", "name");
+  if ((typeof own === "string" ? own : name).length > MAX_JOB_NAME_CHARS) {
+    refuse(typeof own === "string" ? "spec.template.metadata.name" : "metadata.name", JOB_TEMPLATE_MESSAGES.name);
+  }
+  if (template.apiVersion !== "batch/v1" || template.kind !== "Job") return errors;
+  const spec: JsonObject = isJsonObject(template.spec) ? template.spec : {};
+  const isIndexed = spec.completionMode === "Indexed";
+  const isCounted = typeof spec.completions === "number";
+  if (division === "Indexes" && !(isIndexed && isCounted)) refuse("spec.division", JOB_TEMPLATE_MESSAGES.indexes);
+  if (division === "Completions" && (isIndexed || !isCounted))
+    refuse("spec.division", JOB_TEMPLATE_MESSAGES.completions);
+  if (spec.selector !== undefined || spec.manualSelector !== undefined)
+    refuse("spec.template.spec.selector", JOB_TEMPLATE_MESSAGES.selector);
+  if (failover.onClusterLoss.guarantee !== "Exclusive") return errors;
+  for (const field of NOT_WITH_EXCLUSIVE) {
+    if (spec[field] !== undefined) refuse(`spec.template.spec.${field}`, JOB_TEMPLATE_MESSAGES.exclusive);
+  }
+  if (valueAt(template, "metadata", "labels", KUEUE_LABEL) !== undefined) {
+    refuse("spec.template.metadata.labels", JOB_TEMPLATE_MESSAGES.kueue);
+  }
+  return errors;
+}

@@ -1,0 +1,116 @@
+import type { ParsedCrossClusterJob } from "../../../api/index.ts";
+import {
+  type Dispatched,
+  type Engine,
+  type EngineBundle,
+  type ObjectRef,
+  SupersededError,
+  TermOutOfRangeError,
+} from "../../../engine/index.ts";
+import type { Attempt, JobAction, JobPlan } from "../../../jobs/index.ts";
+import { attemptRef } from "../attempt-marks.ts";
+import { ATTEMPT_NOTE, GRANT_NOTE, type JobSession, LIFE_NOTE } from "../ledger.ts";
+import { renderAttempt } from "./render.ts";
+
+export interface JobActContext {
+  readonly engine: Engine;
+  readonly bundle: EngineBundle;
+  readonly job: ParsedCrossClusterJob;
+  readonly session: JobSession;
+}
+
+export interface JobActResult {
+  readonly failures: readonly { readonly cluster: string; readonly message: string }[];
+  /** Something is still going away and has to be looked at again. */
+  readonly isUnfinished: boolean;
+}
+
+/** What the ledger says, written before. [J13] In order: what was given up gets the order to stop before anything starts. */
+export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: boolean): Promise<JobActResult> {
+  const { engine, bundle, session } = context;
+  const outstanding = plan.standing.filter((attempt) => isOutstanding(context, attempt));
+  const actions = plan.actions.filter((action) => action.kind !== "expire");
+  const failures: { cluster: string; message: string }[] = [];
+  let isUnfinished = false;
+  if (outstanding.length === 0 && actions.length === 0) return { failures, isUnfinished };
+  // What was decided earlier is carried out by the process that still leads.
+  if (!wasSaved) await session.confirm();
+  if (!session.stamped) {
+    await engine.stamp(bundle, session.term);
+    session.stamped = true;
+  }
+  const attempt = async (cluster: string, work: () => Promise<boolean>) => {
+    try {
+      if (!(await work())) isUnfinished = true;
+    } catch (error) {
+      if (error instanceof SupersededError || error instanceof TermOutOfRangeError) throw error;
+      failures.push({ cluster, message: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  for (const each of outstanding) {
+    const mustHaveStopped = failures.length > 0 && each.outcome === null;
+    if (!mustHaveStopped) await attempt(each.cluster, () => dispatchAttempt(context, each));
+  }
+  for (const action of actions) await attempt(action.cluster, () => withdraw(context, action));
+  return { failures, isUnfinished };
+}
+
+function find({ engine, bundle }: JobActContext, cluster: string, ref: ObjectRef): Dispatched | undefined {
+  return engine.dispatched(bundle).find((one) => one.cluster === cluster && one.ref.name === ref.name);
+}
+
+function isOutstanding(context: JobActContext, attempt: Attempt): boolean {
+  const found = find(context, attempt.cluster, attemptRef(context.job, attempt.number));
+  return found?.notes[GRANT_NOTE] !== grantText(attempt);
+}
+
+function grantText({ grant, uid }: Attempt): string {
+  return [grant.parallelism, grant.deadlineSeconds ?? "-", grant.epoch > 1 ? (uid ?? "-") : "-"].join(" ");
+}
+
+async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promise<boolean> {
+  const { engine, bundle, job, session } = context;
+  const { cluster } = attempt;
+  const { term } = session;
+  const ref = attemptRef(job, attempt.number);
+  // Its object exists already, and carries the attempt's mark: it is taken over.
+  const takeOver = attempt.uid !== null;
+  if (!find(context, cluster, ref)) await reserve(context, cluster, ref, takeOver);
+  const expected = find(context, cluster, ref);
+  if (!expected || expected.deleting) return false;
+  await engine.dispatch(bundle, {
+    cluster,
+    manifest: renderAttempt(job, attempt),
+    term,
+    notes: {
+      [GRANT_NOTE]: grantText(attempt),
+      [LIFE_NOTE]: job.metadata.uid ?? "",
+      [ATTEMPT_NOTE]: JSON.stringify(attempt),
+    },
+    expected,
+    takeOver,
+  });
+  return true;
+}
+
+/** A leader that slept could otherwise create again what another one has removed. */
+async function reserve(context: JobActContext, cluster: string, ref: ObjectRef, takeOver: boolean): Promise<void> {
+  const { engine, bundle, session } = context;
+  const reserved = await engine.reserve(bundle, [ref], { cluster, term: session.term, takeOver });
+  try {
+    await session.confirm();
+  } catch (error) {
+    await Promise.allSettled(reserved.map((one) => engine.withdraw(bundle, one, "keep")));
+    throw error;
+  }
+}
+
+async function withdraw(context: JobActContext, action: Exclude<JobAction, { kind: "expire" }>): Promise<boolean> {
+  const { engine, bundle, job } = context;
+  const ref = attemptRef(job, action.attempt);
+  const what = action.kind === "remove" ? "remove" : "keep";
+  // Without a dispatch object there is nothing that could delete it in the member.
+  if (!find(context, action.cluster, ref) && what === "remove") await reserve(context, action.cluster, ref, true);
+  const found = find(context, action.cluster, ref);
+  return found === undefined || (await engine.withdraw(bundle, found, what));
+}

@@ -1,0 +1,134 @@
+import type { ParsedCrossClusterJob } from "../../../api/index.ts";
+import {
+  type Dispatched,
+  type Engine,
+  type EngineBundle,
+  type EngineCluster,
+  isDrainTaint,
+  type Snapshot,
+} from "../../../engine/index.ts";
+import type { Interpreter } from "../../../interpret/index.ts";
+import type { AttemptSeen, JobCluster, JobLedger, JobObservations } from "../../../jobs/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import { type Json, valueAt } from "../../../runtime/index.ts";
+import { attemptRef, readAttemptMark } from "../attempt-marks.ts";
+
+/** Taints that Karmada itself sets on a cluster that it cannot reach: whether work is lost there is Lockstep's decision. */
+const ENGINE_TAINTS = "cluster.karmada.io/";
+
+/** What the hub and the members showed at one moment, in the planner's words. */
+export interface JobMoment {
+  readonly nowMs: number;
+  readonly clusters: readonly EngineCluster[];
+  readonly dispatched: readonly Dispatched[];
+  readonly seen: JobObservations;
+  /** The newest attempt's object, for its status. */
+  readonly newest: KubeObject | undefined;
+}
+
+export function takeJobMoment(
+  parts: { readonly engine: Engine; readonly interpreter: Pick<Interpreter, "interpret"> },
+  job: ParsedCrossClusterJob,
+  bundle: EngineBundle,
+  ledger: JobLedger,
+  candidates: readonly string[],
+  nowMs: number,
+): JobMoment {
+  const { engine, interpreter } = parts;
+  const look = (cluster: string, number: number) => engine.snapshot(bundle, cluster, attemptRef(job, number));
+  const uid = job.metadata.uid ?? "";
+  const attempts: Record<number, AttemptSeen> = {};
+  let newest: KubeObject | undefined;
+  for (const { number, cluster, isCleaned } of ledger.attempts) {
+    if (isCleaned) continue;
+    const snapshot = look(cluster, number);
+    attempts[number] = seenOf(interpreter, snapshot, uid, number);
+    if (snapshot.kind === "present") newest = snapshot.object;
+  }
+  const next = Object.fromEntries(
+    candidates.map((cluster) => {
+      const snapshot = look(cluster, ledger.nextAttempt);
+      return [cluster, seenOf(interpreter, snapshot, uid, ledger.nextAttempt)];
+    }),
+  );
+  const clusters = engine.clusters();
+  const dispatched = engine.dispatched(bundle);
+  const numbers = ledger.attempts.filter(({ number, cluster }) => {
+    const { name } = attemptRef(job, number);
+    return dispatched.some((one) => one.cluster === cluster && one.ref.name === name);
+  });
+  return {
+    nowMs,
+    clusters,
+    dispatched,
+    newest,
+    seen: {
+      clusters: Object.fromEntries(clusters.map((each) => [each.name, clusterOf(each)])),
+      attempts,
+      next,
+      dispatched: new Set(numbers.map(({ number }) => number)),
+    },
+  };
+}
+
+function clusterOf({ state, cordoned }: EngineCluster): JobCluster {
+  const isOwn = cordoned?.startsWith(ENGINE_TAINTS) ?? false;
+  const evicts = isDrainTaint(cordoned) || (!isOwn && (cordoned?.endsWith(":NoExecute") ?? false));
+  return { state, ...(cordoned !== undefined && { repels: cordoned }), ...(evicts && { evicts }) };
+}
+
+function seenOf(
+  interpreter: Pick<Interpreter, "interpret">,
+  snapshot: Snapshot,
+  ownerUid: string,
+  number: number,
+): AttemptSeen {
+  if (snapshot.kind === "unreachable") {
+    if (snapshot.isUnasked) return { kind: "absent" };
+    return {
+      kind: "unreachable",
+      message: snapshot.message,
+      ...(snapshot.sinceMs !== undefined && { sinceMs: snapshot.sinceMs }),
+    };
+  }
+  if (snapshot.kind === "absent") return { kind: "absent" };
+  const { object, source } = snapshot;
+  if (source === "reflected") return { kind: "unreachable", message: "only the engine's copy of its status is known" };
+  const share = readAttemptMark(object, ownerUid, number);
+  if (!share) {
+    return {
+      kind: "foreign",
+      message: `${object.kind} ${object.metadata.name} does not carry the mark of this attempt`,
+    };
+  }
+  const outcome = interpreter.interpret("InterpretCompletion", { object });
+  const completion = outcome.state === "known" ? outcome.value : undefined;
+  const at = (...path: string[]) => numberOf(valueAt(object, ...path));
+  const active = at("status", "active");
+  const ready = at("status", "ready");
+  const succeeded = at("status", "succeeded");
+  const failed = at("status", "failed");
+  const terminating = at("status", "terminating");
+  const deadlineSeconds = at("spec", "activeDeadlineSeconds");
+  const completedIndexes = valueAt(object, "status", "completedIndexes");
+  return {
+    kind: "present",
+    uid: object.metadata.uid ?? "",
+    isDeleting: object.metadata.deletionTimestamp !== undefined,
+    share,
+    state: completion?.state ?? "unknown",
+    ...(completion?.reason !== undefined && { reason: completion.reason }),
+    ...(completion?.message !== undefined && { message: completion.message }),
+    ...(active !== undefined && { active }),
+    ...(terminating !== undefined && { terminating }),
+    ...(succeeded !== undefined && { succeeded }),
+    ...(failed !== undefined && { failed }),
+    ...(deadlineSeconds !== undefined && { deadlineSeconds }),
+    ...(typeof completedIndexes === "string" && { completedIndexes }),
+    isPending: (at("spec", "parallelism") ?? 0) > 0 && (ready ?? 0) === 0 && (succeeded ?? 0) === 0,
+  };
+}
+
+function numberOf(value: Json | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

@@ -1,0 +1,147 @@
+import {
+  type CrossClusterJobStatus,
+  type JobPhase,
+  MAX_LISTED_ATTEMPTS,
+  type ParsedCrossClusterJob,
+} from "../../../api/index.ts";
+import type { Attempt, JobLedger, JobPlan, JobWaiting } from "../../../jobs/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import { isJsonObject, timestamp } from "../../../runtime/index.ts";
+import { attemptRef } from "../attempt-marks.ts";
+
+type Condition = NonNullable<CrossClusterJobStatus["conditions"]>[number];
+type AttemptRow = NonNullable<CrossClusterJobStatus["attempts"]>[number];
+
+const MAX_WAITING = 32;
+const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline"]);
+
+export interface JobReport {
+  readonly job: ParsedCrossClusterJob;
+  readonly plan: JobPlan;
+  readonly failures: readonly { readonly cluster: string; readonly message: string }[];
+  readonly newest: KubeObject | undefined;
+  readonly nowMs: number;
+}
+
+export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | undefined): CrossClusterJobStatus {
+  const { job, plan, failures, newest } = report;
+  const { ledger, figures, waiting } = plan;
+  const { end } = ledger;
+  const first = waiting[0];
+  const failure = failures[0];
+  const said = end?.kind === "Failed" ? end : undefined;
+  const reason = said?.reason ?? (failure ? "DispatchFailed" : first?.code);
+  const message =
+    said?.message ??
+    (failure ? `${failure.cluster}: ${failure.message}` : first && `${first.message}. ${first.remedy}`);
+  const active = new Set(ledger.attempts.filter(({ outcome }) => outcome === null).map(({ cluster }) => cluster));
+  return {
+    observedGeneration: job.metadata.generation ?? 0,
+    phase: phaseOf(job, ledger, waiting),
+    ...(reason !== undefined && { reason }),
+    ...(message && { message: message.slice(0, 4096) }),
+    attempts: ledger.attempts.slice(-MAX_LISTED_ATTEMPTS).map((attempt) => rowOf(job, attempt, waiting)),
+    active: figures.active,
+    succeeded: figures.succeeded,
+    failed: figures.failed,
+    completions: figures.wanted,
+    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, 4096) }),
+    ...(ledger.startedAtMs !== null && { startTime: timestamp(ledger.startedAtMs) }),
+    ...(end?.kind === "Complete" && { completionTime: timestamp(end.atMs) }),
+    ...(waiting.length > 0 && {
+      waiting: waiting.slice(0, MAX_WAITING).map(({ code, cluster, message: text, remedy }) => ({
+        reason: code,
+        ...(cluster !== undefined && { cluster }),
+        message: text,
+        remedy,
+      })),
+    }),
+    ...workloadOf(newest, before),
+    display: {
+      completions: `${Math.min(figures.succeeded, figures.wanted)}/${figures.wanted}`,
+      ...(end && ledger.startedAtMs !== null && { duration: durationText(end.atMs - ledger.startedAtMs) }),
+      ...(active.size > 0 && { clusters: [...active].join(",") }),
+    },
+    conditions: conditionsOf(report, before?.conditions ?? []),
+  };
+}
+
+function workloadOf(newest: KubeObject | undefined, before: CrossClusterJobStatus | undefined) {
+  const status = newest?.status;
+  if (isJsonObject(status)) return { workload: status };
+  return before?.workload ? { workload: before.workload } : {};
+}
+
+function phaseOf(job: ParsedCrossClusterJob, { end, attempts }: JobLedger, waiting: readonly JobWaiting[]): JobPhase {
+  if (job.metadata.deletionTimestamp !== undefined) return "Deleting";
+  if (end) return end.kind;
+  if (job.spec.suspend) return "Suspended";
+  const alive = attempts.filter(({ outcome }) => outcome === null);
+  if (alive.some(({ grant, unheardSinceMs }) => grant.parallelism > 0 && unheardSinceMs === null)) return "Running";
+  return waiting.length > 0 && alive.some(({ unheardSinceMs }) => unheardSinceMs !== null) ? "Waiting" : "Pending";
+}
+
+function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly JobWaiting[]): AttemptRow {
+  const { number, cluster, share, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } = attempt;
+  const waits = waiting.find((each) => each.cluster === cluster && !outcome);
+  const reason = outcome?.reason ?? stop?.reason ?? waits?.code;
+  const message = outcome?.message ?? stop?.message ?? waits?.message;
+  return {
+    number,
+    cluster,
+    object: attemptRef(job, number).name,
+    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, 4096) }),
+    ...(share.kind === "count" && { completions: share.count }),
+    state: stateOf(attempt),
+    startedAt: timestamp(startedAtMs),
+    ...(outcome && { finishedAt: timestamp(outcome.atMs) }),
+    ...(isSwitched &&
+      readAtMs !== null &&
+      !outcome && { deadline: timestamp(readAtMs + latestDeadlineSeconds * 1000) }),
+    ...(attempt.mayRunTwice && { mayRunTwice: `${cluster} did not report when its work was started again` }),
+    ...(reason && { reason }),
+    ...(message && { message }),
+  };
+}
+
+function stateOf({ outcome, stop, grant }: Attempt): string {
+  if (outcome) return outcome.kind.charAt(0).toUpperCase() + outcome.kind.slice(1);
+  if (stop) return "Stopping";
+  return grant.parallelism > 0 ? "Running" : "Starting";
+}
+
+function conditionsOf({ job, plan, nowMs }: JobReport, before: readonly Condition[]): Condition[] {
+  const { end } = plan.ledger;
+  const unsure = plan.waiting.find(({ code }) => UNSURE.has(code));
+  const conditions: [type: string, is: boolean, reason: string, message: string][] = [
+    ["Complete", end?.kind === "Complete", end?.reason ?? "NotEnded", end?.message ?? "the work has not ended"],
+    ["Failed", end?.kind === "Failed", end?.reason ?? "NotEnded", end?.message ?? "the work has not ended"],
+    [
+      "Suspended",
+      job.spec.suspend && !end,
+      job.spec.suspend ? "Suspended" : "NotSuspended",
+      job.spec.suspend ? "spec.suspend is set" : "spec.suspend is not set",
+    ],
+    ["Unknown", unsure !== undefined, unsure?.code ?? "Reported", unsure?.message ?? "every attempt reports"],
+  ];
+  return conditions.map(([type, is, reason, message]) => {
+    const status = is ? "True" : "False";
+    const known = before.find((each) => each.type === type && each.status === status);
+    return {
+      type,
+      status,
+      reason,
+      message,
+      lastTransitionTime: known?.lastTransitionTime ?? timestamp(nowMs),
+      observedGeneration: job.metadata.generation ?? 0,
+    };
+  });
+}
+
+/** As batch/v1 shows it: 45s, 3m20s, 5h2m. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  if (hours > 0) return `${hours}h${minutes}m`;
+  return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
+}

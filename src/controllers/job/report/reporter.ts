@@ -1,0 +1,63 @@
+import type { CrossClusterJobStatus } from "../../../api/index.ts";
+import { type KubeObject, keyOf } from "../../../kube/index.ts";
+import type { Announcer } from "../../common/announcer.ts";
+import type { StatusWriter } from "../../common/status-writer.ts";
+import { type JobReport, jobStatusOf } from "./report.ts";
+
+/** Report: status, and Events for what people want to know of. */
+export class JobReporter {
+  readonly #statuses: StatusWriter<CrossClusterJobStatus>;
+  readonly #announcer: Announcer;
+  /** What was last announced of each object. */
+  readonly #told = new Map<string, string>();
+
+  constructor(statuses: StatusWriter<CrossClusterJobStatus>, announcer: Announcer) {
+    this.#statuses = statuses;
+    this.#announcer = announcer;
+  }
+
+  report(key: string, object: KubeObject, report: JobReport): void {
+    this.#statuses.say(key, (before) => jobStatusOf(report, before));
+    const { attempts, end } = report.plan.ledger;
+    const last = attempts.at(-1);
+    const ended = attempts.filter(({ outcome }) => outcome !== null).at(-1);
+    if (last)
+      this.#tell(
+        `${key} started`,
+        object,
+        "Normal",
+        "AttemptStarted",
+        `attempt ${last.number} starts in ${last.cluster}`,
+      );
+    if (ended?.outcome) {
+      const { kind, reason, message } = ended.outcome;
+      const text = `attempt ${ended.number} in ${ended.cluster} ${kind}: ${[reason, message].filter(Boolean).join(", ")}`;
+      this.#tell(`${key} ended`, object, kind === "succeeded" ? "Normal" : "Warning", "AttemptEnded", text);
+    }
+    if (end) this.#tell(`${key} end`, object, end.kind === "Complete" ? "Normal" : "Warning", end.kind, end.message);
+  }
+
+  /** Nothing can be planned: what runs continues as it is. */
+  refuse(object: KubeObject, reason: string, message: string): void {
+    const { generation = 0 } = object.metadata;
+    this.#statuses.say(keyOf(object.metadata), (before) => ({
+      ...before,
+      observedGeneration: generation,
+      phase: "Invalid",
+      reason,
+      message: message.slice(0, 4096),
+    }));
+    this.#tell(`${keyOf(object.metadata)} refused`, object, "Warning", reason, message);
+  }
+
+  forget(key: string): void {
+    this.#statuses.forget(key);
+    for (const told of [...this.#told.keys()]) if (told.startsWith(`${key} `)) this.#told.delete(told);
+  }
+
+  #tell(what: string, object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void {
+    if (this.#told.get(what) === message) return;
+    this.#told.set(what, message);
+    this.#announcer.event(object, type, reason, message);
+  }
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { JOB_RULES } from "../plan.ts";
+import type { AttemptSeen } from "../types.ts";
+import { explore, walk } from "./explore.ts";
+import type { Mutation, Scenario } from "./model.ts";
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  "nothing goes wrong": { faults: {} },
+  "the work fails": { faults: { fail: 2 } },
+  "a cluster is cut off, and may return": { faults: { cut: 1 } },
+  "a cluster is cut off, and an old delivery arrives late": { faults: { cut: 1, late: 1 } },
+  "a Job is deleted, and an agent recreates it from its cache": { faults: { delete: 1, recreate: 2, cut: 1 } },
+  "the controller crashes after any write, and a cluster is cut off": { faults: { crash: 2, cut: 1 } },
+  "a deposed leader continues to write, and a cluster is cut off": { faults: { depose: 1, cut: 1 } },
+  "a cluster is drained while the other one is cut off": { faults: { drain: 1, cut: 1 } },
+  "everything at once": { faults: { cut: 2, crash: 1, delete: 1, recreate: 1, late: 1, depose: 1, fail: 1, drain: 1 } },
+};
+
+/** Complete where it is small; the rest of each larger one is walked through at random. */
+const STATES = 1_500;
+const SEEDS = 40;
+
+describe.each(Object.entries(SCENARIOS))("when %s", (_, scenario) => {
+  it("no two attempts are ever alive, and nothing runs again that has ended", () => {
+    expect(explore(scenario, STATES).found).toBeUndefined();
+  });
+
+  it("the same holds in random walks, and the work ends", () => {
+    expect(walk(scenario, SEEDS).found).toBeUndefined();
+  });
+});
+
+it("visits every state of work without deadlines that fails once", () => {
+  const { isComplete, states, found } = explore({ intent: { guarantee: "Wait" }, faults: { fail: 1 } }, 20_000);
+  expect(found).toBeUndefined();
+  expect({ isComplete, isLarge: states > 100 }).toEqual({ isComplete: true, isLarge: true });
+});
+
+/** A planner, or its guard, with one mistake. */
+const MUTANTS: Readonly<Record<string, Mutation>> = {
+  "does not wait for the clock allowance and the grace period": { intent: { graceMs: 0, allowanceMs: 0 } },
+  "treats a lost cluster's work as over at once": { intent: { guarantee: "AtLeastOnce" } },
+  "lets a Job run before its uid was read": {
+    rules: {
+      decideGrants: (draft) => {
+        const standing = JOB_RULES.decideGrants(draft);
+        return standing.map((each) => ({
+          ...each,
+          grant: { ...each.grant, parallelism: each.outcome || each.stop ? 0 : 1 },
+        }));
+      },
+    },
+  },
+  "counts an attempt as over while its pods are going away": {
+    seen: (seen: AttemptSeen) => (seen.kind === "present" ? { ...seen, active: 0, terminating: 0 } : seen),
+  },
+  "does not pin what it grants to one uid": { pin: "none" },
+  "acts before it writes the ledger": { write: "after acting" },
+  "removes what is left in a cluster that cannot be reached": {
+    rules: {
+      clean: (draft) => {
+        for (const { number, cluster, outcome } of draft.attempts) {
+          if (outcome) draft.actions.push({ kind: "remove", attempt: number, cluster });
+        }
+      },
+    },
+  },
+  "forgets how work ended": {
+    ledger: (ledger) => ({
+      ...ledger,
+      end: null,
+      attempts: ledger.attempts.map((each) => ({
+        ...each,
+        outcome: each.outcome?.kind === "succeeded" ? { ...each.outcome, kind: "moved" as const } : each.outcome,
+      })),
+    }),
+  },
+  "never starts another attempt": {
+    rules: { startNext: (draft) => (draft.attempts.length === 0 ? JOB_RULES.startNext(draft) : undefined) },
+  },
+};
+
+/** Where its mistake can do harm. */
+const GROUNDS: readonly Scenario[] = [
+  { faults: { cut: 1 } },
+  { faults: { cut: 1, crash: 1 } },
+  { faults: { drain: 1, delete: 1, recreate: 2 } },
+  { faults: { fail: 1 } },
+];
+
+describe.each(Object.entries(MUTANTS))("a planner that %s", (_, mutation) => {
+  it("is found", () => {
+    const isUnsafe = GROUNDS.some((scenario) => walk(scenario, 1_000, mutation, 0).found !== undefined);
+    const isFound = isUnsafe || GROUNDS.some((scenario) => walk(scenario, 10, mutation).found !== undefined);
+    expect(isFound).toBe(true);
+  }, 60_000);
+});

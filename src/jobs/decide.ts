@@ -1,0 +1,187 @@
+/** What becomes of the work: its end, attempts that are stopped, and the next attempt. */
+import type { ClusterName } from "../rollout/index.ts";
+import type { Draft } from "./draft.ts";
+import type { Attempt, AttemptPresent } from "./types.ts";
+import { isDone, nextShare } from "./work.ts";
+
+/** [J3] A user has a failed CrossClusterJob tried again; what is complete stays so. */
+export function hearRetry(draft: Draft) {
+  const { retry } = draft.intent;
+  const { end, retryHeard, nextAttempt } = draft.ledger;
+  if (retry === null || retry === retryHeard) return;
+  const isAgain = end?.kind === "Failed";
+  draft.change({
+    retryHeard: retry,
+    ...(isAgain && { end: null, startedAtMs: draft.nowMs, failuresFrom: nextAttempt }),
+  });
+}
+
+/** [J2] [J14] Complete or failed: once written, it stays. */
+export function decideEnd(draft: Draft) {
+  const { intent, ledger, nowMs } = draft;
+  if (isDone(intent.work, draft.attempts)) {
+    // [J9] The work of a failed CrossClusterJob may turn out to be complete; the other way round never.
+    if (ledger.end?.kind !== "Complete") draft.end("Complete", "Completed", "all of the work is done");
+    return;
+  }
+  if (ledger.end || intent.isDeleted) return;
+  const failures = draft.attempts.filter(
+    ({ outcome, number }) => outcome?.kind === "failed" && number >= ledger.failuresFrom,
+  );
+  const last = failures.at(-1);
+  if (last?.outcome) {
+    const { reason, message } = last.outcome;
+    const why = `attempt ${last.number} in ${last.cluster} failed: ${[reason, message].filter(Boolean).join(", ")}`;
+    if (intent.onFailure === "Stop") return draft.end("Failed", "AttemptFailed", why);
+    if (failures.length >= intent.maxAttempts) {
+      return draft.end("Failed", "AttemptsExhausted", `${failures.length} attempts failed; ${why}`);
+    }
+  }
+  if (intent.activeDeadlineMs === undefined || ledger.startedAtMs === null) return;
+  const deadlineMs = ledger.startedAtMs + intent.activeDeadlineMs;
+  if (nowMs < deadlineMs) return draft.wakeAt(deadlineMs);
+  draft.end("Failed", "DeadlineExceeded", `it did not end within ${intent.activeDeadlineMs / 1000} seconds`);
+}
+
+/** [J7] Attempts that have to stop: the work has ended, or it moves. */
+export function decideStops(draft: Draft) {
+  const { intent, ledger } = draft;
+  for (const attempt of draft.alive) {
+    const { number, cluster } = attempt;
+    if (ledger.end) {
+      draft.stop(attempt, "Ended", `the work is over: ${ledger.end.reason}`);
+      continue;
+    }
+    if (draft.cluster(cluster).evicts && hasElsewhere(draft, cluster)) {
+      draft.stop(attempt, "Drained", `${cluster} is drained`);
+      continue;
+    }
+    const seen = draft.seenOf(attempt);
+    if (seen.kind !== "present" || seen.uid !== attempt.uid || seen.state !== "running") continue;
+    if (intent.podFailures > 0 && (seen.failed ?? 0) >= intent.podFailures) {
+      draft.stop(attempt, "PodFailures", `${seen.failed} pods of attempt ${number} have failed in ${cluster}`);
+    }
+    notePending(draft, attempt, seen);
+  }
+}
+
+/** A drain moves the work only if another cluster may take it; otherwise it ends where it is. */
+function hasElsewhere(draft: Draft, cluster: ClusterName): boolean {
+  return draft.intent.clusters.some((name) => name !== cluster && isOpen(draft, name));
+}
+
+function notePending(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
+  const { intent, nowMs } = draft;
+  const { number, cluster } = attempt;
+  if (!seen.isPending || attempt.grant.parallelism === 0) {
+    if (attempt.pendingSinceMs !== null) draft.update(attempt, { pendingSinceMs: null });
+    return;
+  }
+  const sinceMs = attempt.pendingSinceMs ?? nowMs;
+  draft.update(attempt, { pendingSinceMs: sinceMs });
+  draft.wait(
+    "AttemptPending",
+    cluster,
+    `attempt ${number}: no pod runs in ${cluster} yet`,
+    "check the pods' Events there; spec.failover.pendingAfterSeconds lets the work continue elsewhere",
+  );
+  if (intent.pendingAfterMs === 0) return;
+  if (nowMs < sinceMs + intent.pendingAfterMs) return draft.wakeAt(sinceMs + intent.pendingAfterMs);
+  const [known] = draft.attempts.filter((each) => each.number === number);
+  if (known)
+    draft.stop(
+      known,
+      "Pending",
+      `no pod of attempt ${number} ran in ${cluster} for ${intent.pendingAfterMs / 1000} seconds`,
+    );
+}
+
+/** [J1] Starts at most one attempt: the next plan looks at the next name first. */
+export function startNext(draft: Draft) {
+  const { intent, ledger } = draft;
+  if (ledger.end || intent.isDeleted) return;
+  // [J15] A ledger that was restored may not know an attempt that exists.
+  const found = Object.entries(draft.seen.next).find(([, seen]) => seen.kind === "present");
+  if (found?.[1].kind === "present") return adopt(draft, found[0], found[1]);
+  if (intent.suspend) {
+    return draft.wait("Suspended", undefined, "spec.suspend is set", "set spec.suspend to false to continue");
+  }
+  const free = intent.slots - draft.alive.length;
+  if (free <= 0) return;
+  const open = candidates(draft);
+  const share = nextShare(intent.work, draft.attempts, Math.max(1, Math.min(free, open.length)));
+  if (!share) return;
+  const [cluster] = open;
+  if (cluster === undefined) {
+    draft.wait(
+      "NoClusterFree",
+      undefined,
+      `none of ${intent.clusters.join(", ") || "the selected clusters"} is Ready, without a taint and free for attempt ${ledger.nextAttempt}`,
+      "make one of them Ready, or add a cluster to spec.clusters",
+    );
+    return;
+  }
+  begin(draft, { cluster, share });
+  draft.again();
+}
+
+function candidates(draft: Draft): ClusterName[] {
+  const busy = new Set(draft.alive.map(({ cluster }) => cluster));
+  const tried = (name: ClusterName) =>
+    draft.attempts.filter(({ cluster, outcome }) => cluster === name && outcome && outcome.kind !== "succeeded").length;
+  const open = draft.intent.clusters.filter((name) => !busy.has(name) && isOpen(draft, name));
+  const order = new Map(draft.intent.clusters.map((name, at) => [name, at]));
+  return open.sort((a, b) => tried(a) - tried(b) || (order.get(a) ?? 0) - (order.get(b) ?? 0));
+}
+
+function isOpen(draft: Draft, name: ClusterName): boolean {
+  const { state, repels, evicts } = draft.cluster(name);
+  const next = draft.seen.next[name];
+  return (
+    state === "Ready" && repels === undefined && !evicts && next?.kind !== "unreachable" && next?.kind !== "foreign"
+  );
+}
+
+function begin(draft: Draft, { cluster, share }: Pick<Attempt, "cluster" | "share">): Attempt {
+  const { intent, ledger, nowMs } = draft;
+  const isSwitched = intent.guarantee === "Exclusive";
+  const deadlineSeconds = isSwitched ? Math.ceil(intent.windowMs / 1000) : null;
+  const attempt: Attempt = {
+    number: ledger.nextAttempt,
+    cluster,
+    share,
+    startedAtMs: nowMs,
+    isSwitched,
+    uid: null,
+    readAtMs: null,
+    // [J10] It is created idle; only an object whose uid was read is allowed to run.
+    grant: { epoch: 1, parallelism: 0, deadlineSeconds },
+    latestDeadlineSeconds: deadlineSeconds ?? 0,
+    unheardSinceMs: null,
+    pendingSinceMs: null,
+    goneSinceMs: null,
+    endSeenAtMs: null,
+    stop: null,
+    done: { succeeded: 0, failed: 0, indexes: "" },
+    outcome: null,
+    isCleaned: false,
+    mayRunTwice: false,
+  };
+  draft.change({
+    attempts: [...draft.attempts, attempt],
+    nextAttempt: ledger.nextAttempt + 1,
+    startedAtMs: ledger.startedAtMs ?? nowMs,
+  });
+  return attempt;
+}
+
+/** [J15] It carries this object's mark: it is taken as the attempt that it is. Its deadline counts from now. */
+function adopt(draft: Draft, cluster: ClusterName, seen: AttemptPresent) {
+  const attempt = begin(draft, { cluster, share: seen.share ?? { kind: "whole" } });
+  draft.update(attempt, {
+    uid: seen.uid,
+    readAtMs: draft.nowMs,
+    latestDeadlineSeconds: Math.max(attempt.latestDeadlineSeconds, seen.deadlineSeconds ?? 0),
+  });
+  draft.again();
+}

@@ -1,0 +1,221 @@
+/** What the clusters show of each attempt, and whether that proves it over. */
+import { timestamp } from "../runtime/index.ts";
+import type { Draft } from "./draft.ts";
+import { atPositions, indexesText, parseIndexes, union } from "./index-set.ts";
+import type { Attempt, AttemptPresent } from "./types.ts";
+
+/** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
+export function readAttempts(draft: Draft) {
+  for (const attempt of draft.attempts) {
+    if (attempt.isCleaned) continue;
+    const seen = draft.seenOf(attempt);
+    switch (seen.kind) {
+      case "unreachable":
+        silent(draft, attempt, Math.min(seen.sinceMs ?? draft.nowMs, draft.nowMs));
+        break;
+      case "foreign":
+        draft.wait(
+          "ForeignObject",
+          attempt.cluster,
+          `attempt ${attempt.number}: ${seen.message}`,
+          `delete or rename that object in ${attempt.cluster}, or run 'lockstep gc' to see what is left of earlier work`,
+        );
+        break;
+      case "absent":
+        gone(draft, draft.update(attempt, { unheardSinceMs: null }));
+        break;
+      case "present":
+        present(draft, draft.update(attempt, { unheardSinceMs: null }), seen);
+    }
+  }
+}
+
+function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
+  if (attempt.uid !== null && attempt.uid !== seen.uid && !attempt.outcome) return replaced(draft, attempt, seen);
+  const known = draft.update(attempt, {
+    ...(attempt.stop?.reason !== "Replaced" && { goneSinceMs: null }),
+    ...(attempt.uid === null && { uid: seen.uid, readAtMs: draft.nowMs }),
+    done: doneOf(attempt, seen),
+  });
+  if (known.outcome) return credit(draft, known, seen);
+  if (seen.state === "succeeded" || seen.state === "failed") ended(draft, known, seen);
+}
+
+/**
+ * [J8] Its object was deleted, and something created it again. Engines may apply to it what was meant for the first one,
+ * so it is stopped for good, and what it was ever told counts from now.
+ */
+function replaced(draft: Draft, attempt: Attempt, { uid }: AttemptPresent) {
+  const { nowMs } = draft;
+  const known = draft.update(attempt, { uid, readAtMs: nowMs, goneSinceMs: nowMs });
+  draft.stop(known, "Replaced", `its object was deleted in ${attempt.cluster}, and something created it again`);
+}
+
+function doneOf({ share, done }: Attempt, seen: AttemptPresent): Attempt["done"] {
+  const positions = parseIndexes(seen.completedIndexes ?? "") ?? [];
+  const own = share.kind === "indexes" ? atPositions(parseIndexes(share.indexes) ?? [], positions) : positions;
+  return {
+    // A status that was lost takes nothing back.
+    succeeded: Math.max(done.succeeded, seen.succeeded ?? 0),
+    failed: Math.max(done.failed, seen.failed ?? 0),
+    indexes: indexesText(union(parseIndexes(done.indexes) ?? [], own)),
+  };
+}
+
+/** [J9] An attempt that was given up has finished after all: what it did counts, and is not done again. */
+function credit(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
+  const wasGivenUp = attempt.outcome?.kind === "lost" || attempt.outcome?.kind === "unused";
+  if (!wasGivenUp || seen.state !== "succeeded") return;
+  draft.over(attempt, "succeeded", "FoundComplete", `${attempt.cluster} came back, and the attempt had succeeded`);
+}
+
+/** [J6] Over: an end is shown, and no pod runs or is going away. */
+function ended(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
+  const { intent, nowMs } = draft;
+  const isCounted = intent.isBatch;
+  const active = isCounted ? (seen.active ?? 0) : 0;
+  if (active > 0 || (isCounted && (seen.terminating ?? 0) > 0)) {
+    const pods = active + (seen.terminating ?? 0);
+    return awaitTermination(draft, attempt, `the attempt has ended, and ${pods} of its pods are still going away`);
+  }
+  if (isCounted && seen.terminating === undefined) {
+    // The status does not say whether pods are terminating: only time can.
+    const sinceMs = attempt.endSeenAtMs ?? nowMs;
+    const known = draft.update(attempt, { endSeenAtMs: sinceMs });
+    const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
+    if (nowMs < overAtMs) {
+      draft.wakeAt(overAtMs);
+      return awaitTermination(
+        draft,
+        known,
+        "the attempt has ended; its status does not say whether pods are terminating",
+      );
+    }
+  }
+  const podsGoneAtMs = (attempt.goneSinceMs ?? Number.NEGATIVE_INFINITY) + intent.graceMs + intent.allowanceMs;
+  if (nowMs < podsGoneAtMs) {
+    draft.wakeAt(podsGoneAtMs);
+    return awaitTermination(draft, attempt, "the pods of its first object have time to end");
+  }
+  settle(draft, attempt, seen);
+}
+
+function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
+  const message = seen.message ?? "";
+  if (seen.state === "succeeded") {
+    draft.over(attempt, "succeeded", seen.reason ?? "Completed", message);
+  } else if (attempt.stop) {
+    draft.over(attempt, stopOutcome(attempt.stop.reason), attempt.stop.reason, attempt.stop.message);
+  } else if (attempt.isSwitched && seen.reason === "DeadlineExceeded") {
+    // [J12] Lockstep's own deadline is no failure of the work.
+    draft.over(attempt, "lost", "NoExtension", `its cluster ended it at the deadline, because no extension arrived`);
+  } else {
+    draft.over(attempt, "failed", seen.reason ?? "Failed", message);
+  }
+}
+
+function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
+  return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
+}
+
+/** [J8] Its object was there and is not any more. Kubernetes deletes the pods after it, within their grace period. */
+function gone(draft: Draft, attempt: Attempt) {
+  const { intent, nowMs } = draft;
+  if (attempt.outcome || attempt.uid === null) return;
+  const sinceMs = attempt.goneSinceMs ?? nowMs;
+  const known = draft.update(attempt, { goneSinceMs: sinceMs });
+  const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
+  if (nowMs < overAtMs) {
+    draft.wakeAt(overAtMs);
+    return awaitTermination(
+      draft,
+      known,
+      `its object is gone from ${attempt.cluster}; its pods have time to end until ${timestamp(overAtMs)}`,
+    );
+  }
+  if (known.stop) draft.over(known, stopOutcome(known.stop.reason), known.stop.reason, known.stop.message);
+  else
+    draft.over(
+      known,
+      "failed",
+      "ObjectDeleted",
+      `its object was deleted in ${attempt.cluster} before its end was seen`,
+    );
+}
+
+function awaitTermination(draft: Draft, { number, cluster }: Attempt, why: string) {
+  draft.wait(
+    "WaitingForTermination",
+    cluster,
+    `attempt ${number} in ${cluster}: ${why}`,
+    `no action needed; if this takes too long, look for a node of ${cluster} that does not answer`,
+  );
+}
+
+/** [J10] [J11] [J13] Not heard from: whether it is over is a matter of the guarantee. */
+function silent(draft: Draft, before: Attempt, sinceMs: number) {
+  const { intent, nowMs } = draft;
+  const attempt = draft.update(before, { unheardSinceMs: before.unheardSinceMs ?? sinceMs });
+  if (attempt.outcome) return;
+  const since = attempt.unheardSinceMs ?? nowMs;
+  const { number, cluster } = attempt;
+  if ((intent.confirmedLost[cluster] ?? Number.NEGATIVE_INFINITY) >= since) {
+    draft.over(attempt, "lost", "ConfirmedLost", `a user confirmed that ${cluster} is lost`);
+    return;
+  }
+  const lostAtMs = since + intent.lostAfterMs;
+  if (nowMs < lostAtMs) {
+    draft.wakeAt(lostAtMs);
+    draft.wait(
+      "AttemptUnheard",
+      cluster,
+      `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}; it counts as lost at ${timestamp(lostAtMs)}`,
+      `no action needed; check the connection to ${cluster}`,
+    );
+    return;
+  }
+  if (intent.isBatch && attempt.uid === null) {
+    draft.over(attempt, "unused", "NeverStarted", `it was lost with ${cluster} before it was allowed to run`);
+    return;
+  }
+  if (attempt.isSwitched) return awaitDeadline(draft, attempt);
+  if (intent.guarantee === "AtLeastOnce") {
+    const lost = draft.over(attempt, "lost", "ClusterLost", `${cluster} did not report; its work may run twice`);
+    draft.update(lost, { mayRunTwice: true });
+    return;
+  }
+  draft.wait(
+    "AttemptLost",
+    cluster,
+    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over`,
+    `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
+  );
+}
+
+/** [J11] The last deadline that was sent, the grace period and the clock allowance. */
+export function overAtMsOf(draft: Draft, attempt: Attempt): number {
+  const { graceMs, allowanceMs } = draft.intent;
+  // Its startTime is not later than the moment at which it was read, whatever the member's clock says.
+  return (attempt.readAtMs ?? draft.nowMs) + attempt.latestDeadlineSeconds * 1000 + graceMs + allowanceMs;
+}
+
+function awaitDeadline(draft: Draft, attempt: Attempt) {
+  const { number, cluster } = attempt;
+  const overAtMs = overAtMsOf(draft, attempt);
+  if (draft.nowMs >= overAtMs) {
+    draft.over(
+      attempt,
+      "lost",
+      "DeadlinePassed",
+      `${cluster} did not report, and must have ended the attempt by itself`,
+    );
+    return;
+  }
+  draft.wakeAt(overAtMs);
+  draft.wait(
+    "WaitingForDeadline",
+    cluster,
+    `attempt ${number}: ${cluster} is lost and ends the attempt by itself; another one starts at ${timestamp(overAtMs)}`,
+    `no action needed; if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
+  );
+}

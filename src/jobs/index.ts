@@ -1,0 +1,17 @@
+/**
+ * The pure planner of CrossClusterJob: attempts, the choice of clusters, failover, the division of work, and the
+ * guarantees. SPEC.md's chapter J has its rules. Imports src/runtime and src/rollout.
+ */
+export { type IndexSet, indexesText, parseIndexes, sizeOf } from "./index-set.ts";
+export {
+  emptyJobLedger,
+  JOB_LEDGER_VERSION,
+  JobLedgerUnreadable,
+  packJobLedger,
+  parseJobLedger,
+  templateDigest,
+} from "./ledger.ts";
+export { planJob } from "./plan.ts";
+export { JOB_REASONS, type JobReason, type JobWaiting } from "./reasons.ts";
+export type * from "./types.ts";
+export { sizeOfShare } from "./work.ts";

@@ -1,0 +1,190 @@
+import type { ClusterName, TimeMs } from "../rollout/index.ts";
+import type { JobWaiting } from "./reasons.ts";
+
+export type Guarantee = "Wait" | "AtLeastOnce" | "Exclusive";
+
+/** How the work can be divided, and what an attempt has of it. */
+export type Work =
+  | { readonly kind: "whole" }
+  | { readonly kind: "indexes"; readonly total: number }
+  | { readonly kind: "count"; readonly total: number };
+export type Share =
+  | { readonly kind: "whole" }
+  /** As `0-3,7`, in the work's own indexes. */
+  | { readonly kind: "indexes"; readonly indexes: string }
+  | { readonly kind: "count"; readonly count: number };
+
+/** What is asked for. */
+export interface JobIntent {
+  /** A batch/v1 Job: it can be created idle, pinned to its uid, and stopped by its deadline. */
+  readonly isBatch: boolean;
+  readonly work: Work;
+  /** How many attempts may be alive at a time. */
+  readonly slots: number;
+  /** The template's. */
+  readonly parallelism: number;
+  /** Allowed and selected, in order of preference. */
+  readonly clusters: readonly ClusterName[];
+  readonly guarantee: Guarantee;
+  readonly lostAfterMs: number;
+  readonly windowMs: number;
+  readonly allowanceMs: number;
+  readonly graceMs: number;
+  readonly onFailure: "Continue" | "Stop";
+  /** 0: only when the job has failed. */
+  readonly podFailures: number;
+  /** 0: never. */
+  readonly pendingAfterMs: number;
+  readonly maxAttempts: number;
+  readonly suspend: boolean;
+  readonly activeDeadlineMs?: number;
+  readonly ttlMs?: number;
+  readonly memberCleanup: "WhenFinished" | "AfterTTL" | "Never";
+  readonly retry: string | null;
+  /** When a user confirmed the loss of a cluster. */
+  readonly confirmedLost: Readonly<Record<ClusterName, TimeMs>>;
+  readonly isDeleted: boolean;
+}
+
+export interface JobCluster {
+  readonly state: "Ready" | "NotReady" | "Unknown" | "Gone";
+  /** A taint keeps new attempts away. */
+  readonly repels?: string;
+  /** Drained, or a taint with the effect NoExecute: running attempts move away. */
+  readonly evicts?: boolean;
+}
+
+/** The attempt's object, from one version of it. Absent numbers are unknown. */
+export type AttemptSeen =
+  | { readonly kind: "unreachable"; readonly sinceMs?: TimeMs; readonly message: string }
+  | { readonly kind: "absent" }
+  /** An object of that name which does not carry the attempt's mark. */
+  | { readonly kind: "foreign"; readonly message: string }
+  | AttemptPresent;
+
+export interface AttemptPresent {
+  readonly kind: "present";
+  readonly uid: string;
+  readonly isDeleting: boolean;
+  /** From its own annotation: what a lost ledger is rebuilt from. */
+  readonly share?: Share;
+  /** The live spec's. */
+  readonly deadlineSeconds?: number;
+  readonly state: "running" | "succeeded" | "failed" | "unknown";
+  readonly reason?: string;
+  readonly message?: string;
+  readonly active?: number;
+  readonly terminating?: number;
+  readonly succeeded?: number;
+  readonly failed?: number;
+  /** Positions within the attempt's share. */
+  readonly completedIndexes?: string;
+  /** Pods are wanted, and none of them runs. */
+  readonly isPending: boolean;
+}
+
+export interface JobObservations {
+  readonly clusters: Readonly<Record<ClusterName, JobCluster>>;
+  /** By attempt number. */
+  readonly attempts: Readonly<Record<number, AttemptSeen>>;
+  /** Clusters that already have an object under the next attempt's name: a ledger that was restored may not know it. */
+  readonly next: Readonly<Record<ClusterName, AttemptSeen>>;
+  /** Attempts that have a dispatch object. */
+  readonly dispatched: ReadonlySet<number>;
+}
+
+/** What the cluster of an attempt got last. */
+export interface JobGrant {
+  readonly epoch: number;
+  readonly parallelism: number;
+  /** Absent: as in the template. */
+  readonly deadlineSeconds: number | null;
+}
+
+export type OutcomeKind = "succeeded" | "failed" | "moved" | "lost" | "unused";
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: TimeMs;
+}
+
+export interface Attempt {
+  readonly number: number;
+  readonly cluster: ClusterName;
+  readonly share: Share;
+  readonly startedAtMs: TimeMs;
+  /** Its cluster ends it by itself at a deadline. */
+  readonly isSwitched: boolean;
+  /** Of its object, and when it was first read: its own startTime is not later than that, whatever its clock says. */
+  readonly uid: string | null;
+  readonly readAtMs: TimeMs | null;
+  readonly grant: JobGrant;
+  /** The longest deadline that was ever sent: it may arrive late. */
+  readonly latestDeadlineSeconds: number;
+  readonly unheardSinceMs: TimeMs | null;
+  readonly pendingSinceMs: TimeMs | null;
+  readonly goneSinceMs: TimeMs | null;
+  /** Since when it has shown an end while it does not say whether pods are still going away. */
+  readonly endSeenAtMs: TimeMs | null;
+  /** Why it is being stopped. */
+  readonly stop: { readonly reason: StopReason; readonly message: string } | null;
+  /** The last counts that were seen. `indexes` are the work's own. */
+  readonly done: { readonly succeeded: number; readonly failed: number; readonly indexes: string };
+  readonly outcome: Outcome | null;
+  /** Nothing of it is left for Lockstep to remove. */
+  readonly isCleaned: boolean;
+  /** AtLeastOnce: its work was started again while it may have run. */
+  readonly mayRunTwice: boolean;
+}
+
+export type StopReason = "PodFailures" | "Pending" | "Drained" | "Ended" | "Replaced";
+
+export interface JobEnd {
+  readonly kind: "Complete" | "Failed";
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: TimeMs;
+}
+
+export interface JobLedger {
+  /** Of the template that the attempts were made from. */
+  readonly template: string;
+  readonly nextAttempt: number;
+  readonly attempts: readonly Attempt[];
+  readonly startedAtMs: TimeMs | null;
+  readonly end: JobEnd | null;
+  readonly retryHeard: string | null;
+  /** Failed attempts below this number do not count any more: a user had it tried again. */
+  readonly failuresFrom: number;
+}
+
+export type JobAction =
+  /** Delete the attempt's object in its cluster, then its dispatch object. */
+  | { readonly kind: "remove"; readonly attempt: number; readonly cluster: ClusterName }
+  /** Delete the dispatch object; the attempt's object stays. */
+  | { readonly kind: "release"; readonly attempt: number; readonly cluster: ClusterName }
+  /** The CrossClusterJob's own time is over. */
+  | { readonly kind: "expire" };
+
+export interface JobPlan {
+  /** To be written before anything else is done. */
+  readonly ledger: JobLedger;
+  /** Attempts whose grant has to stand on the hub. */
+  readonly standing: readonly Attempt[];
+  readonly actions: readonly JobAction[];
+  readonly waiting: readonly JobWaiting[];
+  readonly figures: JobFigures;
+  /** Being deleted, and nothing is left. */
+  readonly isFinished: boolean;
+  readonly requeueAtMs?: TimeMs;
+}
+
+export interface JobFigures {
+  readonly active: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly wanted: number;
+  readonly completedIndexes: string;
+}
