@@ -1,11 +1,4 @@
-import {
-  type HttpResponse,
-  type HttpStream,
-  isJsonObject,
-  LIMITS,
-  silentLog,
-  type Transport,
-} from "../runtime/index.ts";
+import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./kinds/crd.ts";

@@ -1,4 +1,4 @@
-/** What is shipped: the npm package, the krew plugin, the image's layout, and a bundle that anyone can build again. */
+/** What is shipped: the npm package, the krew plugin, the image's layout, and a bundle that a user can build again. */
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
