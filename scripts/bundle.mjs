@@ -3,8 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { build } from "esbuild";
 
-/** The program that `npm run build` creates. */
-export const PROGRAM = { entryPoints: { lockstep: "src/cli/main.ts" }, outdir: "dist" };
+/** The program that `npm run build` creates, and the thread in which it reads large output of helm and kustomize. */
+export const PROGRAM = {
+  entryPoints: { lockstep: "src/cli/main.ts", "read-worker": "src/charts/read/worker.ts" },
+  outdir: "dist",
+};
 
 /**
  * Bundles the entry points into ES modules that need no dependency tree. Code splitting keeps what a command does not

@@ -12,9 +12,10 @@ export const ROOMS = [
   ["contract"],
   ["rollout"],
   ["api"],
-  ["plan"],
+  ["plan", "applications"],
   ["render"],
   ["kube"],
+  ["charts"],
   ["interpret"],
   ["engine"],
   ["apps"],
@@ -23,7 +24,7 @@ export const ROOMS = [
   ["apiserver"],
   ["embedded"],
   ["sim"],
-  ["dashboard"],
+  ["web"],
   ["cli"],
 ];
 
@@ -32,11 +33,14 @@ const MAY_IMPORT = {
   contract: [], // operators ship it unchanged
   rollout: ["runtime"], // for every kind, regardless of its API
   plan: ["runtime", "contract", "rollout", "api"],
+  applications: ["runtime", "rollout"],
   render: ["runtime", "contract", "rollout", "api", "plan"],
   kube: ["runtime"], // the Kubernetes runtime does not know Lockstep
+  charts: ["runtime", "kube"], // objects from a source, regardless of where they go
   interpret: ["runtime", "contract", "api", "kube"],
   engine: ["runtime", "contract", "api", "kube"], // returns raw snapshots; does not know the interpreter
   sdk: ["runtime", "contract", "api"],
+  web: ["runtime"], // what a viewer sees and does is behind its port
   apiserver: ["runtime", "api"], // a Kubernetes server; the schema engine is api's
 };
 
@@ -79,6 +83,13 @@ const EDGES = [
   "src/apiserver/front/", // the HTTP front of the socketless server
   "src/embedded/process/", // runs pods as real processes
   "src/sim/world/drain.ts", // the only real timer behind virtual time: a turn of the event loop
+  "src/charts/run/", // runs helm and kustomize, in temporary folders
+  "src/charts/source/http.ts", // fetches charts
+  "src/charts/helm/stand-in-server.ts", // what helm takes for a cluster, on loopback
+  "src/charts/archive/gzip.ts",
+  "src/charts/read/thread.ts", // parses large output in a thread
+  "src/charts/read/worker.ts",
+  "src/web/", // the dashboard's HTTP server
   "src/kube/config/", // reads kubeconfig files and runs credential plugins
 ];
 

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 
 const checks = [
   ["types", "npx", ["tsc", "-p", "."]],
+  ["types of the page", "npx", ["tsc", "-p", "web"]],
   ["lint and format", "npx", ["biome", "check", "--error-on-warnings", "."]],
   ["rooms and bans", "node", ["scripts/check-rooms.mjs"]],
   ["plain words", "node", ["scripts/check-words.mjs"]],

@@ -7,13 +7,25 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { generateBundled } from "./generate/bundled.ts";
 import { diagrams } from "./generate/diagrams.ts";
 import { crds, policies } from "./generate/manifests.ts";
+import { monitoring } from "./generate/monitoring.ts";
 import { notice } from "./generate/notice.ts";
 import { reference } from "./generate/reference.ts";
+import { sbom } from "./generate/sbom.ts";
 import { spec } from "./generate/spec.ts";
 import type { GeneratedFile, Generator } from "./generate/types.ts";
 
-const GENERATORS: readonly Generator[] = [crds, policies, bundledCustomizations, reference, diagrams, notice, spec];
-const OWNED = ["deploy/crds", "deploy/policies"];
+const GENERATORS: readonly Generator[] = [
+  crds,
+  policies,
+  bundledCustomizations,
+  reference,
+  diagrams,
+  notice,
+  spec,
+  monitoring,
+  sbom,
+];
+const OWNED = ["deploy/crds", "deploy/policies", "deploy/monitoring"];
 
 function bundledCustomizations(): GeneratedFile[] {
   const { path, content } = generateBundled();

@@ -99,9 +99,10 @@ function screen(recording: Recording): Line[] {
   return terminal.lines();
 }
 
-/** Except for what depends on the clock: times, ages, and the name of the revision of a restart at this second. */
+/** Except for what differs each time: times, ages, the revision of a restart at this second, the dashboard's link. */
 function timeless(text: string): string {
-  return text.replaceAll(/\d+(\.\d+)? ?m?s\b/g, "N s").replaceAll(/\bweb-[a-z0-9]{10}\b/g, "web-REVISION");
+  const linked = text.replaceAll(/127\.0\.0\.1:\d+\/#link=[\w-]+/g, "127.0.0.1:PORT/#link=SECRET");
+  return linked.replaceAll(/\d+(\.\d+)? ?m?s\b/g, "N s").replaceAll(/\bweb-[a-z0-9]{10}\b/g, "web-REVISION");
 }
 
 function skeleton(lines: readonly Line[]): string {

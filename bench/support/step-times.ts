@@ -7,6 +7,8 @@ import type { BenchRow } from "../main.ts";
 export const STAGE = "kubelets are simulated: 0.2 s to stop, 0.3 s to start";
 
 const ROLLOUTS = 6;
+/** No grant of the next rollout comes sooner after its edit. */
+const REVISION_SETTLES_MS = 2_000;
 const EPOCH = "crossclusterstatefulset.karmada.io/epoch";
 
 /** When something was first seen, by cluster and epoch. All three come from the benchmark's own watches. */
@@ -109,7 +111,7 @@ function rows(engine: string, { granted, delivered, finished }: Moments, perRoll
     member.push(done - arrived);
     const next = grants.find((time) => time > done);
     // The next grant after the last step of a rollout comes with the next edit, so it does not count.
-    if (next !== undefined && next - done < 5_000) own.push(next - done);
+    if (next !== undefined && next - done < REVISION_SETTLES_MS) own.push(next - done);
   }
   const row = (what: string, values: number[]): BenchRow => {
     const sorted = values.sort((a, b) => a - b);

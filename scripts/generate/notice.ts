@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundledFiles } from "../bundle.mjs";
+import { pageFiles } from "../bundle-page.mjs";
 import type { GeneratedFile } from "./types.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -32,7 +33,7 @@ interface BundledPackage {
 }
 
 export async function notice(): Promise<GeneratedFile[]> {
-  const packages = packagesOf(await bundledFiles());
+  const packages = packagesOf([...new Set([...(await bundledFiles()), ...(await pageFiles())])]);
   const terms = termsOf(readFileSync(join(ROOT, "LICENSE"), "utf8"));
   return [{ path: "NOTICE", text: noticeText(packages, (text) => termsOf(text) === terms) }];
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 
 /** Relative to the repository's root, as in SPEC.md's links. */
 export const TRANSCRIPTS = "src/plan/check/transcripts";
+const APPLICATION_TRANSCRIPTS = "src/applications/check/transcripts";
 
 /** All events that can meet, in the order of SPEC.md's chapters. A closed list, so that each event has one name. */
 export const EVENTS = [
@@ -72,11 +73,13 @@ export interface Meeting {
 }
 
 export function readTranscripts(): Transcript[] {
-  const folder = fileURLToPath(new URL(`../../${TRANSCRIPTS}`, import.meta.url));
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".txt"))
-    .sort()
-    .map((file) => ({ name: file.replace(/\.txt$/, ""), text: readFileSync(join(folder, file), "utf8") }));
+  return [TRANSCRIPTS, APPLICATION_TRANSCRIPTS].flatMap((path) => {
+    const folder = fileURLToPath(new URL(`../../${path}`, import.meta.url));
+    return readdirSync(folder)
+      .filter((file) => file.endsWith(".txt"))
+      .sort()
+      .map((file) => ({ name: file.replace(/\.txt$/, ""), text: readFileSync(join(folder, file), "utf8") }));
+  });
 }
 
 /** The comments above each block that prints something; the file's first line only announces. */

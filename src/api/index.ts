@@ -25,6 +25,12 @@ export type {
 } from "./kinds/cross-cluster-statefulset.ts";
 export { APPS_GROUP, APPS_VERSION, CROSS_CLUSTER_STATEFULSET } from "./kinds/cross-cluster-statefulset.ts";
 export type { KindDefinition } from "./kinds/definition.ts";
+export type {
+  DistributedApplication,
+  DistributedApplicationSpec,
+  DistributedApplicationStatus,
+} from "./kinds/distributed-application.ts";
+export { DISTRIBUTED_APPLICATION, MAX_LISTED_OBJECTS } from "./kinds/distributed-application.ts";
 export type { ExploreOperation, ExploreRequest, ExploreResponse, ExploreReview } from "./kinds/explore-review.ts";
 export type {
   ExploringRule,
@@ -46,8 +52,10 @@ export { ROLLOUT_APPROVAL } from "./kinds/rollout-approval.ts";
 export {
   type Parsed,
   type ParsedCrossClusterStatefulset,
+  type ParsedDistributedApplication,
   parseCrossClusterLedger,
   parseCrossClusterStatefulset,
+  parseDistributedApplication,
   parseExploreReview,
   parseResourceExploringWebhookConfiguration,
   parseRolloutApproval,

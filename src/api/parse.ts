@@ -4,6 +4,7 @@ import { inlineTemplateErrors, selectedWorkload } from "./inline-template.ts";
 import { toOpenAPI } from "./kinds/build.ts";
 import { CROSS_CLUSTER_STATEFULSET, type CrossClusterStatefulset } from "./kinds/cross-cluster-statefulset.ts";
 import { type KindDefinition, objectSchema } from "./kinds/definition.ts";
+import { DISTRIBUTED_APPLICATION, type DistributedApplication } from "./kinds/distributed-application.ts";
 import { type ExploreReview, exploreReview } from "./kinds/explore-review.ts";
 import {
   RESOURCE_EXPLORING_WEBHOOK_CONFIGURATION,
@@ -53,6 +54,27 @@ export function parseCrossClusterStatefulset(object: unknown): Parsed<ParsedCros
   };
 }
 
+/** With every default set, and both namespaces always present. */
+export type ParsedDistributedApplication = DistributedApplication & {
+  metadata: { namespace: string };
+  spec: { targetNamespace: string };
+};
+
+export function parseDistributedApplication(object: unknown): Parsed<ParsedDistributedApplication> {
+  const parsed = parseDapp(object);
+  if (!parsed.ok) return parsed;
+  const { metadata, spec } = parsed.value;
+  const { namespace } = metadata;
+  const errors = windowErrors("spec.rollout.maintenanceWindows", spec.rollout.maintenanceWindows);
+  if (namespace === undefined) errors.push(wording.required("metadata.namespace"));
+  if (errors.length > 0 || namespace === undefined) return { ok: false, errors };
+  const targetNamespace = spec.targetNamespace ?? namespace;
+  return {
+    ok: true,
+    value: { ...parsed.value, metadata: { ...metadata, namespace }, spec: { ...spec, targetNamespace } },
+  };
+}
+
 function selectorOf({ metadata, spec }: CrossClusterStatefulset): CrossClusterStatefulset["spec"]["resourceSelector"] {
   if (spec.template === undefined) return spec.resourceSelector;
   const { template } = spec;
@@ -70,9 +92,16 @@ function checkTemplate(
   return [wording.invalid("spec.resourceSelector.namespace", selected, FOREIGN_NAMESPACE_REMEDY)];
 }
 
-function checkWindows(spec: CrossClusterStatefulset["spec"]): FieldError[] {
+function checkWindows({ updateStrategy }: CrossClusterStatefulset["spec"]): FieldError[] {
   const path = "spec.updateStrategy.rollingUpdate.maintenanceWindows";
-  return (spec.updateStrategy.rollingUpdate.maintenanceWindows ?? []).flatMap(({ cron, timeZone }, index) => {
+  return windowErrors(path, updateStrategy.rollingUpdate.maintenanceWindows);
+}
+
+function windowErrors(
+  path: string,
+  windows: readonly { readonly cron: string; readonly timeZone: string }[] = [],
+): FieldError[] {
+  return windows.flatMap(({ cron, timeZone }, index) => {
     const problem = cronProblem(cron);
     return [
       ...(problem ? [wording.invalid(`${path}[${index}].cron`, cron, `${problem}; for example 0 2 * * *`)] : []),
@@ -90,6 +119,7 @@ function checkWindows(spec: CrossClusterStatefulset["spec"]): FieldError[] {
 }
 
 const parseCcs = objectParser<CrossClusterStatefulset>(CROSS_CLUSTER_STATEFULSET);
+const parseDapp = objectParser<DistributedApplication>(DISTRIBUTED_APPLICATION);
 export const parseRolloutApproval = objectParser<RolloutApproval>(ROLLOUT_APPROVAL);
 export const parseCrossClusterLedger = objectParser<CrossClusterLedger>(CROSS_CLUSTER_LEDGER);
 export const parseResourceExploringWebhookConfiguration = objectParser<ResourceExploringWebhookConfiguration>(

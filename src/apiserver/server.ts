@@ -1,4 +1,11 @@
-import { type HttpResponse, type HttpStream, LIMITS, silentLog, type Transport } from "../runtime/index.ts";
+import {
+  type HttpResponse,
+  type HttpStream,
+  isJsonObject,
+  LIMITS,
+  silentLog,
+  type Transport,
+} from "../runtime/index.ts";
 import { Admission } from "./admission/admission.ts";
 import type { Core, WriteContext } from "./core.ts";
 import { CustomResources } from "./kinds/crd.ts";
@@ -14,7 +21,7 @@ import { parseTarget, type RequestTarget, type ResourcePath, resourcePath } from
 import { rbacAuthorizer } from "./request/rbac.ts";
 import { type CollectionRead, listCollection, objectText, selection, watchCollection } from "./request/reads.ts";
 import { type RequestOptions, readDeleteOptions, readOptions } from "./request/request.ts";
-import { SELF_SUBJECT_REVIEWS, selfSubjectReview } from "./request/reviews.ts";
+import { answerReview, isReview } from "./request/reviews.ts";
 import { patchScale, putScale, readScale, scaleOf } from "./request/scale.ts";
 import {
   badRequest,
@@ -297,9 +304,11 @@ export class ApiServer {
   #perform(call: Call): HttpResponse {
     const { request, path, definition } = call;
     const isCollection = path.name === "";
-    if (definition.resource === SELF_SUBJECT_REVIEWS) {
+    if (isReview(definition.resource)) {
       if (request.method !== "POST" || !isCollection) throw methodNotAllowed();
-      return jsonResponse(201, JSON.stringify(selfSubjectReview(request.user ?? SUPERUSER, this.#core.clock.now())));
+      const asking = { user: request.user ?? SUPERUSER, nowMs: this.#core.clock.now(), authorizer: this.#authorizer };
+      const body = () => call.options.body(this.#core.limits);
+      return jsonResponse(201, JSON.stringify(answerReview(definition.resource, body, asking)));
     }
     const needsNamespace = definition.namespaced && path.namespace === "";
     if (needsNamespace && (request.method !== "GET" || !isCollection)) {

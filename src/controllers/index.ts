@@ -3,6 +3,11 @@
  * above it in ARCHITECTURE.md's table. What previews gather and render with, as the controller does, is exported too.
  */
 
+export { type Bundled, makeBundle } from "./application/bundler.ts";
+export { type Bundle, type Part, partsFor, unpackBundle } from "./application/content.ts";
+export { wantedClusters } from "./application/intent.ts";
+export { Kinds } from "./application/kinds.ts";
+export { gatherInputs } from "./application/source.ts";
 export type { HubRef } from "./common/hub/hub-objects.ts";
 export type { HubReader } from "./common/hub/hub-reader.ts";
 export type { Found, Outline } from "./common/hub/hub-readings.ts";
@@ -13,7 +18,7 @@ export { CONTROLLER_REASONS, type ControllerReason } from "./common/reasons.ts";
 export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./common/resources.ts";
 export { packRevision } from "./common/revisions/revision-content.ts";
 export type { StoredRevision } from "./common/revisions/revision-store.ts";
-export { type ManagerOptions, runManager } from "./manager.ts";
+export { type ManagerOptions, type ManagerProbes, runManager } from "./manager.ts";
 export { renderGrant } from "./statefulset/act/render-grant.ts";
 export { readLedgerCopy } from "./statefulset/ledger/ledger-copy.ts";
 export { ledgerName } from "./statefulset/ledger/ledger-store.ts";

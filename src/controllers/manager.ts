@@ -1,8 +1,10 @@
 import type { AllowedClustersRule, Workload } from "../api/index.ts";
 import type { Engine } from "../engine/index.ts";
 import { Interpreter, type WebhookTransports } from "../interpret/index.ts";
-import { Election, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
-import type { Clock, Log, Random } from "../runtime/index.ts";
+import { Election, type ElectionState, EventRecorder, type KubeClient, type Leadership } from "../kube/index.ts";
+import { type Clock, type Log, type Metrics, type Random, silentMetrics } from "../runtime/index.ts";
+import { ApplicationController } from "./application/controller.ts";
+import { inlineRenderer, type SourceRenderer } from "./application/renderer.ts";
 import type { Announcer } from "./common/announcer.ts";
 import { discovered, Interpretation } from "./common/interpretation.ts";
 import { StatefulsetController } from "./statefulset/controller.ts";
@@ -27,10 +29,23 @@ export interface ManagerOptions {
   readonly concurrency?: number;
   /** The most that the topology may have as an annotation; absent: as the contract says. */
   readonly topologyInlineBytes?: number;
+  /** Renders charts and kustomizations; absent: only inline manifests are taken. */
+  readonly renderer?: SourceRenderer;
   readonly onLeading?: () => void;
+  /** Where figures go; absent: nowhere. */
+  readonly metrics?: Metrics;
+  /** Receives what probes ask, as soon as the process takes part in the election. */
+  readonly onProbes?: (probes: ManagerProbes) => void;
+}
+
+export interface ManagerProbes {
+  /** Why the process is not ready: neither a leader with complete caches nor standing by. Undefined: it is ready. */
+  notReady(): string | undefined;
 }
 
 const LEASE_NAME = "lockstep-controller";
+/** Candidates read the lease every two seconds; the hub has not answered ten times. */
+const SILENT_HUB_MS = 20_000;
 
 /** Everything that runs in a controller process: one leader at a time, the others wait. Resolves when aborted. */
 export async function runManager(options: ManagerOptions, signal: AbortSignal): Promise<void> {
@@ -44,10 +59,39 @@ export async function runManager(options: ManagerOptions, signal: AbortSignal): 
     name: LEASE_NAME,
     identity,
   });
-  await election.run(signal, (leadership) => lead(options, leadership));
+  const metrics = options.metrics ?? silentMetrics;
+  const leading: Leading = { isSynced: () => false };
+  options.onProbes?.({ notReady: () => notReady(election.state, leading, clock.monotonicMs()) });
+  const takeOut = metrics.gauges((set) => {
+    set("leader_election_master_status", { name: LEASE_NAME }, election.state.role === "leader" ? 1 : 0);
+  });
+  try {
+    await election.run(signal, (leadership) => lead(options, leadership, metrics, leading));
+  } finally {
+    takeOut();
+  }
 }
 
-async function lead(options: ManagerOptions, leadership: Leadership): Promise<void> {
+/** What the current leadership shows to probes. */
+interface Leading {
+  isSynced: () => boolean;
+}
+
+function notReady({ role, answeredMs }: ElectionState, leading: Leading, nowMs: number): string | undefined {
+  if (answeredMs === undefined) return "the hub has not answered about the lease yet";
+  const quietMs = nowMs - answeredMs;
+  if (quietMs > SILENT_HUB_MS) return `the hub has not answered about the lease for ${Math.round(quietMs / 1000)} s`;
+  if (role === "candidate") return "it is not known yet which process leads";
+  if (role === "leader" && !leading.isSynced()) return "leading, but its caches are not complete yet";
+  return undefined;
+}
+
+async function lead(
+  options: ManagerOptions,
+  leadership: Leadership,
+  metrics: Metrics,
+  leading: Leading,
+): Promise<void> {
   const { hub, clock, random, log } = options;
   const { signal } = leadership;
   const events = new EventRecorder({
@@ -68,13 +112,30 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
   const announcer: Announcer = {
     event: (object, type, reason, message) => events.record(object, { type, reason, message }),
   };
+  const engine = options.engine();
+  const applications = new ApplicationController({
+    hub,
+    engine,
+    interpreter,
+    renderer: options.renderer ?? inlineRenderer,
+    clock,
+    random,
+    log,
+    announcer,
+    mayAct: () => leadership.isCurrent(),
+    systemNamespace: options.systemNamespace,
+    ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
+    confirmLeadership: () => leadership.confirm(),
+    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+  });
   const controller = new StatefulsetController({
     hub,
-    engine: options.engine(),
+    engine,
     interpreter,
     clock,
     random,
     log,
+    metrics,
     announcer,
     mayAct: () => leadership.isCurrent(),
     systemNamespace: options.systemNamespace,
@@ -91,7 +152,10 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
     random,
     log,
     announcer,
-    changed: () => controller.reviewAll(),
+    changed: () => {
+      controller.reviewAll();
+      applications.reviewAll();
+    },
   });
   const done = new AbortController();
   const end = () => done.abort(signal.reason);
@@ -105,9 +169,11 @@ async function lead(options: ManagerOptions, leadership: Leadership): Promise<vo
       void reading.then(resolve);
     });
     await loaded;
+    leading.isSynced = () => controller.isSynced();
     options.onLeading?.();
-    await controller.run(signal);
+    await Promise.all([controller.run(signal), applications.run(signal)]);
   } finally {
+    leading.isSynced = () => false;
     end();
     signal.removeEventListener("abort", end);
     interpreter.stop();

@@ -229,6 +229,13 @@ export class KubeClient {
     return this.#exchange.write(of, call, options);
   }
 
+  /** Asks a question by posting an object that the server answers and does not store, such as a SubjectAccessReview. */
+  async review(of: AnyResource, spec: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
+    const body = { apiVersion: of.apiVersion, kind: of.kind, spec };
+    const call: Call = { method: "POST", path: pathOf(of, {}), body, object: of.kind, safety: "read" };
+    return this.#exchange.json(call, (await this.#exchange.send(call, options))?.body);
+  }
+
   /** Compare-and-swap: replaces the object if it still has the resourceVersion of the given one. */
   async update<T extends KubeObject>(
     of: Resource<T>,

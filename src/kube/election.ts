@@ -52,6 +52,13 @@ const RETRY_PERIOD_MS = 2_000;
  */
 const MIN_SAFETY_MARGIN_MS = 1_000;
 
+export interface ElectionState {
+  /** `candidate`: not known yet which one leads. */
+  readonly role: "candidate" | "standby" | "leader";
+  /** When the server last answered about the lease, on the monotonic clock. */
+  readonly answeredMs: number | undefined;
+}
+
 interface LeaseSpec {
   readonly holder: string;
   readonly durationMs: number;
@@ -84,6 +91,8 @@ export class Election {
   /** The leader that this candidate has already logged. */
   #standsBy: { leader: string; term: number } | undefined;
   #writes = 0;
+  #answeredMs: number | undefined;
+  #isLeading = false;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -98,6 +107,11 @@ export class Election {
         `election times must satisfy retryPeriod (${this.#retryMs} ms) < renewDeadline (${this.#renewMs} ms) <= leaseDuration (${this.#leaseMs} ms) - ${MIN_SAFETY_MARGIN_MS} ms`,
       );
     }
+  }
+
+  get state(): ElectionState {
+    const role = this.#isLeading ? "leader" : this.#standsBy ? "standby" : "candidate";
+    return { role, answeredMs: this.#answeredMs };
   }
 
   /**
@@ -122,6 +136,7 @@ export class Election {
     const term = this.#lease ? readLease(this.#lease).transitions : 0;
     const lost = () => this.#clock.monotonicMs() >= sentMs + this.#renewMs;
     this.#standsBy = undefined;
+    this.#isLeading = true;
     this.#log.info("leading", { identity: this.identity, term });
     const onStop = () => leading.abort(stop.reason);
     if (stop.aborted) onStop();
@@ -158,6 +173,7 @@ export class Election {
       await lead({ signal: leading.signal, term, isCurrent, confirm });
     } finally {
       leading.abort(new Error("the leadership is over"));
+      this.#isLeading = false;
       workDone.abort(new Error("the work is done"));
       stop.removeEventListener("abort", onStop);
       await upkeep;
@@ -217,6 +233,7 @@ export class Election {
   #remember(lease: KubeObject): void {
     const { fingerprint } = readLease(lease);
     this.#lease = lease;
+    this.#answeredMs = this.#clock.monotonicMs();
     if (this.#observed?.fingerprint === fingerprint) return;
     this.#observed = { fingerprint, sinceMs: this.#clock.monotonicMs() };
   }

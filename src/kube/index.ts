@@ -23,7 +23,7 @@ export { KubeClient } from "./client.ts";
 export type { ClusterConnection, ConnectOptions } from "./config/connect.ts";
 export { connectCluster, contextNames } from "./config/connect.ts";
 export { KubeConfigError } from "./config/load.ts";
-export type { ElectionOptions, Leadership } from "./election.ts";
+export type { ElectionOptions, ElectionState, Leadership } from "./election.ts";
 export { Election } from "./election.ts";
 export type { FieldCause, RequestContext, StatusInfo } from "./errors.ts";
 export {
@@ -63,4 +63,4 @@ export { shortName } from "./short-name.ts";
 export type { LaneUsage, StreamClaim, StreamLane, StreamUsage } from "./stream-budget.ts";
 export { MIN_STREAMS, StreamBudget } from "./stream-budget.ts";
 export type { WorkQueueHooks, WorkQueueOptions, WorkQueueStats, WorkResult } from "./work-queue.ts";
-export { WorkQueue } from "./work-queue.ts";
+export { measuredQueue, WorkQueue } from "./work-queue.ts";

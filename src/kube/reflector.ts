@@ -207,6 +207,7 @@ export class Reflector<T extends KubeObject> {
       weight: stream?.weight,
     };
     this.#seat = await client.streams.take(claim, signal, (why) => this.#setFailure(why, "starved"));
+    this.#showLife();
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -244,7 +245,7 @@ export class Reflector<T extends KubeObject> {
         if (this.#breather.isDue) await this.#breather.rest();
       }
       token = page.continueToken;
-      this.#lastHeardMs = this.#clock.monotonicMs();
+      this.#lastHeardMs = this.#showLife();
     } while (token !== undefined);
     if (signal.aborted) return;
     this.#cache.finishList(version, listed, reset);
@@ -362,8 +363,15 @@ export class Reflector<T extends KubeObject> {
     controller.abort(new IdleWatchError(`the watch was silent for ${limitMs} ms`));
   }
 
+  /** Whether the server answers or not: this loop still runs. */
+  #showLife(): number {
+    const nowMs = this.#clock.monotonicMs();
+    this.#seat?.alive(nowMs);
+    return nowMs;
+  }
+
   #heard(): void {
-    this.#lastHeardMs = this.#clock.monotonicMs();
+    this.#lastHeardMs = this.#showLife();
     this.#setFailure(undefined);
     this.#breather.rested();
   }
@@ -439,6 +447,7 @@ export class Reflector<T extends KubeObject> {
   async #pause(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {
     const askedMs = error instanceof StatusError ? Math.min(error.status.retryAfterMs ?? 0, RETRY_MAX_MS) : 0;
     const delayMs = Math.max(askedMs, retryDelayMs(attempt, RETRY_BASE_MS, RETRY_MAX_MS, this.#options.random));
+    this.#showLife();
     if (this.#isListAsked) return;
     const { controller, letGo } = childAbort(signal);
     this.#interrupt = controller;

@@ -19,6 +19,8 @@ export interface StreamClaim {
 
 /** The right to one open stream, kept from one watch to the next. */
 export interface StreamSeat {
+  /** The reader of the stream shows that it still works: it got something, or retries. */
+  alive(atMs: number): void;
   /** Whether a kind that has less than its share waits for a seat, and this kind has more than its share. */
   isOwed(): boolean;
   release(): void;
@@ -75,6 +77,11 @@ export class StreamBudget {
     return this.#lanes[claim.lane].take(claim, signal, waits);
   }
 
+  /** Kinds with an open stream whose reader has shown no sign of life since then; times are monotonic. */
+  silentSince(sinceMs: number): string[] {
+    return Object.values(this.#lanes).flatMap((lane) => lane.silentSince(sinceMs));
+  }
+
   /** Open and waiting streams, for logs, metrics and benchmarks. */
   usage(): StreamUsage {
     const { own, objects, members } = this.#lanes;
@@ -101,6 +108,7 @@ class Lane {
   readonly #isLimited: boolean;
   readonly #log: Log;
   readonly #shares = new Map<string, Share>();
+  readonly #signs = new Set<{ readonly kind: string; atMs: number }>();
   #open = 0;
   #waiting = 0;
   #arrivals = 0;
@@ -142,6 +150,10 @@ class Lane {
     return { limit: this.#limit, open: this.#open, waiting: this.#waiting, kinds };
   }
 
+  silentSince(sinceMs: number): string[] {
+    return [...this.#signs].filter(({ atMs }) => atMs < sinceMs).map(({ kind }) => kind);
+  }
+
   get #hasRoom(): boolean {
     return !this.#isLimited || this.#open < this.#limit;
   }
@@ -161,7 +173,13 @@ class Lane {
     share.open++;
     this.#open++;
     let isHeld = true;
+    // Its reader says so as soon as it has the seat.
+    const sign = { kind: share.kind, atMs: Number.POSITIVE_INFINITY };
+    this.#signs.add(sign);
     return {
+      alive: (atMs) => {
+        sign.atMs = atMs;
+      },
       isOwed: () => {
         const next = this.#next();
         return next !== undefined && next.share !== share && useWith(next.share, 1) < useWith(share, 0);
@@ -169,6 +187,7 @@ class Lane {
       release: () => {
         if (!isHeld) return;
         isHeld = false;
+        this.#signs.delete(sign);
         share.open--;
         this.#open--;
         this.#forgetUnused(share);

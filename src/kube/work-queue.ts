@@ -1,4 +1,12 @@
-import { type CancelTimer, type Clock, type Log, type Random, retryDelayMs, silentLog } from "../runtime/index.ts";
+import {
+  type CancelTimer,
+  type Clock,
+  type Log,
+  type Metrics,
+  type Random,
+  retryDelayMs,
+  silentLog,
+} from "../runtime/index.ts";
 import { Delays } from "./delays.ts";
 
 /**
@@ -28,6 +36,17 @@ export interface WorkQueueHooks {
   /** The key left the queue: how long it waited, and how many still wait. */
   started?(key: string, waitedMs: number, depth: number): void;
   finished?(key: string, tookMs: number, failed: boolean): void;
+}
+
+/** Hooks that record what controller-runtime's queues record, under the same names. */
+export function measuredQueue(metrics: Metrics, name: string): WorkQueueHooks {
+  return {
+    started: (_key, waitedMs) => metrics.observe("workqueue_queue_duration_seconds", { name }, waitedMs / 1000),
+    finished: (_key, tookMs, failed) => {
+      metrics.observe("workqueue_work_duration_seconds", { name }, tookMs / 1000);
+      if (failed) metrics.count("workqueue_retries_total", { name });
+    },
+  };
 }
 
 export interface WorkQueueStats {

@@ -118,6 +118,10 @@ export const REASONS = {
   MemberRestartsInParallel: asks(
     "A member declared Serial took several instances down at once; the rollout is halted.",
   ),
+  // Whole applications.
+  WaitingForHook: waits("A hook of the chart has not ended yet."),
+  NoClusters: asks("No cluster is chosen any more; what runs stays, because that is more likely a mistake."),
+  FailedOver: waits("Other clusters run this cluster's replicas until it serves them again.", { atRest: true }),
   // The end.
   TeardownUnreachable: asks(
     "The application is being torn down; this cluster cannot be reached and still holds its part.",

@@ -8,9 +8,12 @@ import { startWorld } from "./world.ts";
 
 const STORIES: [string, (on: () => World) => void][] = [
   ["on the contract", contractStory],
-  ["written to the proposal's annotations", (on) => xlineStory(on, { readsAnnotations: true })],
   ...(isLongForm
     ? [
+        ["written to the proposal's annotations", (on) => xlineStory(on, { readsAnnotations: true })] satisfies [
+          string,
+          (on: () => World) => void,
+        ],
         ["that ignores every annotation", (on) => xlineStory(on, { readsAnnotations: false })] satisfies [
           string,
           (on: () => World) => void,

@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 interface Program {
-  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd";
+  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd" | "helm" | "kustomize";
   readonly package: string;
 }
 
@@ -31,9 +31,20 @@ const PROGRAMS = {
   "ocm-klusterlet": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration-operator" },
   etcd: { module: "etcd", package: "go.etcd.io/etcd/server/v3" },
   etcdctl: { module: "etcd", package: "go.etcd.io/etcd/etcdctl/v3" },
+  helm: { module: "helm", package: "helm.sh/helm/v3/cmd/helm" },
+  kustomize: { module: "kustomize", package: "sigs.k8s.io/kustomize/kustomize/v5" },
 } as const satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;
+
+interface ModuleBuild {
+  readonly main: string;
+  readonly tags: string;
+  /** Go variables that are set to the module's version. */
+  readonly versionVariables: readonly string[];
+  /** Go packages whose k8sVersionMajor and k8sVersionMinor are set to the Kubernetes of the client-go that is pinned. */
+  readonly kubernetesVariables?: readonly string[];
+}
 
 const MODULES = {
   kubernetes: {
@@ -53,7 +64,15 @@ const MODULES = {
     versionVariables: ["open-cluster-management.io/ocm/pkg/version.versionFromGit"],
   },
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
-} as const;
+  helm: {
+    main: "helm.sh/helm/v3",
+    tags: "",
+    versionVariables: ["helm.sh/helm/v3/internal/version.version"],
+    // Without these, helm believes that every cluster is Kubernetes 1.20, and many charts refuse that.
+    kubernetesVariables: ["helm.sh/helm/v3/pkg/chartutil", "helm.sh/helm/v3/pkg/lint/rules"],
+  },
+  kustomize: { main: "sigs.k8s.io/kustomize/kustomize/v5", tags: "", versionVariables: [] },
+} as const satisfies Record<Program["module"], ModuleBuild>;
 
 /** Thrown when a real program is neither installed nor buildable; the message says what to install. */
 export class ProgramUnavailableError extends Error {
@@ -66,11 +85,27 @@ export function cacheFolder(): string {
 
 /** The version of a Go module as its go.mod under test/tools pins it. */
 export function pinnedVersion(module: Program["module"]): string {
-  const { main } = MODULES[module];
+  return pinned(module, MODULES[module].main);
+}
+
+function pinned(module: Program["module"], path: string): string {
   const text = readFileSync(join(moduleFolder(module), "go.mod"), "utf8");
-  const version = new RegExp(`(?:^|\\s)${main.replaceAll(".", "\\.")} (v\\S+)`).exec(text)?.[1];
-  if (version === undefined) throw new Error(`test/tools/${module}/go.mod does not pin ${main}`);
+  const version = new RegExp(`(?:^|\\s)${path.replaceAll(".", "\\.")} (v\\S+)`).exec(text)?.[1];
+  if (version === undefined) throw new Error(`test/tools/${module}/go.mod does not pin ${path}`);
   return version;
+}
+
+/** `-s -w`, and an `-X` for each variable of the program that says a version. */
+function linkerFlags(module: Program["module"]): string {
+  const { versionVariables, kubernetesVariables = [] }: ModuleBuild = MODULES[module];
+  const own = versionVariables.map((variable) => `${variable}=${pinnedVersion(module)}`);
+  // client-go v0.37 belongs to Kubernetes 1.37.
+  const minor = kubernetesVariables.length > 0 ? pinned(module, "k8s.io/client-go").split(".")[1] : "";
+  const kubernetes = kubernetesVariables.flatMap((path) => [
+    `${path}.k8sVersionMajor=1`,
+    `${path}.k8sVersionMinor=${minor}`,
+  ]);
+  return ["-s", "-w", ...[...own, ...kubernetes].map((variable) => `-X ${variable}`)].join(" ");
 }
 
 /** Paths of the named programs; those that are missing are built first, one line each on stderr. */
@@ -92,11 +127,10 @@ async function ensureProgram(name: ProgramName): Promise<string> {
 
   mkdirSync(folder, { recursive: true });
   console.error(`building ${name} ${version} (once; kept in ${folder})`);
-  const { tags, versionVariables } = MODULES[module];
-  const ldflags = ["-s", "-w", ...versionVariables.map((variable) => `-X ${variable}=${version}`)].join(" ");
+  const { tags } = MODULES[module];
   // Built beside its place and renamed, so that a build that was cut off leaves nothing that looks finished.
   const partial = `${path}.${process.pid}.partial`;
-  const args = ["build", "-trimpath", "-tags", tags, "-ldflags", ldflags, "-o", partial, pkg];
+  const args = ["build", "-trimpath", "-tags", tags, "-ldflags", linkerFlags(module), "-o", partial, pkg];
   await run("go", args, moduleFolder(module), name);
   renameSync(partial, path);
   return path;

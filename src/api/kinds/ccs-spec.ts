@@ -1,4 +1,5 @@
 import { choice, embeddedObject, flag, integer, list, map, object, optional, text, time } from "./build.ts";
+import { labelSelector } from "./clusters-spec.ts";
 import {
   API_VERSION,
   DAY_SECONDS,
@@ -13,27 +14,6 @@ import {
 import { failover, updateStrategy } from "./rollout-spec.ts";
 
 /** What a user declares: `spec` of CrossClusterStatefulset. */
-
-const labelSelector = object("Selects the object by its labels; exactly one object must match.", {
-  matchLabels: optional(
-    map("Labels the object must carry, with these values.", text("The label's value.", { maxLength: LABEL_CHARS }), {
-      maxProperties: 32,
-    }),
-  ),
-  matchExpressions: optional(
-    list(
-      "Requirements on labels; all must hold.",
-      object("One requirement.", {
-        key: text("The label's key.", { minLength: 1, maxLength: 317 }),
-        operator: choice("How key and values relate.", ["In", "NotIn", "Exists", "DoesNotExist"]),
-        values: optional(
-          list("Values for In and NotIn.", text("A value.", { maxLength: LABEL_CHARS }), { maxItems: 32 }),
-        ),
-      }),
-      { maxItems: 16 },
-    ),
-  ),
-});
 
 /** CEL: the API group of something with an apiVersion. */
 export const groupOf = (variable: string) =>
@@ -63,7 +43,7 @@ const resourceSelector = object(
       ),
     ),
     name: optional(text("The object's name.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN })),
-    labelSelector: optional(labelSelector),
+    labelSelector: optional(labelSelector("Selects the object by its labels; exactly one object must match.")),
   },
   {
     rules: [
@@ -307,7 +287,7 @@ const network = object(
   { default: {} },
 );
 
-const promote = optional(
+export const promote = optional(
   object(
     "Continue past a soak, or outside the maintenance windows, for one revision; `lockstep promote` sets it.",
     {

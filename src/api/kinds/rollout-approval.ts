@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { integer, object, optional, text, time } from "./build.ts";
+import { choice, integer, object, optional, text, time } from "./build.ts";
 import { conditions } from "./ccs-status.ts";
 import { APPS_GROUP, APPS_VERSION } from "./cross-cluster-statefulset.ts";
 import { AGE_COLUMN, type KindDefinition } from "./definition.ts";
@@ -9,7 +9,10 @@ import type { KubeObject } from "./object.ts";
 const spec = object(
   "The approved rollout. Immutable: to approve another rollout, create another object.",
   {
-    name: text("Name of the CrossClusterStatefulset, in this namespace.", {
+    kind: choice("The kind of what is rolled out.", ["CrossClusterStatefulset", "DistributedApplication"], {
+      default: "CrossClusterStatefulset",
+    }),
+    name: text("Name of the object that is rolled out, in this namespace.", {
       minLength: 1,
       maxLength: NAME_CHARS,
       pattern: DNS_SUBDOMAIN,
@@ -36,7 +39,7 @@ const spec = object(
   {
     rules: [
       {
-        rule: "self.name == oldSelf.name && self.revision == oldSelf.revision && self.wave == oldSelf.wave",
+        rule: "self.kind == oldSelf.kind && self.name == oldSelf.name && self.revision == oldSelf.revision && self.wave == oldSelf.wave",
         message: "an approval is immutable: delete it, or approve something else with another RolloutApproval",
       },
       {

@@ -47,6 +47,35 @@ const maintenanceWindow = object("One recurring period in which steps may start.
   }),
 });
 
+export const waves = optional(
+  list(
+    "Groups of clusters that are updated one group after the other. Clusters that no wave names form a last wave. Absent: all clusters are one wave.",
+    wave,
+    {
+      maxItems: MAX_WAVES,
+      rules: [
+        {
+          rule: "self.all(w, w.clusters.all(c, self.exists_one(v, c in v.clusters)))",
+          message: "a cluster is in more than one wave: name each cluster in one wave only",
+        },
+      ],
+    },
+  ),
+);
+
+export const maintenanceWindows = optional(
+  list(
+    "When steps of an update may start. Absent: at any time. A step that has started always completes.",
+    maintenanceWindow,
+    { maxItems: 20 },
+  ),
+);
+
+export const progressDeadlineSeconds = integer(
+  "How long a step may make no progress before it counts as failed and onFailure applies.",
+  { minimum: 1, maximum: WEEK_SECONDS, default: 600 },
+);
+
 const rollingUpdate = object(
   "Settings of a rolling update. If settings conflict, partition takes precedence, then waves, batches, and maxUnavailable.",
   {
@@ -90,42 +119,17 @@ const rollingUpdate = object(
         },
       ),
     ),
-    waves: optional(
-      list(
-        "Groups of clusters that are updated one group after the other. Clusters that no wave names form a last wave. Absent: all clusters are one wave.",
-        wave,
-        {
-          maxItems: MAX_WAVES,
-          rules: [
-            {
-              rule: "self.all(w, w.clusters.all(c, self.exists_one(v, c in v.clusters)))",
-              message: "a cluster is in more than one wave: name each cluster in one wave only",
-            },
-          ],
-        },
-      ),
-    ),
+    waves,
     paused: flag("Start no further step of the update. The step in progress completes, and scaling continues.", {
       default: false,
     }),
-    progressDeadlineSeconds: integer(
-      "How long a step may make no progress before it counts as failed and onFailure applies.",
-      { minimum: 1, maximum: WEEK_SECONDS, default: 600 },
-    ),
+    progressDeadlineSeconds,
     onFailure: choice(
       "Pause: stop and wait for a user. Rollback: return every cluster to the old revision; status.rejectedRevision then prevents the same update from starting again.",
       ["Pause", "Rollback"],
       { default: "Pause" },
     ),
-    maintenanceWindows: optional(
-      list(
-        "When steps of an update may start. Absent: at any time. A step that has started always completes.",
-        maintenanceWindow,
-        {
-          maxItems: 20,
-        },
-      ),
-    ),
+    maintenanceWindows,
   },
   { default: {} },
 );

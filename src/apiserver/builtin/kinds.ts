@@ -235,6 +235,15 @@ const GROUPS: [group: string, version: string, kinds: Kind[]][] = [
     ],
   ],
   ["authentication.k8s.io", "v1", [{ kind: "SelfSubjectReview", clusterScoped: true, answered: true }]],
+  ["authorization.k8s.io", "v1", [{ kind: "SelfSubjectAccessReview", clusterScoped: true, answered: true }]],
+  [
+    "authorization.k8s.io",
+    "v1",
+    [
+      { kind: "SelfSubjectAccessReview", clusterScoped: true, answered: true },
+      { kind: "SubjectAccessReview", clusterScoped: true, answered: true },
+    ],
+  ],
   [
     "rbac.authorization.k8s.io",
     "v1",

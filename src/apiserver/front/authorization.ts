@@ -1,3 +1,4 @@
+import { isSelfReview } from "../request/reviews.ts";
 import type { Authorizer } from "../types.ts";
 import { SUPERUSERS } from "./certificates.ts";
 
@@ -29,8 +30,7 @@ export function authorizerOf(grants: readonly Grant[]): Authorizer {
   return ({ user, verb, resource, subresource, namespace, path }) => {
     if (user.groups.includes(SUPERUSERS)) return undefined;
     if (resource === "" && verb === "get" && DOCUMENT_PATH.test(path)) return undefined;
-    // As Kubernetes' role system:basic-user: every user may ask for their own identity.
-    if (resource === "selfsubjectreviews" && verb === "create") return undefined;
+    if (isSelfReview(resource, verb)) return undefined;
     const asked = resource === "" ? path : subresource === "" ? resource : `${resource}/${subresource}`;
     const granted = grants.some(
       (grant) =>

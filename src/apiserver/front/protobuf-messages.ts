@@ -72,6 +72,12 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   VolumeMount:
     "1 name string, 2 readOnly bool, 3 mountPath string, 4 subPath string, 5 mountPropagation string, 6 subPathExpr string",
 
+  SelfSubjectAccessReview: "1 metadata ObjectMeta, 2 spec SelfSubjectAccessReviewSpec, 3 status -",
+  SelfSubjectAccessReviewSpec: "1 resourceAttributes ResourceAttributes, 2 nonResourceAttributes NonResourceAttributes",
+  ResourceAttributes:
+    "1 namespace string, 2 verb string, 3 group string, 4 version string, 5 resource string, 6 subresource string, 7 name string",
+  NonResourceAttributes: "1 path string, 2 verb string",
+
   PodDisruptionBudget: "1 metadata ObjectMeta, 2 spec PodDisruptionBudgetSpec, 3 status -",
   PodDisruptionBudgetSpec:
     "1 minAvailable IntOrString, 2 selector LabelSelector, 3 maxUnavailable IntOrString, 4 unhealthyPodEvictionPolicy string",

@@ -216,6 +216,14 @@ export const OTHER_DEFINITIONS: Record<string, Schema> = {
   "io.k8s.api.authentication.v1.SelfSubjectReview": kind("The caller's identity, as the server sees it.", {
     status: open("The caller's userInfo; the server fills it in."),
   }),
+  "io.k8s.api.authorization.v1.SubjectAccessReview": kind("Whether a user may do something.", {
+    spec: open("Who, and what."),
+    status: open("Whether it is allowed; the server fills it in."),
+  }),
+  "io.k8s.api.authorization.v1.SelfSubjectAccessReview": kind("Whether the caller may do something.", {
+    spec: open("What: resourceAttributes, or nonResourceAttributes."),
+    status: open("The answer; the server fills it in."),
+  }),
   "io.k8s.api.coordination.v1.Lease": kind("A lease: its holder, and until when.", {
     spec: object("The lease.", {
       acquireTime: microTime("When it was acquired."),

@@ -3,6 +3,7 @@ import { registerApprove } from "./approve/command.ts";
 import { registerCompletion } from "./completion/command.ts";
 import { registerConfirm } from "./confirm/command.ts";
 import { registerController } from "./controller/command.ts";
+import { registerDashboard } from "./dashboard/command.ts";
 import { registerDemo } from "./demo/command.ts";
 import { registerDoctor } from "./doctor/command.ts";
 import { registerDrain } from "./drain/command.ts";
@@ -40,6 +41,7 @@ export function registerCommands(registry: Registry): void {
   registerPlan(registry);
   registerHistory(registry);
   registerRender(registry);
+  registerDashboard(registry);
   program.commandsGroup("Act:");
   registerUndo(registry);
   registerRestart(registry);

@@ -63,7 +63,7 @@ export async function withHub<T>(io: Io, options: GlobalOptions, use: (hub: Hub)
 }
 
 /** As kubectl finds it, except for the fleet of `up` in this folder, which no other setting names. */
-function kubeconfigOf(io: Io, { kubeconfig }: GlobalOptions): string | undefined {
+export function kubeconfigOf(io: Io, { kubeconfig }: GlobalOptions): string | undefined {
   if (kubeconfig !== undefined || io.env.KUBECONFIG) return kubeconfig;
   const found = upKubeconfig(io);
   if (found.kind === "absent") return undefined;

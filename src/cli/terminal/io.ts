@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { ClusterConnection } from "../../kube/index.ts";
 import type { Clock, Random } from "../../runtime/index.ts";
+import type { Answer, Listening } from "./listen.ts";
 
 /** Everything that a command uses outside of itself, so that tests run commands in-process. */
 export interface Io {
@@ -14,10 +16,14 @@ export interface Io {
   ask(question: string): Promise<string>;
   /** `-` is standard input. Throws what node:fs throws. */
   readFile(path: string): string;
+  /** Creates the folders above it. Throws what node:fs throws. */
+  writeFile(path: string, text: string): void;
   /** Aborts on Ctrl-C and SIGTERM. Only used by commands that run until they are stopped. */
   interrupted(): AbortSignal;
   clock(): Promise<Clock>;
   random(): Promise<Random>;
+  /** Answers GET requests at an address (host:port) until it is closed. */
+  listen(address: string, answer: (path: string) => Answer): Promise<Listening>;
   connect(options: { kubeconfig?: string | undefined; context?: string | undefined }): Promise<ClusterConnection>;
 }
 
@@ -56,6 +62,10 @@ export function systemIo(): Io {
       }
     },
     readFile: (path) => readFileSync(path === "-" ? STANDARD_INPUT : path, "utf8"),
+    writeFile(path, text) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    },
     interrupted() {
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -65,6 +75,7 @@ export function systemIo(): Io {
     },
     clock: async () => (await import("../../runtime/index.ts")).systemClock,
     random: async () => (await import("../../runtime/index.ts")).systemRandom,
+    listen: async (address, answer) => (await import("./listen.ts")).listen(address, answer),
     async connect(options) {
       const [{ connectCluster }, clock] = await Promise.all([import("../../kube/index.ts"), this.clock()]);
       return connectCluster({ clock, ...options });

@@ -11,6 +11,7 @@ import {
 } from "../../runtime/index.ts";
 import { runCli } from "../program.ts";
 import type { Io } from "../terminal/io.ts";
+import type { Answer } from "../terminal/listen.ts";
 // Loaded beforehand: a module that is read from disk while virtual time passes would make the test depend on the disk.
 import "../commands/approve/run.ts";
 import "../commands/undo/run.ts";
@@ -43,6 +44,8 @@ export interface Ran {
 
 export interface TestIoOptions {
   readonly files?: Readonly<Record<string, string>>;
+  /** Receives the files that the command writes. */
+  readonly written?: Map<string, string>;
   readonly env?: Readonly<Record<string, string>>;
   readonly terminal?: boolean;
   /** The user's answer; undefined: standard input is not a terminal. */
@@ -55,6 +58,8 @@ export interface TestIoOptions {
   readonly columns?: number;
   /** Replaces the hub for a given connection, by its number. */
   readonly connected?: (times: number, kubeconfig: string | undefined) => Transport | undefined;
+  /** Receives what the command serves, instead of a socket. */
+  readonly served?: (answer: (path: string) => Answer) => void;
   /** Answers a request instead of the hub. */
   readonly intercept?: (request: HttpRequest) => HttpResponse | undefined;
 }
@@ -91,9 +96,14 @@ export function testIo(
       if (text === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
       return text;
     },
+    writeFile: (path, text) => void options.written?.set(path, text),
     interrupted: () => options.interrupted ?? new AbortController().signal,
     clock: async () => clock,
     random: async () => seededRandom(1),
+    async listen(address, answer) {
+      options.served?.(answer);
+      return { address, close: async () => {} };
+    },
     connect: async ({ context, kubeconfig }): Promise<ClusterConnection> => ({
       transport: options.connected?.(++connections, kubeconfig) ??
         transport ?? { request: unreachable, stream: unreachable },

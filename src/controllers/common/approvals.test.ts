@@ -10,7 +10,7 @@ function approval(wave: number, revision: string, status?: RolloutApproval["stat
     apiVersion: "apps.karmada.io/v1alpha1",
     kind: "RolloutApproval",
     metadata: { name: "go", namespace: "default", creationTimestamp: "2030-01-01T00:00:00Z" },
-    spec: { name: "web", revision, wave },
+    spec: { kind: "CrossClusterStatefulset", name: "web", revision, wave },
     ...(status && { status }),
   };
 }

@@ -4,7 +4,7 @@ import type { RevisionId } from "../../rollout/index.ts";
 import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { APPROVALS, approvalTargets } from "./resources.ts";
 
-/** The part of a plan that decides whether an approval counts; the same for every kind. */
+/** What of a plan decides whether an approval counts, whatever the kind of what is rolled out. */
 interface PlannedRollout {
   readonly ledger: { readonly rollout: { readonly to: RevisionId; readonly wave: number } | null };
   readonly figures: { readonly targetRevision: RevisionId | null; readonly currentRevision: RevisionId | null };
@@ -12,26 +12,26 @@ interface PlannedRollout {
 
 const FIELD_MANAGER = "lockstep-status";
 
-/** The approvals of each CrossClusterStatefulset, and their status. */
+/** The approvals of each object of one kind, and their status. */
 export class Approvals {
   readonly #client: KubeClient;
   readonly #cache: Cache<KubeObject>;
 
-  constructor(client: KubeClient, cache: Cache<KubeObject>) {
+  constructor(client: KubeClient, cache: Cache<KubeObject>, kind?: string) {
     this.#client = client;
     this.#cache = cache;
-    cache.defineIndex("statefulset", approvalTargets);
+    cache.defineIndex("target", (approval) => approvalTargets(approval, kind));
   }
 
   /** The approvals that are valid. The API server refuses invalid ones, and its error tells the author. */
   of(key: string): RolloutApproval[] {
-    return this.#cache.byIndex("statefulset", key).flatMap((object) => {
+    return this.#cache.byIndex("target", key).flatMap((object) => {
       const parsed = parseRolloutApproval(object);
       return parsed.ok ? [parsed.value] : [];
     });
   }
 
-  /** Writes each approval's status: whether its revision and wave exist, and since when it has been used. */
+  /** Writes onto each approval whether it names something that exists, and since when it has been used. */
   async report(key: string, plan: PlannedRollout, waves: number, nowMs: number): Promise<void> {
     for (const approval of this.of(key)) {
       const status = approvalStatus(approval, plan, waves, nowMs);
@@ -49,7 +49,7 @@ export class Approvals {
   }
 }
 
-/** Pure. Earlier results, and the times of unchanged conditions, are kept. */
+/** Pure; what was said once, and times of what did not change, are kept. */
 export function approvalStatus(
   { spec, metadata, status: before }: RolloutApproval,
   { ledger, figures }: PlannedRollout,

@@ -14,6 +14,9 @@ export const CONTROLLER_REASONS = {
     "A setting, or a Work of another writer, delivers the template past every grant; nothing is " +
       "granted until it is gone.",
   ),
+  Forbidden: asks(
+    "The application's ServiceAccount may not distribute everything that the source has; nothing moves until it may.",
+  ),
   LedgerUnreadable: asks("The ledger object is there but cannot be read by this version; nothing is done."),
   WaitingForInterpreter: waits("A webhook has not said yet how the grant is written; that cluster keeps what it has."),
   TermOutOfRange: asks("A Work carries a term that no leader gave; nothing is written for this application."),

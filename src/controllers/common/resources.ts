@@ -1,6 +1,7 @@
 import {
   CROSS_CLUSTER_LEDGER,
   CROSS_CLUSTER_STATEFULSET,
+  DISTRIBUTED_APPLICATION,
   type KindDefinition,
   ROLLOUT_APPROVAL,
 } from "../../api/index.ts";
@@ -9,6 +10,7 @@ import { type KubeObject, type Resource, resource, shortName } from "../../kube/
 import { isJsonObject } from "../../runtime/index.ts";
 
 export const STATEFULSETS = ofKind(CROSS_CLUSTER_STATEFULSET);
+export const APPLICATIONS = ofKind(DISTRIBUTED_APPLICATION);
 export const LEDGERS = ofKind(CROSS_CLUSTER_LEDGER);
 export const APPROVALS = ofKind(ROLLOUT_APPROVAL);
 export const REVISIONS = resource({
@@ -23,6 +25,8 @@ export const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "sec
 export const OWN = {
   /** Label: which CrossClusterStatefulset they belong to, as `appLabel` says. */
   app: "lockstep.karmada.io/statefulset",
+  /** The same for DistributedApplications. */
+  application: "lockstep.karmada.io/application",
   /** Annotation on the ledger: the term of the leader that may write it. */
   term: TERM_ANNOTATION,
   /** Label on what is kept of a revision: the `ownerId` of the CrossClusterStatefulset. */
@@ -40,9 +44,10 @@ function ofKind(definition: KindDefinition): Resource {
   return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: scope === "Namespaced" });
 }
 
-/** The key of the object that an approval is about. */
-export function approvalTargets(approval: KubeObject): string[] {
+/** The key of the object that an approval is about; none if that is of another kind. */
+export function approvalTargets(approval: KubeObject, kind = STATEFULSETS.kind): string[] {
   const spec = isJsonObject(approval.spec) ? approval.spec : {};
+  if ((spec.kind ?? STATEFULSETS.kind) !== kind) return [];
   return typeof spec.name === "string" ? [`${approval.metadata.namespace}/${spec.name}`] : [];
 }
 

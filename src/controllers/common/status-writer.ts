@@ -6,18 +6,19 @@ import {
   type KubeObject,
   keyOf,
   NotFoundError,
+  type Resource,
   WorkQueue,
 } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log, type Random, sameJson } from "../../runtime/index.ts";
 import { STATEFULSETS } from "./resources.ts";
 
-type Status = CrossClusterStatefulsetStatus;
-
 /** A status that is computed when it is written: unchanged conditions keep the times of the previous status. */
-export type Statement = (before: Status | undefined) => Status;
+export type Statement<Status extends JsonObject> = (before: Status | undefined) => Status;
 
 export interface StatusWriterOptions {
   readonly hub: KubeClient;
+  /** The kind whose statuses are written; absent: CrossClusterStatefulset. */
+  readonly resource?: Resource;
   readonly cache: Cache<KubeObject>;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,10 +44,10 @@ const CONCURRENCY = 2;
  * Reports, after the fact and beside the work: of several statuses of one object only the newest is written, and a
  * grant never waits for one.
  */
-export class StatusWriter {
+export class StatusWriter<Status extends JsonObject = CrossClusterStatefulsetStatus> {
   readonly #options: StatusWriterOptions;
   readonly #queue: WorkQueue;
-  readonly #pending = new Map<string, Statement>();
+  readonly #pending = new Map<string, Statement<Status>>();
   /** The version that our last write of each object made, and when, on the monotonic clock. */
   readonly #written = new Map<string, { readonly version: string | undefined; readonly atMs: number }>();
   /** The objects whose status is being written, each with the versions that came in meanwhile. */
@@ -59,7 +60,7 @@ export class StatusWriter {
     this.#queue.start();
   }
 
-  say(key: string, statement: Statement): void {
+  say(key: string, statement: Statement<Status>): void {
     this.#pending.set(key, statement);
     const lastMs = this.#written.get(key)?.atMs ?? Number.NEGATIVE_INFINITY;
     const freeMs = lastMs + INTERVAL_MS - this.#options.clock.monotonicMs();
@@ -106,8 +107,8 @@ export class StatusWriter {
   }
 
   /** False: another client has just changed the object, and it was read again. */
-  async #wrote(key: string, statement: Statement, attempt: number): Promise<boolean> {
-    const { hub, cache, clock, mayAct } = this.#options;
+  async #wrote(key: string, statement: Statement<Status>, attempt: number): Promise<boolean> {
+    const { hub, cache, clock, mayAct, resource = STATEFULSETS } = this.#options;
     const object = cache.getByKey(key);
     if (!object || !mayAct()) return true;
     const before = isJsonObject(object.status) ? object.status : undefined;
@@ -118,7 +119,7 @@ export class StatusWriter {
     try {
       // Not applied: working out who owns each of its many fields costs the server several times the write.
       const options = { fieldManager: FIELD_MANAGER, subresource: "status" } as const;
-      const written = await hub.update(STATEFULSETS, { ...object, status: { ...status } }, options);
+      const written = await hub.update(resource, { ...object, status: { ...status } }, options);
       this.#written.set(key, { version: written.metadata.resourceVersion, atMs: clock.monotonicMs() });
       cache.wrote(written);
       seen.delete(written.metadata.resourceVersion);
@@ -127,7 +128,7 @@ export class StatusWriter {
       // The object was deleted in the meantime: there is no status to write.
       if (error instanceof NotFoundError) return true;
       if (!(error instanceof ConflictError) || attempt >= SWAP_ATTEMPTS) throw error;
-      const now = await hub.find(STATEFULSETS, object.metadata);
+      const now = await hub.find(resource, object.metadata);
       if (now) cache.wrote(now);
       return now === undefined;
     } finally {

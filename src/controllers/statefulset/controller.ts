@@ -10,13 +10,22 @@ import {
   type KubeClient,
   type KubeObject,
   keyOf,
+  measuredQueue,
   nameOfKey,
   Reflector,
   type Resource,
   WorkQueue,
   type WorkResult,
 } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type JsonObject, type Log, type Random } from "../../runtime/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type Log,
+  type Metrics,
+  type Random,
+  silentMetrics,
+} from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import { Approvals } from "../common/approvals.ts";
 import { HubObjects } from "../common/hub/hub-objects.ts";
@@ -24,6 +33,7 @@ import { APPROVALS, approvalTargets, LEDGERS, STATEFULSETS } from "../common/res
 import { RevisionStore } from "../common/revisions/revision-store.ts";
 import { Settling } from "../common/settling.ts";
 import { StatusWriter } from "../common/status-writer.ts";
+import { Telemetry } from "../common/telemetry.ts";
 import { PartsSeen } from "./act/parts-seen.ts";
 import { Applications } from "./applications.ts";
 import { Ending } from "./ending.ts";
@@ -45,6 +55,7 @@ export interface StatefulsetControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics?: Metrics;
   readonly announcer: Announcer;
   /** Asked before every write: a leader whose lease may have run out must not act. */
   readonly mayAct: () => boolean;
@@ -65,6 +76,7 @@ export interface StatefulsetControllerOptions {
 const DEFAULT_CONCURRENCY = 32;
 /** A reconcile that has failed so often in a row is not a conflict that settles by itself. */
 const FAILURES_SHOWN_FROM = 3;
+const QUEUE_NAME = "crossclusterstatefulset";
 
 export class StatefulsetController {
   readonly #options: StatefulsetControllerOptions;
@@ -78,6 +90,7 @@ export class StatefulsetController {
   readonly #applications: Applications;
   readonly #reporter: Reporter;
   readonly #reconciler: Reconciler;
+  readonly #telemetry: Telemetry;
   /** How often in a row each object's reconcile has failed. */
   readonly #failures = new Map<string, number>();
   readonly #stop = new AbortController();
@@ -94,12 +107,26 @@ export class StatefulsetController {
     this.#ledgers = reflect(LEDGERS, { selection: { namespace: systemNamespace } });
     this.#approvals = reflect(APPROVALS);
     const { cache } = this.#statefulsets;
+    const { metrics = silentMetrics } = options;
+    const telemetry = new Telemetry({ clock, log, metrics, kind: STATEFULSETS.kind });
+    this.#telemetry = telemetry;
+    const measured = measuredQueue(metrics, QUEUE_NAME);
     this.#queue = new WorkQueue({
       clock,
       random,
       log,
       concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
       work: (key) => this.#work(key),
+      hooks: {
+        started: (key, waitedMs, depth) => {
+          measured.started?.(key, waitedMs, depth);
+          telemetry.started(key, waitedMs);
+        },
+        finished: (key, tookMs, failed) => {
+          measured.finished?.(key, tookMs, failed);
+          telemetry.finished(key);
+        },
+      },
     });
     const shared = { clock, random, log, changed: (key: string) => this.#queue.add(key) };
     const mustStillExist = (key: string) => this.#mustStillExist(key);
@@ -137,7 +164,7 @@ export class StatefulsetController {
     const volumes = new Volumes(engine, clock);
     const parts = new PartsSeen({ ...shared, engine, signal });
     const statuses = new StatusWriter({ ...shared, hub, cache, mayAct });
-    const reporter = new Reporter({ interpreter, clock, revisions, reviser, announcements, statuses });
+    const reporter = new Reporter({ interpreter, clock, revisions, reviser, announcements, statuses, telemetry });
     const carryOutOptions = {
       engine,
       interpreter,
@@ -156,6 +183,7 @@ export class StatefulsetController {
       parts,
       announcements,
       reporter,
+      telemetry,
     ];
     this.#hubObjects = hubObjects;
     this.#statuses = statuses;
@@ -176,6 +204,7 @@ export class StatefulsetController {
       volumes,
       carryOutOptions,
       reporter,
+      telemetry,
       ending: new Ending({ hub, engine, ledgers, revisions, announcements }),
       workloads: options.workloads,
       mustStillExist,
@@ -223,6 +252,7 @@ export class StatefulsetController {
     const running = [...reflectors.map((reflector) => reflector.run(inner)), this.#options.engine.run(inner)];
     await Promise.all(reflectors.map(({ cache }) => cache.synced(inner))).catch(() => {});
     this.#queue.start();
+    const stopServing = this.#serveMetrics();
     const { hub, clock, log, mayAct, systemNamespace: namespace } = this.#options;
     const ledgers = this.#ledgers.cache;
     running.push(sweepRevisions({ client: hub, clock, log, ledgers, namespace, mayAct }, inner));
@@ -231,10 +261,28 @@ export class StatefulsetController {
       inner.addEventListener("abort", () => resolve(), { once: true });
     });
     ended();
+    stopServing();
     await Promise.all([this.#queue.shutdown(), this.#statuses.shutdown()]);
     await Promise.all(running);
     await this.#hubObjects.stopped();
     signal.removeEventListener("abort", stop);
+  }
+
+  /** Whether everything that decisions rest on has been read. */
+  isSynced(): boolean {
+    const reflectors = [this.#statefulsets, this.#ledgers, this.#approvals];
+    return this.#options.engine.synced() && reflectors.every(({ cache }) => cache.hasSynced);
+  }
+
+  #serveMetrics(): () => void {
+    const { metrics = silentMetrics } = this.#options;
+    const stops = [
+      this.#telemetry.serve(),
+      metrics.gauges((set) => set("workqueue_depth", { name: QUEUE_NAME }, this.#queue.stats.depth)),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   /** Reconciles every object again, because the interpretation of a kind has changed. */

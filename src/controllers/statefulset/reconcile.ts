@@ -12,6 +12,7 @@ import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
 import { ownerOf } from "../common/owner.ts";
 import { STATEFULSETS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
+import type { Telemetry } from "../common/telemetry.ts";
 import { type CarriedOut, type CarryOutOptions, carryOut } from "./act/carry-out.ts";
 import { tidy } from "./act/tidy.ts";
 import type { Applications } from "./applications.ts";
@@ -47,6 +48,7 @@ export interface ReconcilerParts {
   readonly volumes: Volumes;
   readonly carryOutOptions: CarryOutOptions;
   readonly reporter: Reporter;
+  readonly telemetry: Telemetry;
   readonly ending: Ending;
   /** Kinds that may be templates, beside StatefulSets; absent: any. */
   readonly workloads: readonly Workload[] | undefined;
@@ -181,7 +183,7 @@ export class Reconciler {
 
   /** `rendered`: clusters that the engine itself rendered the template for. */
   async #step(subject: Subject, rendered: ReadonlySet<string>, session: Session): Promise<WorkResult | undefined> {
-    const { engine, clock, gatherer, volumes, carryOutOptions, reporter, approvals, ending } = this.#parts;
+    const { engine, clock, gatherer, volumes, carryOutOptions, reporter, approvals, ending, telemetry } = this.#parts;
     const { key, statefulset } = subject;
     const { ledger } = session;
     const moment = takeMoment(engine, subject, ledger, rendered, clock.now());
@@ -195,6 +197,12 @@ export class Reconciler {
     const wanted = intent.deletion || intent.schedule.kind !== "known" ? [] : intent.schedule.clusters;
     const names = wanted.filter(({ replicas }) => replicas > 0).map(({ cluster }) => cluster);
     const done = await carryOut(carryOutOptions, subject, session, result, moment, adopting, names);
+    telemetry.reconciled(key, {
+      ...result,
+      before: ledger.clusters,
+      after: result.ledger.clusters,
+      nowMs: moment.nowMs,
+    });
     if (await ending.finish(subject, session, result)) return undefined;
     reporter.report(subject, moment, withAwaited(result, done.awaited), seen.clusters, done.failures);
     const waves = statefulset.spec.updateStrategy.rollingUpdate.waves ?? [];

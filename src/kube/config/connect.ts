@@ -18,6 +18,8 @@ export interface ConnectOptions {
   readonly kubeconfig?: string | undefined;
   /** Absent: the current context. */
   readonly context?: string | undefined;
+  /** Of another user than the context's: only the server and its CA come from the kubeconfig, no credentials. */
+  readonly token?: string | undefined;
   readonly surroundings?: Surroundings | undefined;
 }
 
@@ -33,7 +35,9 @@ export interface ClusterConnection {
 /** The connection to the cluster of a kubeconfig's context, with authentication. Throws KubeConfigError. */
 export async function connectCluster(options: ConnectOptions): Promise<ClusterConnection> {
   const config = await loadConfig(options.kubeconfig, options.surroundings ?? systemSurroundings());
-  const target = targetOf(config, options.context);
+  const found = targetOf(config, options.context);
+  const { token } = options;
+  const target = token === undefined ? found : { ...found, user: { token }, userName: "of the given token" };
   const transport = new AuthenticatedTransport(target, options.clock);
   // Now instead of at the first request, so that the user sees a wrong path or plugin at once.
   await transport.prepare();

@@ -19,9 +19,18 @@ export interface Surroundings {
 export function systemSurroundings(): Surroundings {
   return {
     env: process.env,
-    home: homedir(),
+    home: homeFolder(),
     serviceAccountFolder: "/var/run/secrets/kubernetes.io/serviceaccount",
   };
+}
+
+/** A pod's user often has no entry in its image's list of users; Node throws for those. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
 }
 
 /** A kubeconfig of one or several files, with every path in it made absolute. */

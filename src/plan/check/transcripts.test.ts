@@ -26,6 +26,9 @@ describe("a transcript says what the planner does", () => {
   });
 });
 
+const others = new URL("../../applications/check/transcripts/", import.meta.url);
+for (const file of readdirSync(others)) texts.set(`applications/${file}`, readFileSync(new URL(file, others), "utf8"));
+
 describe("every reason is shown", () => {
   it.each(Object.keys(REASONS))("the reason %s is given in one", (reason) => {
     const given = [...texts.values()].some((text) => new RegExp(`^\\S+ waits ${reason}: `, "m").test(text));

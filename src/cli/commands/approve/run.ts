@@ -1,5 +1,7 @@
 import type { CrossClusterStatefulsetStatus } from "../../../api/index.ts";
 import { AlreadyExistsError, type KubeObject } from "../../../kube/index.ts";
+import { approveApplication } from "../../applications/acting.ts";
+import { applicationName } from "../../applications/kind.ts";
 import { CommandError } from "../../errors.ts";
 import { change, describe, FIELD_MANAGER, readStatefulset } from "../../hub/change.ts";
 import { APPROVALS } from "../../hub/hub.ts";
@@ -14,6 +16,8 @@ const APPROVAL_NAME_CHARS = 253;
 
 /** `lockstep approve`: only for the wave that waits; a wave that has not started cannot be approved by mistake. */
 export function approve(io: Io, given: string, options: ApproveOptions & GlobalOptions): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return approveApplication(io, application, options);
   return change(io, given, options, async (hub, object) => {
     const { spec, status, metadata } = readStatefulset(object);
     const waves = spec.updateStrategy.rollingUpdate.waves?.length ?? 0;

@@ -18,6 +18,9 @@ export interface ControllerOptions {
   readonly maxStreams?: string;
   readonly logLevel: string;
   readonly identity?: string;
+  readonly metrics?: string;
+  readonly dashboard?: string;
+  readonly dashboardReadOnly?: boolean;
 }
 
 /** `lockstep controller`. */
@@ -34,6 +37,9 @@ export function registerController(registry: Registry): void {
     .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
     .option("--log-level <level>", "debug, info, warn or error", "info")
     .option("--identity <name>", "name of the lease holder, for users (default: the host name)")
+    .option("--metrics <host:port>", "serve /metrics, /healthz and /readyz there, such as 0.0.0.0:8080")
+    .option("--dashboard <host:port>", "serve the dashboard there; viewers sign in with their own tokens")
+    .option("--dashboard-read-only", "the dashboard changes nothing, whatever a viewer may do")
     .addHelpText("after", examples([`${io.program} controller --kubeconfig /etc/lockstep/hub.kubeconfig`]));
   perform<ControllerOptions>(registry, command, async (_, options) => {
     const { runController } = await import("./run.ts");

@@ -1,5 +1,7 @@
 import { yamlDiff } from "../../../interpret/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
+import { applicationName } from "../../applications/kind.ts";
+import { applicationHistory } from "../../applications/looking.ts";
 import { CommandError } from "../../errors.ts";
 import { getStatefulset, withHub } from "../../hub/hub.ts";
 import { statusOf } from "../../hub/status.ts";
@@ -15,6 +17,8 @@ import { changesBetween } from "./revision-changes.ts";
 const MAX_CHANGES = 8;
 
 export async function runHistory(io: Io, given: string, options: HistoryOptions & GlobalOptions): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return applicationHistory(io, application, options);
   const format = formatOf(options.output, ["json", "yaml", "wide", "name"]);
   return withHub(io, options, async (hub) => {
     const object = await getStatefulset(hub, given);

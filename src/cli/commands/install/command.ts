@@ -17,6 +17,11 @@ export interface InstallOptions {
   readonly workload?: string[];
   readonly controllerUser?: string;
   readonly requireAllowedClusters?: boolean;
+  readonly set: string;
+  readonly format: string;
+  readonly output?: string;
+  readonly image?: string;
+  readonly kubeconfigSecret?: string;
 }
 
 /** `lockstep install`. */
@@ -25,7 +30,7 @@ export function registerInstall(registry: Registry): void {
   const command = program
     .command("install")
     .description(
-      "print the hub's manifests (CRDs, the controller's rights, roles for people, admission policies, the standing hold), or apply them",
+      "print the hub's manifests (CRDs, rights, roles for people, policies, the standing hold), or apply them; with --set host, those that run the controller",
     )
     .option("--apply", "apply them to the hub of the context, instead of printing them")
     .option(...ENGINE_OPTION)
@@ -34,6 +39,14 @@ export function registerInstall(registry: Registry): void {
     .option("--controller-user <name>", "the hub's user that the controller authenticates as (default: its account)")
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
     .option("--no-standing-hold", "omit the hold for templates labelled lockstep.karmada.io/managed=true")
+    .option("--set <name>", "hub: what the hub needs; host: what runs the controller in a host cluster", "hub")
+    .option("--format <name>", "yaml, helm or kustomize", "yaml")
+    .option("--output <folder>", "write files there instead of printing")
+    .option("--image <reference>", "host: the controller's image (default: lockstep:VERSION)")
+    .option(
+      "--kubeconfig-secret <name>",
+      "host: the Secret whose key 'kubeconfig' reaches the hub (default: lockstep-hub-kubeconfig)",
+    )
     .addHelpText(
       "after",
       examples([
@@ -42,6 +55,8 @@ export function registerInstall(registry: Registry): void {
         `${io.program} install --engine ocm --workload xlineclusters.apps.my.io --apply`,
         "",
         "Without --engine, 'install --apply' installs for the engine that the hub serves, and 'install' prints for Karmada.",
+        `${io.program} install --set host --image registry.example.com/lockstep:0.1.0 | kubectl --context host apply -f -`,
+        `${io.program} install --set host --format helm --output charts/lockstep-controller`,
       ]),
     );
   perform<InstallOptions>(registry, command, async (_, options) => {

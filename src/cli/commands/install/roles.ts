@@ -17,6 +17,7 @@ interface RoleSettings {
 export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
 const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
+const APPLICATIONS = "distributedapplications";
 const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
@@ -26,13 +27,16 @@ export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[
 
 function commonHubRules(workloads: readonly Workload[]): Rule[] {
   return [
-    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update", "patch"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["patch", "update"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/finalizers`], ["update"]),
+    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["update"]),
+    rule(APPS_GROUP, [APPLICATIONS], [...READ, "update", "delete"]),
+    rule(APPS_GROUP, [`${APPLICATIONS}/status`], ["update"]),
+    // Whether an application's ServiceAccount may distribute what its source has.
+    rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     rule(APPS_GROUP, [APPROVALS], READ),
     rule(APPS_GROUP, [`${APPROVALS}/status`], ["patch"]),
     // The readable copies of revisions, without Secrets.
-    rule("apps", ["controllerrevisions"], [...READ, "create", "patch", "delete"]),
+    rule("apps", ["controllerrevisions"], [...READ, "create", "delete"]),
     // What templates name, and the managed objects.
     rule("", ["configmaps", "secrets", "serviceaccounts"], READ),
     // Which clusters each may use.
@@ -101,16 +105,21 @@ export const ON_CALL_LABEL = "lockstep.karmada.io/on-call";
 export function peopleRoles(engine: EngineName = "karmada"): JsonObject[] {
   const change = ["create", "update", "patch", "delete", "deletecollection"];
   const scale = rule(APPS_GROUP, [`${STATEFULSETS}/scale`], ["get", "update", "patch"]);
-  const read = rule(APPS_GROUP, [STATEFULSETS, `${STATEFULSETS}/status`, APPROVALS, `${APPROVALS}/status`], READ);
+  const kinds = [STATEFULSETS, `${STATEFULSETS}/status`, APPLICATIONS, `${APPLICATIONS}/status`];
+  const read = rule(APPS_GROUP, [...kinds, APPROVALS, `${APPROVALS}/status`], READ);
   // What 'why' and 'history' show; Kubernetes' own view includes them already.
   const look = [read, rule("", ["events"], READ), rule("apps", ["controllerrevisions"], READ)];
   return [
     clusterRole("lockstep-viewer", [read], { "rbac.authorization.k8s.io/aggregate-to-view": "true" }),
-    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS], change), scale], {
+    clusterRole("lockstep-editor", [rule(APPS_GROUP, [STATEFULSETS, APPLICATIONS], change), scale], {
       "rbac.authorization.k8s.io/aggregate-to-edit": "true",
     }),
     // Pause, resume, undo, restart and scale are all changes of the spec; Kubernetes cannot grant them separately.
-    clusterRole("lockstep-operator", [...look, rule(APPS_GROUP, [STATEFULSETS], ["update", "patch"]), scale]),
+    clusterRole("lockstep-operator", [
+      ...look,
+      rule(APPS_GROUP, [STATEFULSETS, APPLICATIONS], ["update", "patch"]),
+      scale,
+    ]),
     clusterRole("lockstep-approver", [...look, rule(APPS_GROUP, [APPROVALS], ["create", "delete"])]),
     // On other hubs people reach members with credentials of their own.
     ...(engine === "karmada" ? [clusterRole(ON_CALL_ROLE, onCallRules())] : []),

@@ -1,4 +1,3 @@
-import { stringify } from "yaml";
 import type { EngineName, Workload } from "../../../api/index.ts";
 import type { EngineDefinition } from "../../../engine/index.ts";
 import { isKubeObject, type KubeObject, UnknownKindError } from "../../../kube/index.ts";
@@ -12,6 +11,7 @@ import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
 import { installManifests } from "./manifests.ts";
 import { memberRightsWork } from "./ocm.ts";
+import { writeHost, writeHub } from "./write.ts";
 
 const FIELD_MANAGER = "lockstep-install";
 /** A CRD is served a moment after it was created. */
@@ -19,6 +19,8 @@ const ESTABLISH_MS = 10_000;
 const LOOK_AGAIN_MS = 200;
 
 export async function runInstall(io: Io, options: InstallOptions & GlobalOptions): Promise<undefined> {
+  if (options.set === "host") return writeHost(io, options);
+  if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub or host`);
   const named = options.engine === undefined ? undefined : namedEngine(options.engine);
   const workloads = workloadsOf(options.workload);
   const manifestsFor = (engine: EngineName) =>
@@ -30,14 +32,7 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
       controllerUser: options.controllerUser,
       requireAllowedClusters: options.requireAllowedClusters,
     });
-  if (!options.apply) {
-    const manifests = manifestsFor(named?.name ?? "karmada");
-    print(
-      io,
-      manifests.map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
-    );
-    return undefined;
-  }
+  if (!options.apply) return writeHub(io, options, manifestsFor(named?.name ?? "karmada"));
   return withHub(io, options, async (hub) => {
     const engine = named ?? (await engineOf(hub));
     const manifests = manifestsFor(engine.name);

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { isAboutApplication, planApplication, renderApplication } from "../../applications/rendering.ts";
 import { CommandError } from "../../errors.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { durationsFrom } from "../../preview/durations.ts";
@@ -16,6 +17,7 @@ import { type Adoption, type ClusterDiff, planLines } from "./view.ts";
 const BLOCKED = 2;
 
 export async function runPlan(io: Io, name: string | undefined, options: PlanOptions & GlobalOptions): Promise<number> {
+  if (isAboutApplication(io, name, options.filename)) return planApplication(io, name, options);
   const format = formatOf(options.output, ["json", "yaml"]);
   return withPreviewInput(io, name, options, async (input) => {
     if (input.refusal) return sayRefused(io, format, input.statefulset.metadata, input.refusal);
@@ -66,6 +68,7 @@ export async function runRender(
   name: string | undefined,
   options: RenderOptions & GlobalOptions,
 ): Promise<undefined> {
+  if (isAboutApplication(io, name, options.filename)) return renderApplication(io, name, options);
   const format = formatOf(options.output, ["json", "yaml"]);
   return withPreviewInput(io, name, options, async (input) => {
     if (input.refusal) throw new CommandError(`nothing would be dispatched: ${input.refusal.message}`);

@@ -4,6 +4,8 @@ import {
   parseCrossClusterStatefulset,
 } from "../../../api/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
+import { applicationName } from "../../applications/kind.ts";
+import { applicationStatus } from "../../applications/looking.ts";
 import { CommandError } from "../../errors.ts";
 import { getStatefulset, type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
 import { podReports } from "../../hub/pod-reports.ts";
@@ -19,6 +21,8 @@ export async function runStatus(
   given: string | undefined,
   options: StatusOptions & GlobalOptions,
 ): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return applicationStatus(io, application, options);
   const format = formatOf(options.output, ["json", "yaml", "wide", "name"]);
   if (given !== undefined && options.allNamespaces) {
     throw new CommandError("a name cannot be combined with --all-namespaces; use -n for the object's namespace");

@@ -165,7 +165,7 @@ class Tree {
       const parts = [
         name.padEnd(this.#widths.instance),
         readinessOf(instance, row, style),
-        revisionOf(instance, index, row),
+        instanceRevision(instance, index, row),
         ...(state === undefined ? [] : [style.busy(state.toLowerCase())]),
         ...(reason === undefined ? [] : [style.bad(reason)]),
         ...(leads ? [style.good("leader")] : []),
@@ -195,7 +195,7 @@ function readinessOf({ ready, terminating }: InstanceRow, { observed, granted, h
 }
 
 /** What it runs. If the instances are not listed: from the counts, if they cover all or none. */
-function revisionOf({ updated, ready }: InstanceRow, index: number, row: Row): string {
+export function instanceRevision({ updated, ready }: InstanceRow, index: number, row: Row): string {
   const { granted, observed, health, baseRevision: base } = row;
   const to = observed?.revision ?? granted?.revision;
   if (to === undefined || (updated === undefined && ready === false && observed?.updated !== 0)) return "";

@@ -1,3 +1,5 @@
+import { undoApplication } from "../../applications/acting.ts";
+import { applicationName } from "../../applications/kind.ts";
 import { CommandError } from "../../errors.ts";
 import { change, describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
 import type { GlobalOptions } from "../../options.ts";
@@ -6,6 +8,8 @@ import { nearest } from "../../terminal/nearest.ts";
 import type { UndoOptions } from "./command.ts";
 
 export function runUndo(io: Io, given: string, options: UndoOptions & GlobalOptions): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return undoApplication(io, application, options);
   return change(io, given, options, async (hub, object) => {
     const { status, spec } = readStatefulset(object);
     const history = [...(status?.history ?? [])].sort((a, b) => (b.number ?? 0) - (a.number ?? 0));

@@ -8,6 +8,8 @@ import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { connectCluster, KubeClient, Reflector } from "../../../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../../../runtime/index.ts";
+import { openRenderer } from "../../applications/renderer.ts";
+import { serveDashboard } from "../../dashboard/serve.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
 import type { UpArguments } from "./command.ts";
 import { applyHold, applyTemplate, EXAMPLE_WORKLOADS, type Example, isHeld, STATEFULSETS } from "./example.ts";
@@ -93,6 +95,16 @@ async function runFleet(place: UpPlace, { members, log, kubeconfig, data, worklo
   const inMembers = await workload.start?.(fleet);
   const fronts = await openFronts(fleet, log);
   await writeKubeconfig(kubeconfig, await Promise.all(fronts.map((front) => front.context())), "hub");
+  const dashboard = await serveDashboard({
+    clock,
+    random,
+    log,
+    program,
+    kubeconfig,
+    context: "hub",
+    readOnly: false,
+    address: "127.0.0.1:0",
+  });
   const end = () => life.abort(stop.reason);
   stop.addEventListener("abort", end, { once: true });
   if (stop.aborted) end();
@@ -105,7 +117,10 @@ async function runFleet(place: UpPlace, { members, log, kubeconfig, data, worklo
 
   try {
     if (example) await deployExample(fleet, example, members, screen, life.signal);
-    if (!life.signal.aborted) say(hints(relative(folder, kubeconfig), program, workload, data?.folder));
+    if (!life.signal.aborted) {
+      say(`\nDashboard (this link works once; '${program} dashboard' makes another):\n  ${dashboard.ownLink()}`);
+      say(hints(relative(folder, kubeconfig), program, workload, data?.folder));
+    }
     await aborted(life.signal);
     say("Stopping.");
   } catch (error) {
@@ -118,6 +133,7 @@ async function runFleet(place: UpPlace, { members, log, kubeconfig, data, worklo
     await fleet.stop();
     await data?.save(fleet);
     workload.cleanUp?.();
+    await dashboard.close();
     await Promise.all(fronts.map((front) => front.close()));
   }
   if (life.signal.reason instanceof UpFailedError) throw life.signal.reason;
@@ -195,6 +211,7 @@ function startController(fleet: EmbeddedFleet, log: Log, stop: AbortSignal): Pro
       engine: () => new KarmadaEngine({ hub, clock, random, log }),
       webhookTransports: httpWebhookTransports,
       systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
+      renderer: openRenderer({ env: process.env }, { clock, random, log }),
       identity: "lockstep-up",
       allowedClusters: { required: false },
     },

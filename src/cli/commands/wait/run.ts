@@ -1,6 +1,8 @@
 import { type CrossClusterStatefulset, parseCrossClusterStatefulset } from "../../../api/index.ts";
 import { ForbiddenError, type KubeObject, resource } from "../../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
+import { applicationName } from "../../applications/kind.ts";
+import { waitForApplication } from "../../applications/looking.ts";
 import { CommandError, explain, isTransient } from "../../errors.ts";
 import { getStatefulset, type Hub, ledgerOf, STATEFULSETS, withHub } from "../../hub/hub.ts";
 import { statusOf } from "../../hub/status.ts";
@@ -40,6 +42,8 @@ type Verdict =
   | { readonly kind: "not-yet"; readonly object: KubeObject; readonly stale?: string };
 
 export async function runWait(io: Io, given: string, options: WaitOptions & GlobalOptions): Promise<number> {
+  const application = applicationName(given);
+  if (application !== undefined) return waitForApplication(io, application, options);
   const goal = goalOf(options.for);
   const timeoutMs = durationOption("--timeout", options.timeout);
   return withHub(io, options, async (hub) => {

@@ -72,6 +72,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   KindNotAllowed: () => ["lockstep install --help"],
   TemplateClaimed: ({ namespace }) => [`kubectl get ccs -n ${namespace}`],
   HoldDefeated: (facts) => [...binding(facts), "kubectl get works -A -l '!lockstep.karmada.io/app'"],
+  Forbidden: ({ namespace }) => [`kubectl get rolebindings,clusterrolebindings -n ${namespace} -o wide`],
   LedgerUnreadable: () => ["kubectl get crossclusterledgers -n lockstep-system"],
   WaitingForInterpreter: () => [
     "kubectl get resourceinterpreterwebhookconfigurations,resourceexploringwebhookconfigurations -o yaml",
@@ -155,6 +156,9 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
     `kubectl patch ccs ${name} -n ${namespace} --type merge -p '{"spec":{"memberConcurrency":"Parallel"}}'`,
   ],
 
+  WaitingForHook: member,
+  NoClusters: edit,
+  FailedOver: member,
   TeardownUnreachable: confirmLost,
   TeardownInProgress: watch,
   ReleaseUnreachable: cluster,

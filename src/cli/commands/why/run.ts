@@ -1,4 +1,6 @@
 import { parseCrossClusterStatefulset } from "../../../api/index.ts";
+import { applicationName } from "../../applications/kind.ts";
+import { whyApplication } from "../../applications/looking.ts";
 import { getStatefulset, ledgerOf, withHub } from "../../hub/hub.ts";
 import { type PodReports, podReports } from "../../hub/pod-reports.ts";
 import { statusOf } from "../../hub/status.ts";
@@ -9,6 +11,8 @@ import type { OutputOption } from "../registry.ts";
 import { type Why, whyOf } from "./view.ts";
 
 export async function runWhy(io: Io, given: string, options: OutputOption & GlobalOptions): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return whyApplication(io, application, options);
   const format = formatOf(options.output, ["json", "yaml"]);
   return withHub(io, options, async (hub) => {
     const object = await getStatefulset(hub, given);

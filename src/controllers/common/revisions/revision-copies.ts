@@ -1,4 +1,10 @@
-import { AlreadyExistsError, type KubeClient, type KubeObject, NotFoundError } from "../../../kube/index.ts";
+import {
+  AlreadyExistsError,
+  type KubeClient,
+  type KubeObject,
+  NotFoundError,
+  type Resource,
+} from "../../../kube/index.ts";
 import type { RevisionContent } from "../../../render/index.ts";
 import { isJsonObject, type JsonObject, type Log } from "../../../runtime/index.ts";
 import { type Owner, ownerId } from "../owner.ts";
@@ -17,14 +23,17 @@ export class RevisionCopies {
   readonly #client: KubeClient;
   readonly #log: Log;
 
-  constructor(client: KubeClient, log: Log) {
+  readonly #of: Resource;
+
+  constructor(client: KubeClient, log: Log, of: Resource) {
     this.#client = client;
+    this.#of = of;
     this.#log = log;
   }
 
   async write(owner: Owner, entry: RevisionEntry, content: RevisionContent): Promise<void> {
     try {
-      await this.#client.create(REVISIONS, copyOf(owner, entry, content), { maxAttempts: 1 });
+      await this.#client.create(REVISIONS, copyOf(this.#of, owner, entry, content), { maxAttempts: 1 });
     } catch (error) {
       if (error instanceof AlreadyExistsError) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -47,18 +56,23 @@ export class RevisionCopies {
   }
 }
 
-function copyOf(owner: Owner, { id, number, meaning }: RevisionEntry, content: RevisionContent): KubeObject {
+function copyOf(
+  of: Resource,
+  owner: Owner,
+  { id, number, meaning }: RevisionEntry,
+  content: RevisionContent,
+): KubeObject {
   const readable = withoutSecrets(content);
   const isLarge = Buffer.byteLength(JSON.stringify(readable)) > COPY_MAX_BYTES;
   const shown = isLarge ? { ...readable, dependencies: readable.dependencies.map(outline) } : readable;
-  const { apiVersion, kind } = STATEFULSETS;
+  const { apiVersion, kind } = of;
   return {
     apiVersion: REVISIONS.apiVersion,
     kind: REVISIONS.kind,
     metadata: {
       name: id,
       namespace: owner.namespace,
-      labels: { [OWN.app]: appLabel(owner), [OWN.owner]: ownerId(owner) },
+      labels: { [of === STATEFULSETS ? OWN.app : OWN.application]: appLabel(owner), [OWN.owner]: ownerId(owner) },
       // The hub's garbage collector removes it with its owner, should the controller not get to it.
       ownerReferences: [{ apiVersion, kind, name: owner.name, uid: owner.uid }],
     },

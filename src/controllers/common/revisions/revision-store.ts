@@ -1,8 +1,14 @@
-import { AlreadyExistsError, type KubeClient, type KubeObject, NotFoundError } from "../../../kube/index.ts";
+import {
+  AlreadyExistsError,
+  type KubeClient,
+  type KubeObject,
+  NotFoundError,
+  type Resource,
+} from "../../../kube/index.ts";
 import { nameRevision, type RevisionContent, revisionMeaning } from "../../../render/index.ts";
 import { type Clock, isJsonObject, type Log, LruMap, timestamp } from "../../../runtime/index.ts";
 import { type Owner, ownerId } from "../owner.ts";
-import { OWN, SECRETS } from "../resources.ts";
+import { OWN, SECRETS, STATEFULSETS } from "../resources.ts";
 import { packRevision, RevisionDamagedError, unpackRevision } from "./revision-content.ts";
 import { RevisionCopies } from "./revision-copies.ts";
 import type { RevisionEntry } from "./revision-index.ts";
@@ -21,6 +27,8 @@ export interface RevisionStoreOptions {
   readonly log: Log;
   /** Lockstep's own namespace, where tenants have no rights. */
   readonly namespace: string;
+  /** The kind that the revisions are of; absent: CrossClusterStatefulset. */
+  readonly of?: Resource;
 }
 
 const SECRET_TYPE = "lockstep.karmada.io/revision";
@@ -46,7 +54,7 @@ export class RevisionStore {
 
   constructor(options: RevisionStoreOptions) {
     this.#options = options;
-    this.#copies = new RevisionCopies(options.client, options.log);
+    this.#copies = new RevisionCopies(options.client, options.log, options.of ?? STATEFULSETS);
   }
 
   /** Begins, or begins again, with what the ledger says. */

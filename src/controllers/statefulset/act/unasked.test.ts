@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Dispatched, Engine, EngineCluster, Snapshot } from "../../../engine/index.ts";
+import { emptyLedger } from "../../../plan/index.ts";
 import { askThem, unaskedIn } from "./unasked.ts";
 
 const UNASKED: Snapshot = { kind: "unreachable", message: "nothing has been dispatched yet", isUnasked: true };
@@ -18,7 +19,8 @@ describe("clusters that an engine looks at only when asked", () => {
     const absent: Snapshot = { kind: "absent", atMs: 0 };
     const broken: Snapshot = { kind: "unreachable", message: "its agent is gone" };
     const moment = momentOf({ a: UNASKED, b: absent, c: UNASKED, d: UNASKED, e: broken, f: UNASKED }, ["f"]);
-    expect(unaskedIn(moment, ["a", "b", "c", "e", "f", "gone"], ["c"])).toEqual(["a"]);
+    const wanted = ["a", "b", "c", "e", "f", "gone"];
+    expect(unaskedIn(moment, app, wanted, ["c"], emptyLedger())).toEqual(["a"]);
   });
 
   it("are asked by a reservation; one that cannot be is reported, and the others are asked nevertheless", async () => {

@@ -1,9 +1,9 @@
 import { type Cache, type KubeClient, type KubeObject, NotFoundError } from "../../../kube/index.ts";
 import type { Clock, Log } from "../../../runtime/index.ts";
+import { readStoredRevisions } from "../../common/owned-ledgers.ts";
 import { ownerId } from "../../common/owner.ts";
 import { OWN, SECRETS } from "../../common/resources.ts";
 import { isPartOf } from "../../common/revisions/revision-store.ts";
-import { readStoredRevisions } from "./ledger-store.ts";
 
 export interface SweepOptions {
   readonly client: KubeClient;

@@ -7,6 +7,7 @@ import { ownerOf } from "../../common/owner.ts";
 import type { ControllerReason } from "../../common/reasons.ts";
 import type { RevisionStore } from "../../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../../common/status-writer.ts";
+import type { Telemetry } from "../../common/telemetry.ts";
 import { aggregatedStatus, selectorOf } from "../../common/workload-status.ts";
 import type { ActFailure } from "../act/act.ts";
 import { LedgerCopies } from "../ledger/ledger-copy.ts";
@@ -24,6 +25,7 @@ export interface ReporterOptions {
   readonly reviser: Pick<Reviser, "seen">;
   readonly announcements: Announcements;
   readonly statuses: StatusWriter;
+  readonly telemetry: Telemetry;
   readonly clock: Clock;
 }
 
@@ -84,9 +86,10 @@ export class Reporter {
   }
 
   #refuse(object: KubeObject, reason: ControllerReason | ReasonCode, message: string, event: string): void {
-    const { announcements, statuses, clock } = this.#options;
+    const { announcements, statuses, telemetry, clock } = this.#options;
     const nowMs = clock.now();
     const key = keyOf(object.metadata);
+    telemetry.refused(key, reason);
     announcements.refused(key, object, reason, event);
     const generation = object.metadata.generation ?? 0;
     statuses.say(key, (before) => invalidStatus(generation, before, reason, message, nowMs));

@@ -4,13 +4,17 @@ import { OWN_KIND } from "../hub.ts";
 import type { StoredObject } from "../store.ts";
 import type { OcmMember, Spoke } from "./spoke.ts";
 
-const SERVED: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+/** Kind, plural, and whether it is cluster-scoped. */
+type Served = readonly [string, string, "cluster"?];
+
+const SERVED: Readonly<Record<string, readonly Served[]>> = {
   "/api/v1": [
     ["Pod", "pods"],
     ["ConfigMap", "configmaps"],
     ["PersistentVolumeClaim", "persistentvolumeclaims"],
   ],
   "/apis/apps/v1": [["StatefulSet", "statefulsets"]],
+  "/apis/rbac.authorization.k8s.io/v1": [["ClusterRole", "clusterroles", "cluster"]],
   [`/apis/${OWN_KIND.apiVersion}`]: [[OWN_KIND.kind, OWN_KIND.plural]],
 };
 
@@ -43,8 +47,8 @@ export class MemberDoor implements Backend {
   }
 }
 
-function resourceOf([kind, name]: readonly [string, string]): JsonObject {
-  return { name, kind, namespaced: true, verbs: ["get", "list", "watch"] };
+function resourceOf([kind, name, scope]: Served): JsonObject {
+  return { name, kind, namespaced: scope === undefined, verbs: ["get", "list", "watch"] };
 }
 
 function ok(body: JsonObject): HttpResponse {

@@ -1,0 +1,5 @@
+import type { BuildOptions } from "esbuild";
+
+export const PAGE: BuildOptions;
+export function bundlePage(): Promise<void>;
+export function pageFiles(): Promise<string[]>;

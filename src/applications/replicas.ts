@@ -1,0 +1,200 @@
+import type { ClusterName } from "../rollout/index.ts";
+import { type Draft, isRemoving } from "./draft.ts";
+import type { Divided, WorkloadKey } from "./types.ts";
+
+const SECOND_MS = 1000;
+/** A cluster that is back must stay well at least this long before others give its replicas back. */
+const LEAST_RETURN_MS = 10_000;
+
+/** [A15] Divides a number by weights: whole shares first, the rest to the largest remainders, in the given order. */
+export function divide(total: number, weights: readonly number[]): number[] {
+  const sum = weights.reduce((a, b) => a + b, 0);
+  if (sum === 0) return weights.map(() => 0);
+  const exact = weights.map((weight) => (total * weight) / sum);
+  const shares = exact.map(Math.floor);
+  const rest = total - shares.reduce((a, b) => a + b, 0);
+  const order = exact
+    .map((value, index) => ({ index, remainder: value - Math.floor(value) }))
+    .sort((a, b) => b.remainder - a.remainder || a.index - b.index);
+  for (const { index } of order.slice(0, rest)) shares[index] = (shares[index] ?? 0) + 1;
+  return shares;
+}
+
+/** What each chosen cluster is to run, by workload. */
+export type Shares = ReadonlyMap<ClusterName, Readonly<Record<WorkloadKey, number>>>;
+
+export function sharesOf(draft: Draft): Shares {
+  const shares = new Map<ClusterName, Record<WorkloadKey, number>>(draft.chosen.map((cluster) => [cluster, {}]));
+  for (const workload of draft.intent.divided) {
+    const base = baseShares(draft, workload);
+    for (const [cluster, share] of base) watch(draft, workload, cluster, share);
+    for (const [cluster, share] of withLent(draft, workload, base)) {
+      const own = shares.get(cluster);
+      if (own) own[workload.key] = share;
+    }
+  }
+  return shares;
+}
+
+function baseShares({ chosen }: Draft, { total, weights }: Divided): Map<ClusterName, number> {
+  const divided = divide(
+    total,
+    chosen.map((cluster) => weightOf(weights, cluster)),
+  );
+  return new Map(chosen.map((cluster, index) => [cluster, divided[index] ?? 0]));
+}
+
+function weightOf(weights: Divided["weights"], cluster: ClusterName): number {
+  if (!weights) return 1;
+  return Object.hasOwn(weights, cluster) ? (weights[cluster] ?? 0) : 0;
+}
+
+/** [A16] Clusters that serve take what the others miss; those keep their own share, for when they serve again. */
+function withLent(
+  draft: Draft,
+  { key, weights }: Divided,
+  base: ReadonlyMap<ClusterName, number>,
+): Map<ClusterName, number> {
+  let missing = 0;
+  for (const cluster of base.keys()) missing += draft.entry(cluster).out[key]?.missing ?? 0;
+  const helpers = [...base.keys()].filter(
+    (cluster) => draft.isReady(cluster) && !draft.entry(cluster).out[key] && weightOf(weights, cluster) > 0,
+  );
+  const lent = divide(
+    missing,
+    helpers.map((cluster) => weightOf(weights, cluster)),
+  );
+  const shares = new Map(base);
+  helpers.forEach((cluster, index) => {
+    shares.set(cluster, (base.get(cluster) ?? 0) + (lent[index] ?? 0));
+  });
+  return shares;
+}
+
+/** [A16] [A17] Since when a cluster misses replicas, whether others stand in for it, and since when it is well again. */
+function watch(draft: Draft, { key, failover, object }: Divided, cluster: ClusterName, share: number): void {
+  const entry = draft.entry(cluster);
+  const outage = entry.out[key];
+  if (!failover || share === 0 || isRemoving(entry) || entry.deployed === null) {
+    if (outage) draft.change(cluster, { out: without(entry.out, key) });
+    return;
+  }
+  const ready = readyIn(draft, cluster, key, object);
+  const isWell = ready !== undefined && ready >= share;
+  if (outage) {
+    back(draft, cluster, key, isWell, failover.afterSeconds);
+    return;
+  }
+  if (isWell) {
+    if (key in entry.short) draft.change(cluster, { short: without(entry.short, key) });
+    return;
+  }
+  const sinceMs = Math.min(entry.short[key] ?? draft.nowMs, draft.nowMs);
+  if (!(key in entry.short)) draft.change(cluster, { short: { ...entry.short, [key]: sinceMs } });
+  const isLost = ready === undefined;
+  const seconds = isLost ? failover.afterSeconds : failover.unhealthyAfterSeconds;
+  // In the middle of a step replicas are missing because of the step, which has its own deadline.
+  if ((!isLost && seconds === 0) || (!isLost && !entry.done)) return;
+  const dueMs = sinceMs + seconds * SECOND_MS;
+  if (draft.nowMs < dueMs) {
+    draft.wakeAt(dueMs);
+    return;
+  }
+  draft.change(cluster, {
+    short: without(draft.entry(cluster).short, key),
+    out: { ...entry.out, [key]: { missing: share - (ready ?? 0), healthySinceMs: null } },
+  });
+}
+
+/** [A17] No flapping: it counts as back when it has been well for as long as it took to count as out. */
+function back(draft: Draft, cluster: ClusterName, key: WorkloadKey, isWell: boolean, afterSeconds: number): void {
+  const entry = draft.entry(cluster);
+  const outage = entry.out[key];
+  if (!outage) return;
+  if (!isWell) {
+    if (outage.healthySinceMs !== null)
+      draft.change(cluster, { out: { ...entry.out, [key]: { ...outage, healthySinceMs: null } } });
+    draft.wait(
+      "FailedOver",
+      cluster,
+      `${outage.missing} replicas of ${key} run in other clusters until it serves them again`,
+      `Look at ${key} in ${cluster}.`,
+      [{ object: `${key} in ${cluster}`, field: "missing", value: String(outage.missing) }],
+    );
+    return;
+  }
+  const sinceMs = Math.min(outage.healthySinceMs ?? draft.nowMs, draft.nowMs);
+  const dueMs = sinceMs + Math.max(afterSeconds * SECOND_MS, LEAST_RETURN_MS);
+  if (draft.nowMs >= dueMs) {
+    draft.change(cluster, { out: without(entry.out, key) });
+    return;
+  }
+  draft.change(cluster, { out: { ...entry.out, [key]: { ...outage, healthySinceMs: sinceMs } } });
+  draft.wakeAt(dueMs);
+}
+
+/** Ready replicas that a cluster shows, never more than it was granted; undefined: it cannot be seen. */
+function readyIn(draft: Draft, cluster: ClusterName, key: WorkloadKey, object: string): number | undefined {
+  const seen = draft.view(cluster);
+  const granted = draft.entry(cluster).grant?.replicas[key];
+  if (!seen || !draft.isReady(cluster)) return undefined;
+  const { live } = seen.object(object);
+  if (live.kind === "unknown") return undefined;
+  return Math.min(live.kind === "present" ? (live.ready ?? 0) : 0, granted ?? 0);
+}
+
+/** [A18] Moves shares: growth at once, and a smaller share only when that takes away nothing that is needed. */
+export function adjust(draft: Draft, shares: Shares): void {
+  for (const workload of draft.intent.divided) {
+    const { key, object, total } = workload;
+    const ready = new Map<ClusterName, number>();
+    for (const cluster of Object.keys(draft.ledger.clusters))
+      ready.set(cluster, readyIn(draft, cluster, key, object) ?? 0);
+    for (const [cluster, wanted] of shares) {
+      const share = wanted[key] ?? 0;
+      const { grant } = draft.entry(cluster);
+      const granted = grant?.replicas[key];
+      if (!grant || grant.mode === "Delete" || granted === share || !draft.isReady(cluster)) continue;
+      if (granted === undefined || share > granted) {
+        regrant(draft, cluster, key, share);
+        continue;
+      }
+      const here = ready.get(cluster) ?? 0;
+      const others = [...ready].reduce((sum, [each, count]) => sum + (each === cluster ? 0 : count), 0);
+      if (here > share && others + share < total) {
+        draft.wait(
+          "AddBeforeRemove",
+          cluster,
+          `${key} keeps ${granted} replicas until ${total} are ready without those that go`,
+          "No action needed.",
+          [{ object: key, field: "ready elsewhere", value: String(others) }],
+        );
+        continue;
+      }
+      ready.set(cluster, Math.min(here, share));
+      regrant(draft, cluster, key, share);
+    }
+  }
+}
+
+/** [A18] Whether the others serve everything without this cluster. */
+export function isSpare(draft: Draft, cluster: ClusterName): boolean {
+  return draft.intent.divided.every(({ key, object, total }) => {
+    const here = readyIn(draft, cluster, key, object) ?? 0;
+    if (here === 0) return true;
+    const others = Object.keys(draft.ledger.clusters)
+      .filter((each) => each !== cluster && !isRemoving(draft.entry(each)))
+      .reduce((sum, each) => sum + (readyIn(draft, each, key, object) ?? 0), 0);
+    return others >= total;
+  });
+}
+
+function regrant(draft: Draft, cluster: ClusterName, key: WorkloadKey, share: number): void {
+  const { grant } = draft.entry(cluster);
+  if (!grant) return;
+  draft.grant(cluster, { ...grant, replicas: { ...grant.replicas, [key]: share } });
+}
+
+function without<Value>(record: Readonly<Record<string, Value>>, key: string): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));
+}

@@ -1,0 +1,131 @@
+/** What people do to a rollout of an application: pause, resume, undo, approve. */
+import { AlreadyExistsError, ConflictError, type KubeObject } from "../../kube/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import { CommandError } from "../errors.ts";
+import { FIELD_MANAGER, timeNow } from "../hub/change.ts";
+import { APPROVALS, type Hub, withHub } from "../hub/hub.ts";
+import { whoAmI } from "../hub/whoami.ts";
+import type { GlobalOptions } from "../options.ts";
+import type { Io } from "../terminal/io.ts";
+import { print } from "../terminal/output.ts";
+import { APPLICATIONS, describeApplication, getApplication, readApplication } from "./kind.ts";
+
+function change(
+  io: Io,
+  name: string,
+  options: GlobalOptions,
+  make: (hub: Hub, object: KubeObject) => Promise<string>,
+): Promise<undefined> {
+  return withHub(io, options, async (hub) => {
+    print(io, await make(hub, await getApplication(hub, name)));
+    return undefined;
+  });
+}
+
+/** A compare-and-swap on the spec: a change since it was read is never overwritten. */
+async function patchSpec(hub: Hub, object: KubeObject, spec: JsonObject): Promise<void> {
+  const { name, namespace, generation } = object.metadata;
+  const at = { name, ...(namespace !== undefined && { namespace }) };
+  for (let attempt = 1; ; attempt++) {
+    const now = attempt === 1 ? object : await hub.client.get(APPLICATIONS, at, hub.request);
+    if (now.metadata.generation !== generation || attempt > 10) {
+      throw new CommandError(
+        `${describeApplication(object)} was changed by another user at the same time; nothing was written. Check it, and retry`,
+      );
+    }
+    const { resourceVersion } = now.metadata;
+    const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
+    try {
+      await hub.client.patch(
+        APPLICATIONS,
+        at,
+        { type: "merge", body: { metadata, spec } },
+        { ...hub.request, fieldManager: FIELD_MANAGER },
+      );
+      return;
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+    }
+  }
+}
+
+export function pauseApplication(io: Io, name: string, options: GlobalOptions): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    if (readApplication(object, what).spec.rollout.paused) return `${what} is already paused`;
+    await patchSpec(hub, object, { rollout: { paused: true } });
+    return `${what} is paused: the step in progress completes, no other starts`;
+  });
+}
+
+export function resumeApplication(io: Io, name: string, options: GlobalOptions): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    const { paused } = readApplication(object, what).spec.rollout;
+    await patchSpec(hub, object, { resumedAt: timeNow(hub), ...(paused && { rollout: { paused: false } }) });
+    return `${what} continues`;
+  });
+}
+
+export function undoApplication(
+  io: Io,
+  name: string,
+  options: GlobalOptions & { readonly toRevision?: string },
+): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    const { status } = readApplication(object, what);
+    const history = status?.history ?? [];
+    const wanted = options.toRevision ?? status?.previousRevision;
+    const found = history.find(({ revision, number }) => revision === wanted || String(number) === wanted);
+    if (!found) {
+      const names = history.map(({ revision, number }) => `${number} (${revision})`).join(", ") || "none";
+      throw new CommandError(
+        options.toRevision === undefined
+          ? `${what} has no earlier revision that completed; name one: --to-revision (there are: ${names})`
+          : `${what} has no revision '${options.toRevision}'; there are: ${names}`,
+      );
+    }
+    await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } });
+    return `${what} returns to revision ${found.number ?? "?"} (${found.revision}), in order; it stays there until its source changes`;
+  });
+}
+
+export function approveApplication(
+  io: Io,
+  name: string,
+  options: GlobalOptions & { readonly wave?: string; readonly comment?: string },
+): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    const { status } = readApplication(object, what);
+    const { to, wave } = status?.rollout ?? {};
+    if (status?.reason !== "AwaitingApproval" || to === undefined || wave === undefined) {
+      throw new CommandError(`no wave of ${what} waits for approval: it is ${status?.phase ?? "not reported yet"}`);
+    }
+    if (options.wave !== undefined && options.wave !== String(wave)) {
+      throw new CommandError(`--wave ${options.wave}: wave ${wave} of ${what} waits for approval`);
+    }
+    const approvedBy = await whoAmI(hub);
+    const approval: KubeObject = {
+      apiVersion: APPROVALS.apiVersion,
+      kind: APPROVALS.kind,
+      metadata: { name: `dapp-${name}-${to}-wave-${wave}`.slice(0, 253), namespace: hub.namespace },
+      spec: {
+        kind: APPLICATIONS.kind,
+        name,
+        revision: to,
+        wave,
+        ...(options.comment !== undefined && { comment: options.comment }),
+        ...(approvedBy !== undefined && { approvedBy }),
+      },
+    };
+    try {
+      await hub.client.create(APPROVALS, approval, { ...hub.request, fieldManager: FIELD_MANAGER });
+    } catch (error) {
+      if (!(error instanceof AlreadyExistsError)) throw error;
+      return `wave ${wave} of ${what} is already approved for revision ${to}`;
+    }
+    return `wave ${wave} of ${what} is approved for revision ${to}${approvedBy === undefined ? "" : ` by ${approvedBy}`}`;
+  });
+}

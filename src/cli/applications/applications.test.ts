@@ -1,0 +1,83 @@
+/** Commands on `dapp/NAME`, against a fleet with the real controller, on virtual time. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { application, configMap, inline, settle, statusOf } from "../../embedded/testing/application.ts";
+import { CliWorld } from "../testing/harness.ts";
+
+const shop = (value: string, more: object = {}) =>
+  application("shop", {
+    source: inline(configMap("settings", { value })),
+    clusters: { names: ["member1", "member2"] },
+    revisionSettleSeconds: 0,
+    ...more,
+  });
+
+describe("an application on the command line", () => {
+  const cli = new CliWorld();
+  beforeAll(async () => {
+    await cli.world.start();
+    await cli.world.apply(shop("1"));
+    await settle(cli.world, "shop");
+    await cli.world.apply(shop("2"));
+    await settle(cli.world, "shop");
+  });
+  afterAll(() => cli.world.stop());
+
+  it("status shows clusters and objects with their health", async () => {
+    const { code, out } = await cli.run(["status", "dapp/shop"]);
+    expect(code).toBe(0);
+    expect(out).toContain("DistributedApplication default/shop  Settled  clusters 2/2, objects 2/2 healthy");
+    expect(out).toMatch(/├─ member1 {2}Settled {2}1\/1/);
+    expect(out).toMatch(/└─ ConfigMap\/settings {2}Healthy {2}in 2 clusters/);
+  });
+
+  it("wait returns when it has settled, why says that nothing is waited for", async () => {
+    expect(await cli.run(["wait", "dapp/shop"])).toMatchObject({
+      code: 0,
+      out: "DistributedApplication default/shop is settled\n",
+    });
+    expect((await cli.run(["why", "dapp/shop"])).out).toContain("nothing is waited for");
+  });
+
+  it("a name that does not exist is answered with those that do", async () => {
+    const { code, err } = await cli.run(["status", "dapp/shob"]);
+    expect(code).toBe(1);
+    expect(err).toContain("DistributedApplication default/shob does not exist; did you mean 'shop'?");
+  });
+
+  it("render shows the objects of each cluster, without a hub too", async () => {
+    const files = { "shop.yaml": stringify(shop("3")) };
+    const { code, out } = await cli.run(["render", "-f", "shop.yaml", "--cluster", "member1"], { files });
+    expect(code).toBe(0);
+    expect(out).toContain("# cluster member1\n---\n");
+    expect(out).toContain('value: "3"');
+    expect(out).not.toContain("member2");
+    expect((await cli.run(["render", "-f", "shop.yaml", "--offline"], { files })).out).toContain("# cluster member2");
+  });
+
+  it("plan shows what would change in each cluster, in order", async () => {
+    const files = { "shop.yaml": stringify(shop("3")) };
+    const { code, out } = await cli.run(["plan", "-f", "shop.yaml"], { files });
+    expect(code).toBe(0);
+    expect(out).toMatch(/1\. member1 {2}0 new, 1 changed, 0 removed\n {3}~ v1 ConfigMap default\/settings/);
+    expect(out).toMatch(/- {3}value: "2"\n.*\+ {3}value: "3"/);
+  });
+
+  it("history lists revisions, and undo returns to the one before", async () => {
+    expect((await cli.run(["history", "dapp/shop"])).out).toMatch(/^2 {2}shop-\w+ .*current\n1 {2}shop-/);
+    const { out } = await cli.run(["undo", "dapp/shop"]);
+    expect(out).toMatch(/returns to revision 1 \(shop-\w+\), in order/);
+    await settle(cli.world, "shop");
+    expect((await cli.run(["history", "dapp/shop"])).out).toMatch(/^2 {2}shop-\w+ .*rejected\n1 {2}shop-.*current/);
+  });
+
+  it("pause holds a rollout, why says so, and resume lets it continue", async () => {
+    expect((await cli.run(["pause", "dapp/shop"])).out).toContain("is paused");
+    await cli.world.apply(shop("4", { rollout: { paused: true } }));
+    await cli.world.until("it waits", () => statusOf(cli.world, "shop").reason === "Paused");
+    expect((await cli.run(["why", "dapp/shop"])).out).toContain("Paused");
+    expect((await cli.run(["resume", "dapp/shop"])).out).toContain("continues");
+    await cli.world.apply(shop("4"));
+    await settle(cli.world, "shop");
+  });
+});

@@ -1,0 +1,73 @@
+/** Manifests as files: plain YAML, a kustomize base, or a Helm chart. Pure. */
+import { stringify } from "yaml";
+import type { JsonObject } from "../../../runtime/index.ts";
+
+export interface PackagedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Chart {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  /** With placeholders of `chartValue` in them. */
+  readonly manifests: readonly JsonObject[];
+  readonly values: JsonObject;
+}
+
+export function yamlText(manifests: readonly JsonObject[]): string {
+  return manifests.map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
+}
+
+export function kustomizeBase(manifests: readonly JsonObject[]): PackagedFile[] {
+  const kustomization = {
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    resources: ["manifests.yaml"],
+  };
+  return [
+    { path: "kustomization.yaml", text: stringify(kustomization) },
+    { path: "manifests.yaml", text: yamlText(manifests) },
+  ];
+}
+
+/** Something that no manifest contains, around the path of a value. */
+const MARK = /"?@@([\w.]+)@@"?/g;
+
+/** Stands for a value of the chart (`Values.image`), of any type: JSON is YAML. */
+export function chartValue(path: string): string {
+  return `@@${path}@@`;
+}
+
+/** One template for each kind. */
+export function helmChart({ name, description, version, manifests, values }: Chart): PackagedFile[] {
+  const chart = {
+    apiVersion: "v2",
+    name,
+    description,
+    type: "application",
+    version,
+    appVersion: version,
+    kubeVersion: ">=1.30.0-0",
+  };
+  const byKind = new Map<string, JsonObject[]>();
+  for (const manifest of manifests) {
+    const kind = String(manifest.kind);
+    byKind.set(kind, [...(byKind.get(kind) ?? []), manifest]);
+  }
+  return [
+    { path: "Chart.yaml", text: stringify(chart) },
+    { path: "values.yaml", text: stringify(values) },
+    ...[...byKind].map(([kind, objects]) => ({
+      path: `templates/${kind.toLowerCase()}.yaml`,
+      text: template(objects),
+    })),
+  ];
+}
+
+function template(objects: readonly JsonObject[]): string {
+  // CEL and messages may contain braces, which Helm would read as its own.
+  const literal = yamlText(objects).replaceAll("{{", '{{ "{{" }}');
+  return literal.replace(MARK, (_, path: string) => `{{ toJson .${path} }}`);
+}

@@ -1,0 +1,97 @@
+/** Which actions make sense now, what each would do, and whether the viewer may. Pure. */
+import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
+import type { ActionName, ActionView, ApplicationName } from "../../web/index.ts";
+
+/** Whether the hub lets the viewer do it; undefined: the hub does not answer the question. */
+export interface Rights {
+  /** patch crossclusterstatefulsets. */
+  readonly change: boolean | undefined;
+  /** create rolloutapprovals. */
+  readonly approve: boolean | undefined;
+}
+
+interface Offer {
+  readonly action: ActionName;
+  readonly consequence: string;
+}
+
+export function actionsOf(
+  { namespace, name }: ApplicationName,
+  status: CrossClusterStatefulsetStatus,
+  isPaused: boolean,
+  rights: Rights,
+  program: string,
+): ActionView[] {
+  return offers(status, isPaused).map(({ action, consequence }) => {
+    const right = action === "approve" ? rights.approve : rights.change;
+    const denied = right === true ? undefined : refusal(action, right, namespace);
+    return {
+      action,
+      consequence,
+      command: `${program} ${action} ${name} -n ${namespace}`,
+      allowed: denied === undefined,
+      ...(denied !== undefined && { reason: denied }),
+    };
+  });
+}
+
+function refusal(action: ActionName, right: boolean | undefined, namespace: string): string {
+  const [verb, what] = action === "approve" ? ["create", "rolloutapprovals"] : ["patch", "crossclusterstatefulsets"];
+  const asked = `to ${verb} ${what} in namespace ${namespace}`;
+  if (right === false) return `You do not have the right ${asked}.`;
+  return `The hub did not answer whether you have the right ${asked}. Use the command.`;
+}
+
+function offers(status: CrossClusterStatefulsetStatus, isPaused: boolean): Offer[] {
+  const { rollout, previousRevision, phase } = status;
+  const found: Offer[] = [];
+  if (rollout?.awaitingApproval) {
+    found.push({
+      action: "approve",
+      consequence: `Approves wave ${rollout.wave} for revision ${rollout.to}. The next wave starts at once.`,
+    });
+  }
+  if (isPaused || phase === "Halted") {
+    found.push({
+      action: "resume",
+      consequence: isPaused
+        ? "The rollout continues: the next step starts as soon as quorum and budget allow it."
+        : "The rollout continues where it halted, and tries the failed step again.",
+    });
+  } else {
+    found.push({
+      action: "pause",
+      consequence: rollout
+        ? "The step in progress completes. No other step of the update starts until it is resumed. Scaling continues."
+        : "No rollout is in progress. The next one does not start until it is resumed. Scaling continues.",
+    });
+  }
+  if (rollout?.soakUntil !== undefined || rollout?.windowClosed) {
+    const past = [
+      ...(rollout.soakUntil === undefined
+        ? []
+        : [`the soak of wave ${rollout.wave}, which lasts until ${rollout.soakUntil}`]),
+      ...(rollout.windowClosed ? ["the closed maintenance window, for this rollout only"] : []),
+    ];
+    found.push({ action: "promote", consequence: `The rollout continues now, past ${past.join(" and ")}.` });
+  }
+  if (rollout && rollout.type !== "RollBack" && rollout.from !== undefined && rollout.from !== rollout.to) {
+    found.push({ action: "abort", consequence: abortWords(status, rollout.from) });
+  }
+  if (!rollout && previousRevision !== undefined) {
+    found.push({
+      action: "undo",
+      consequence: `Returns to revision ${previousRevision}, cluster by cluster, in order. It stays there until the template itself is edited.`,
+    });
+  }
+  return found;
+}
+
+/** Clusters that have started return; the others never move. */
+function abortWords({ clusters = [], rollout }: CrossClusterStatefulsetStatus, from: string): string {
+  const begun = clusters.filter(({ granted }) => granted?.revision === rollout?.to && (granted?.replicas ?? 0) > 0);
+  const back = begun.map(({ name }) => name).join(", ");
+  return back === ""
+    ? `Ends the rollout to ${rollout?.to}. No cluster has started, so nothing moves.`
+    : `Ends the rollout to ${rollout?.to}. Back to ${from}, in order: ${back}.`;
+}

@@ -1,0 +1,80 @@
+/** The plan ahead, computed by `lockstep plan` with the viewer's rights. */
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { AheadView, DiffView, PlanView } from "../../web/index.ts";
+import { given } from "./application.ts";
+
+/** A page shows no more steps; nor would a person read them. */
+const MAX_AHEAD = 200;
+const MAX_DIFF_LINES = 400;
+
+/** Reads the JSON that `lockstep plan -o json` prints. Pure. */
+export function planView(printed: JsonObject): PlanView {
+  const blockedBy = listOf(printed.blockedBy).map(({ code, message, remedy }) => ({
+    code: String(code),
+    message: String(message),
+    remedy: typeof remedy === "string" ? remedy : "",
+  }));
+  return {
+    ahead: listOf(printed.events).slice(0, MAX_AHEAD).flatMap(aheadOf),
+    blockedBy,
+    diffs: alike(listOf(printed.diffs)),
+  };
+}
+
+function aheadOf(event: JsonObject): AheadView[] {
+  const cluster = String(event.cluster ?? "");
+  const figures = isJsonObject(event.figures) ? event.figures : {};
+  switch (event.kind) {
+    case "step":
+      return [
+        {
+          kind: "step",
+          cluster,
+          step: String(event.step),
+          why: String(event.why),
+          instances: Array.isArray(event.instances) ? event.instances.map(String) : [],
+          ready: Number(figures.ready ?? 0),
+          needed: Number(figures.majority ?? 0),
+          ...given("expectedMs", typeof event.expectedMs === "number" ? event.expectedMs : undefined),
+        },
+      ];
+    case "remove":
+      return [{ kind: "remove", cluster, why: `its objects are removed; volumes: ${event.volumes}` }];
+    case "wait":
+      return [{ kind: "wait", code: String(event.code), message: String(event.message), forMs: Number(event.forMs) }];
+    case "person":
+      return [
+        {
+          kind: "person",
+          code: String(event.code),
+          message: String(event.message),
+          remedy: String(event.remedy),
+        },
+      ];
+    default:
+      return [];
+  }
+}
+
+/** Clusters with the same difference are shown once. */
+function alike(diffs: readonly JsonObject[]): DiffView[] {
+  const groups = new Map<string, { clusters: string[]; objects: DiffView["objects"] }>();
+  for (const { cluster, objects } of diffs) {
+    const key = JSON.stringify(objects);
+    const group = groups.get(key);
+    if (group) group.clusters.push(String(cluster));
+    else groups.set(key, { clusters: [String(cluster)], objects: listOf(objects).map(objectDiff) });
+  }
+  return [...groups.values()];
+}
+
+function objectDiff({ object, change, lines }: JsonObject): DiffView["objects"][number] {
+  const all = Array.isArray(lines) ? lines.map(String) : [];
+  const rest = all.length - MAX_DIFF_LINES;
+  const shown = rest > 0 ? [...all.slice(0, MAX_DIFF_LINES), `... and ${rest} more lines`] : all;
+  return { object: String(object), change: String(change), lines: shown };
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

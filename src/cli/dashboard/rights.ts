@@ -1,0 +1,56 @@
+/** What the viewer may do, as the hub answers it (SelfSubjectAccessReview). */
+import { isJsonObject } from "../../runtime/index.ts";
+import { APPROVALS, type Hub, STATEFULSETS } from "../hub/hub.ts";
+import type { Rights } from "./actions.ts";
+
+const PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const DEADLINE_MS = 5_000;
+
+export async function rightsOf(
+  hub: Pick<Hub, "transport" | "clock">,
+  at: { namespace: string; name: string },
+): Promise<Rights> {
+  const [change, approve] = await Promise.all([
+    mayI(hub, { verb: "patch", resource: STATEFULSETS.plural, group: "apps.karmada.io", ...at }),
+    mayI(hub, {
+      verb: "create",
+      resource: APPROVALS.plural,
+      group: groupOf(APPROVALS.apiVersion),
+      namespace: at.namespace,
+    }),
+  ]);
+  return { change, approve };
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.split("/")[0] ?? "";
+}
+
+async function mayI(
+  { transport, clock }: Pick<Hub, "transport" | "clock">,
+  resourceAttributes: Readonly<Record<string, string>>,
+): Promise<boolean | undefined> {
+  const deadline = new AbortController();
+  const cancel = clock.after(DEADLINE_MS, () => deadline.abort());
+  try {
+    const { status, body } = await transport.request({
+      method: "POST",
+      path: PATH,
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes },
+      }),
+      signal: deadline.signal,
+    });
+    if (status >= 300) return undefined;
+    const answer: unknown = JSON.parse(body);
+    const said = isJsonObject(answer) && isJsonObject(answer.status) ? answer.status.allowed : undefined;
+    return typeof said === "boolean" ? said : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,166 @@
+import type { ParsedDistributedApplication } from "../../api/index.ts";
+import { isHookEvent } from "../../applications/index.ts";
+import type { RenderedObject } from "../../charts/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { sanitize } from "../../render/index.ts";
+import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
+import { type Bundle, type Part, partOf } from "./content.ts";
+import { type Kinds, kindId, type ServedKind } from "./kinds.ts";
+import { isManifest, keyOfRef, refOf } from "./manifest.ts";
+import type { SourceRenderer } from "./renderer.ts";
+import type { VariantInput } from "./source.ts";
+
+export type Bundled =
+  | { readonly kind: "bundle"; readonly bundle: Bundle; readonly kinds: ReadonlyMap<string, ServedKind> }
+  | { readonly kind: "refused"; readonly message: string; readonly remedy: string };
+
+/** Charts are rendered for this version unless the fleet is newer; one render serves all clusters. */
+const KUBE_VERSION = "1.31.0";
+
+/** Renders every variant once, and makes of it what clusters can be given: names, namespaces, kinds, patches checked. */
+export async function makeBundle(
+  renderer: SourceRenderer,
+  kinds: Kinds,
+  app: ParsedDistributedApplication,
+  variants: readonly VariantInput[],
+  previous: Bundle | undefined,
+  signal: AbortSignal,
+): Promise<Bundled> {
+  const { spec } = app;
+  const made: { clusters: readonly string[]; parts: Part[] }[] = [];
+  const known = new Map<string, ServedKind>();
+  let facts: Pick<Bundle, "chartVersion" | "sourceDigest"> = {};
+  for (const { clusters, source, patches } of variants) {
+    const result = await renderer.render(
+      {
+        source,
+        namespace: spec.targetNamespace,
+        kubeVersion: KUBE_VERSION,
+        apiVersions: [],
+        isUpgrade: previous !== undefined,
+        lookups: spec.lookups,
+        previousObjects: previous?.variants[0]?.parts.map(({ object }) => object) ?? [],
+      },
+      signal,
+    );
+    if (result.kind === "refused") return { kind: "refused", message: result.message, remedy: result.remedy };
+    const { chartVersion, sourceDigest } = result;
+    facts = {
+      ...(chartVersion !== undefined && { chartVersion }),
+      ...(sourceDigest !== undefined && { sourceDigest }),
+    };
+    const patched = patchAll(result.objects, patches);
+    if ("kind" in patched) return patched;
+    for (const [id, served] of await kinds.of(patched.objects)) known.set(id, served);
+    const parts = place(patched.objects, known, spec.targetNamespace);
+    if ("kind" in parts) return parts;
+    made.push({ clusters, parts: withNamespace(parts.parts, app) });
+  }
+  // What is empty by mistake must not remove a running application: deleting the object is the way to say that.
+  if (made.every(({ parts }) => parts.filter(({ hook }) => !hook).length === 0)) {
+    return {
+      kind: "refused",
+      message: "the source renders no object",
+      remedy: "Correct the source; to remove the application, delete it.",
+    };
+  }
+  return { kind: "bundle", bundle: { variants: made, ...facts }, kinds: known };
+}
+
+type Refused = Extract<Bundled, { kind: "refused" }>;
+
+function patchAll(
+  objects: readonly RenderedObject[],
+  patches: VariantInput["patches"],
+): { readonly objects: RenderedObject[] } | Refused {
+  const patched = objects.map((rendered) => ({ ...rendered, object: clean(rendered.object) }));
+  for (const { target, patch } of patches) {
+    const at = patched.filter(
+      ({ object: { kind, metadata } }) =>
+        kind === target.kind &&
+        metadata.name === target.name &&
+        (target.namespace === undefined || metadata.namespace === target.namespace),
+    );
+    if (at.length === 0) {
+      return {
+        kind: "refused",
+        message: `overrides: no rendered object is a ${target.kind} named ${target.name}`,
+        remedy: "Correct the patch's target.",
+      };
+    }
+    for (const rendered of at) {
+      try {
+        const result: Json = applyPatch(rendered.object, patch as unknown as PatchOperation[]);
+        if (!isManifest(result) || keyOfRef(refOf(result)) !== keyOfRef(refOf(rendered.object))) {
+          return {
+            kind: "refused",
+            message: `overrides: a patch may not rename ${target.kind} ${target.name}`,
+            remedy: "Correct the patch.",
+          };
+        }
+        rendered.object = result;
+      } catch (error) {
+        if (!(error instanceof PatchError)) throw error;
+        return {
+          kind: "refused",
+          message: `overrides: patch of ${target.kind} ${target.name}: ${error.message}`,
+          remedy: "Correct the patch.",
+        };
+      }
+    }
+  }
+  return { objects: patched };
+}
+
+function clean(object: KubeObject): KubeObject {
+  const sanitized: JsonObject = sanitize(object);
+  return isManifest(sanitized) ? sanitized : object;
+}
+
+function place(
+  objects: readonly RenderedObject[],
+  kinds: ReadonlyMap<string, ServedKind>,
+  targetNamespace: string,
+): { readonly parts: Part[] } | Refused {
+  const parts = new Map<string, Part>();
+  for (const rendered of objects) {
+    const { object, hook } = rendered;
+    const kind = kinds.get(kindId(object));
+    const title = `${object.apiVersion} ${object.kind} ${object.metadata.name}`;
+    if (!kind) {
+      return {
+        kind: "refused",
+        message: `${title}: neither the hub nor the source's own CustomResourceDefinitions know this kind`,
+        remedy: "Install its CustomResourceDefinition on the hub, or correct the object.",
+      };
+    }
+    const unknown = hook?.events.find((event) => !isHookEvent(event));
+    if (unknown !== undefined) {
+      return {
+        kind: "refused",
+        message: `${title}: hook ${unknown} is not known`,
+        remedy: "Correct the annotation helm.sh/hook.",
+      };
+    }
+    const { namespace: own, ...metadata } = object.metadata;
+    const namespace = kind.namespaced ? (own ?? targetNamespace) : undefined;
+    const part = partOf({
+      ...rendered,
+      object: { ...object, metadata: { ...metadata, ...(namespace !== undefined && { namespace }) } },
+    });
+    if (parts.has(part.key)) {
+      return { kind: "refused", message: `${part.key} is in the source twice`, remedy: "Remove one of the two." };
+    }
+    parts.set(part.key, part);
+  }
+  return { parts: [...parts.values()] };
+}
+
+/** A target namespace that is not the application's own is made where it is missing, and never deleted. */
+function withNamespace(parts: Part[], { metadata, spec }: ParsedDistributedApplication): Part[] {
+  const { targetNamespace: name } = spec;
+  const isThere = parts.some(({ object }) => object.kind === "Namespace" && object.metadata.name === name);
+  if (name === metadata.namespace || isThere) return parts;
+  const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+  return [partOf({ object, keep: true, isCrd: false }, true), ...parts];
+}

@@ -1,0 +1,95 @@
+import type { Health, LiveSeen } from "../../applications/index.ts";
+import type { Snapshot } from "../../engine/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { epochOf } from "./manifest.ts";
+
+type Reader = Pick<Interpreter, "interpret">;
+interface Said {
+  readonly health: Health;
+  readonly message?: string;
+}
+
+/** What a member shows of one object, in the planner's words. */
+export function liveSeen(interpreter: Reader, snapshot: Snapshot): LiveSeen {
+  if (snapshot.kind === "unreachable") return { kind: "unknown" };
+  if (snapshot.kind === "absent") return { kind: "absent" };
+  const { object } = snapshot;
+  const { health, message } = healthOf(interpreter, object);
+  const ready = readyOf(interpreter, object);
+  return {
+    kind: "present",
+    epoch: epochOf(object),
+    observed: isObserved(object),
+    health,
+    ...(message !== undefined && { message }),
+    ...(ready !== undefined && { ready }),
+  };
+}
+
+function isObserved({ metadata, status }: KubeObject): boolean {
+  const observed = isJsonObject(status) ? status.observedGeneration : undefined;
+  return typeof observed !== "number" || observed >= (metadata.generation ?? 0);
+}
+
+function healthOf(interpreter: Reader, object: KubeObject): Said {
+  const { kind, metadata } = object;
+  const status = isJsonObject(object.status) ? object.status : {};
+  if (metadata.deletionTimestamp !== undefined) return { health: "Progressing", message: "it is being deleted" };
+  switch (kind) {
+    case "Job":
+      return jobHealth(status);
+    case "CustomResourceDefinition":
+      return isTrue(status, "Established")
+        ? { health: "Healthy" }
+        : { health: "Progressing", message: "it is not established" };
+    case "Namespace":
+      return status.phase === "Terminating"
+        ? { health: "Unhealthy", message: "it is being deleted" }
+        : { health: "Healthy" };
+    case "Pod":
+      if (status.phase === "Succeeded") return { health: "Complete" };
+      if (status.phase === "Failed") return { health: "Failed", message: "the pod failed" };
+  }
+  const outcome = interpreter.interpret("InterpretHealth", { object });
+  if (outcome.state === "known") return outcome.value ? { health: "Healthy" } : notHealthy(interpreter, object);
+  if (outcome.state === "failed" && outcome.code === "NoInterpreter") return plainHealth(status);
+  return { health: "Unknown", message: outcome.state === "failed" ? outcome.reason : "a webhook has not answered yet" };
+}
+
+function jobHealth(status: JsonObject): Said {
+  if (isTrue(status, "Complete")) return { health: "Complete" };
+  const failed = conditionsOf(status).find(({ type, status: is }) => type === "Failed" && is === "True");
+  if (failed)
+    return { health: "Failed", message: `the Job failed: ${failed.message ?? failed.reason ?? "no reason given"}` };
+  return { health: "Progressing", message: "the Job runs" };
+}
+
+function notHealthy(interpreter: Reader, object: KubeObject): Said {
+  const progress = interpreter.interpret("InterpretProgress", { object });
+  const message = progress.state === "known" ? progress.value.message : undefined;
+  return { health: "Progressing", message: message ?? "it is not healthy yet" };
+}
+
+/** No interpreter knows the kind: its own conditions count, and where there are none, that it exists. */
+function plainHealth(status: JsonObject): Said {
+  const ready = conditionsOf(status).find(({ type }) => type === "Ready" || type === "Available");
+  if (!ready || ready.status === "True") return { health: "Healthy" };
+  return { health: "Progressing", message: `${ready.type} is ${ready.status}: ${ready.message ?? ready.reason ?? ""}` };
+}
+
+function readyOf(interpreter: Reader, object: KubeObject): number | undefined {
+  const progress = interpreter.interpret("InterpretProgress", { object });
+  if (progress.state === "known" && progress.value.ready !== undefined) return progress.value.ready;
+  const status = isJsonObject(object.status) ? object.status : {};
+  return typeof status.readyReplicas === "number" ? status.readyReplicas : undefined;
+}
+
+function isTrue(status: JsonObject, type: string): boolean {
+  return conditionsOf(status).some((condition) => condition.type === type && condition.status === "True");
+}
+
+function conditionsOf({ conditions }: JsonObject): JsonObject[] {
+  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+}

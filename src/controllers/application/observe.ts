@@ -1,0 +1,91 @@
+import { type ClusterSeen, type Ledger, type ObjectSeen, type Seen, TIERS, tierOf } from "../../applications/index.ts";
+import {
+  type Dispatched,
+  DRAIN_TAINT,
+  type Engine,
+  type EngineBundle,
+  type EngineCluster,
+} from "../../engine/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
+import type { FleetFact } from "../../rollout/index.ts";
+import { liveSeen } from "./health.ts";
+import { digestOf } from "./manifest.ts";
+import { epochNote, isSameRef, NOTES } from "./notes.ts";
+import type { Way } from "./way.ts";
+
+export interface ObserveOptions {
+  readonly engine: Engine;
+  readonly interpreter: Pick<Interpreter, "interpret">;
+  readonly owner: EngineBundle;
+  readonly ledger: Ledger;
+  readonly way: Way;
+  /** Objects that another owner has, by cluster and key, as the last attempt to write them found. */
+  readonly refused: (cluster: string, key: string) => string | undefined;
+}
+
+/** What hub and members show of one application at one moment. */
+export function observe(options: ObserveOptions): Seen {
+  const { engine, owner, ledger } = options;
+  const fleet = Object.fromEntries(engine.clusters().map((cluster) => [cluster.name, factOf(cluster)]));
+  const byCluster = new Map<string, Dispatched[]>();
+  for (const one of engine.dispatched(owner)) {
+    const list = byCluster.get(one.cluster);
+    if (list) list.push(one);
+    else byCluster.set(one.cluster, [one]);
+  }
+  const names = new Set([...Object.keys(fleet), ...Object.keys(ledger.clusters)]);
+  const clusters = Object.fromEntries(
+    [...names].map((name) => [name, seenIn(options, name, byCluster.get(name) ?? [])]),
+  );
+  return { fleet, clusters };
+}
+
+export function factOf({ state, sinceMs, cordoned }: EngineCluster): FleetFact {
+  if (state === "Ready") {
+    const isDrained = cordoned?.startsWith(DRAIN_TAINT) === true;
+    return { state, ...(cordoned !== undefined && { cordoned }), ...(isDrained && { maintenance: true }) };
+  }
+  if (state === "NotReady") return { state, sinceMs: sinceMs ?? 0 };
+  return { state, ...(sinceMs !== undefined && { sinceMs }) };
+}
+
+function seenIn(options: ObserveOptions, cluster: string, dispatched: readonly Dispatched[]): ClusterSeen {
+  const { ledger, way } = options;
+  const grant = ledger.clusters[cluster]?.grant ?? undefined;
+  const parts = grant ? (way.parts(grant.revision, cluster) ?? []) : [];
+  const left = TIERS.map((_, tier) => dispatched.filter(({ ref }) => tierOf(ref.kind) === tier).length);
+  const isOfRevision = ({ ref }: Dispatched) => parts.some((part) => isSameRef(part.ref, ref));
+  const known = new Map<string, ObjectSeen>();
+  return {
+    left,
+    leftovers: dispatched.filter((one) => !isOfRevision(one)).length,
+    object: (key) => {
+      const seen = known.get(key) ?? objectSeen(options, cluster, key, dispatched);
+      known.set(key, seen);
+      return seen;
+    },
+  };
+}
+
+function objectSeen(
+  options: ObserveOptions,
+  cluster: string,
+  key: string,
+  dispatched: readonly Dispatched[],
+): ObjectSeen {
+  const { engine, owner, interpreter, ledger, way, refused } = options;
+  const grant = ledger.clusters[cluster]?.grant;
+  const part = grant ? way.part(grant.revision, cluster, key) : undefined;
+  if (!grant || !part) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
+  const one = dispatched.find(({ ref }) => isSameRef(ref, part.ref));
+  const wanted = digestOf(way.manifest(part, grant));
+  const problem = refused(cluster, key);
+  const live = liveSeen(interpreter, engine.snapshot(owner, cluster, part.ref));
+  return {
+    dispatched: !one ? "none" : one.deleting ? "going" : one.notes[NOTES.content] === wanted ? "wanted" : "other",
+    epoch: one ? epochNote(one.notes) : 0,
+    live,
+    ...(one?.delivery.state === "failed" && { delivery: one.delivery.message }),
+    ...(problem !== undefined && { refused: problem }),
+  };
+}

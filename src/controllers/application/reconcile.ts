@@ -1,0 +1,362 @@
+/**
+ * One reconcile of one DistributedApplication, from top to bottom. It decides nothing: it gathers what the planner needs,
+ * writes the ledger, carries it out, and reports. Whatever it is interrupted in, the next run comes to the same.
+ */
+
+import {
+  type AllowedClustersRule,
+  type DistributedApplicationStatus,
+  type ParsedDistributedApplication,
+  parseDistributedApplication,
+} from "../../api/index.ts";
+import { type Ledger, plan, type WantedRevision } from "../../applications/index.ts";
+import { type Engine, type EngineBundle, type News, type ObjectRef, ownerMark } from "../../engine/index.ts";
+import type { Interpreter } from "../../interpret/index.ts";
+import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
+import { NotFoundError, nameOfKey } from "../../kube/index.ts";
+import { WindowMemory } from "../../rollout/index.ts";
+import { type Clock, isJsonObject, timestamp } from "../../runtime/index.ts";
+import type { Announcer } from "../common/announcer.ts";
+import type { Approvals } from "../common/approvals.ts";
+import type { HubObjects } from "../common/hub/hub-objects.ts";
+import { ledgerOwner } from "../common/owned-ledgers.ts";
+import { ownerOf } from "../common/owner.ts";
+import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
+import type { RevisionStore } from "../common/revisions/revision-store.ts";
+import type { StatusWriter } from "../common/status-writer.ts";
+import { act } from "./act.ts";
+import { allParts, type Bundle, type Part } from "./content.ts";
+import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
+import { endOf } from "./lifetime.ts";
+import { keyOfRef } from "./manifest.ts";
+import { observe } from "./observe.ts";
+import { refusalStatus, statusOf } from "./report.ts";
+import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
+import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
+import { gatherInputs } from "./source.ts";
+import { Way } from "./way.ts";
+
+export interface ReconcilerParts {
+  readonly hub: KubeClient;
+  readonly engine: Engine;
+  readonly interpreter: Interpreter;
+  readonly clock: Clock;
+  readonly mayAct: () => boolean;
+  readonly announcer: Announcer;
+  readonly cache: Cache<KubeObject>;
+  readonly statefulsets: Cache<KubeObject>;
+  readonly hubObjects: HubObjects;
+  readonly sessions: Sessions;
+  readonly ledgers: ApplicationLedgers;
+  readonly revisions: RevisionStore;
+  readonly reviser: Reviser;
+  readonly approvals: Approvals;
+  readonly statuses: StatusWriter<DistributedApplicationStatus>;
+  readonly allowedClusters?: AllowedClustersRule;
+  readonly changed: (key: string, news: News) => void;
+  readonly forget: (key: string) => void;
+}
+
+/** How soon something that is going away is looked at again, should no event say that it has gone. */
+const UNFINISHED_RETRY_MS = 2_000;
+const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
+
+export class Reconciler {
+  readonly #parts: ReconcilerParts;
+  readonly #windows = new WindowMemory();
+  readonly #tracked = new Map<string, EngineBundle>();
+  /** Objects that another owner has, by application, cluster and key. */
+  readonly #refused = new Map<string, Map<string, string>>();
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts;
+  }
+
+  async reconcile(key: string): Promise<WorkResult | undefined> {
+    const { cache, engine } = this.#parts;
+    await this.#collect(key);
+    const object = cache.getByKey(key);
+    if (!object) {
+      this.#forget(key);
+      return undefined;
+    }
+    if (!engine.synced()) return UNFINISHED;
+    const isDeleting = object.metadata.deletionTimestamp !== undefined;
+    if (isDeleting && !withoutFinalizer(object)) return undefined;
+    const { status: _said, ...asked } = object;
+    const parsed = parseDistributedApplication(asked);
+    if (!parsed.ok) {
+      const errors = parsed.errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
+      this.#refuse(key, object, "InvalidSpec", errors);
+      // An object that cannot be read any more is let go as it is: nothing says that its objects may be deleted.
+      return isDeleting ? this.#letGo(key, object) : undefined;
+    }
+    const app = parsed.value;
+    if (!isDeleting && (await this.#expired(app, object))) return undefined;
+    if (!isDeleting && !(await this.#ensureFinalizer(object))) return undefined;
+    this.#parts.hubObjects.begin(key);
+    const bundle = this.#bundleOf(key, app);
+    const session = await this.#parts.sessions.open(key, object, () => engine.dispatched(bundle));
+    if ("unreadable" in session) {
+      this.#refuse(key, object, "LedgerUnreadable", session.unreadable);
+      return undefined;
+    }
+    return this.#step(key, app, object, session, bundle);
+  }
+
+  async #step(
+    key: string,
+    app: ParsedDistributedApplication,
+    object: KubeObject,
+    session: Session,
+    tracked: EngineBundle,
+  ): Promise<WorkResult | undefined> {
+    const { engine, clock, reviser, hubObjects, approvals, statuses, revisions, interpreter } = this.#parts;
+    const isDeleting = app.metadata.deletionTimestamp !== undefined;
+    const fleet = new Map(engine.clusters().map((cluster) => [cluster.name, cluster]));
+    const clusters = wantedClusters(app, engine, tracked, fleet);
+    const chosen = clusters.kind === "known" ? clusters.names : Object.keys(session.ledger.clusters);
+    const rule = this.#parts.allowedClusters;
+    const namespace = hubObjects.get(key, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      namespace: "",
+      name: app.metadata.namespace,
+    });
+    const refusal = rule && !isDeleting ? clustersRefused(app, chosen, namespace, rule) : undefined;
+    if (refusal !== undefined) {
+      this.#refuse(key, object, "InvalidSpec", `spec.clusters: ${refusal}`);
+      return { requeueAfterMs: REFUSED_RETRY_MS };
+    }
+    const revised = isDeleting
+      ? ({ kind: "pending", message: "the application is being deleted" } as const)
+      : await reviser.revise(key, app, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+    if (revised.kind === "forbidden") {
+      this.#refuse(
+        key,
+        object,
+        "Forbidden",
+        `${revised.message}; nothing moves until an administrator of the hub allows it`,
+      );
+      return { requeueAfterMs: REFUSED_RETRY_MS };
+    }
+    const target = targetOf(revised, session.ledger, app);
+    const bundles = await this.#bundles(app, session.ledger, target);
+    const way = new Way({ app, bundles, mark: ownerMark(tracked), isManaged: this.#isManaged(app) });
+    const owner = this.#track(key, app, bundles, tracked);
+    const refusals = this.#refused.get(key) ?? new Map<string, string>();
+    this.#refused.set(key, refusals);
+    const nowMs = clock.now();
+    const seen = observe({
+      engine,
+      interpreter,
+      owner,
+      ledger: session.ledger,
+      way,
+      refused: (cluster, part) => refusals.get(`${cluster} ${part}`),
+    });
+    const divided = way.divided(target);
+    const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
+    const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
+    const result = plan(intentOf(facts), session.ledger, seen, nowMs);
+    const done = await this.#carryOut(app, session, owner, way, result, refusals);
+    if (isDeleting && result.finished && engine.dispatched(owner).length === 0) {
+      await revisions.removeAll(ownerOf(object));
+      await session.removeLedger();
+      return this.#letGo(key, object);
+    }
+    const wanted = result.figures.targetRevision;
+    const report = {
+      app,
+      result,
+      seen,
+      way,
+      divided,
+      revisions: revisions.list(session.owner),
+      bundle: wanted === null ? undefined : bundles.get(wanted),
+      failures: done.failures,
+      nowMs,
+    };
+    statuses.say(key, (before) => statusOf(report, before));
+    await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
+    this.#tidy(app, session, result.ledger);
+    const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
+    const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
+    const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
+    // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
+    const againMs = done.isNew ? 0 : undefined;
+    const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
+    const endMs = isDeleting ? undefined : endOf(app);
+    const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
+    const delays = [againMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
+    return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
+  }
+
+  /** Act, write-ahead: the ledger first, then what it says. */
+  async #carryOut(
+    app: ParsedDistributedApplication,
+    session: Session,
+    owner: EngineBundle,
+    way: Way,
+    result: ReturnType<typeof plan>,
+    refusals: Map<string, string>,
+  ) {
+    const { engine, mayAct } = this.#parts;
+    const confirm = async () => {
+      await session.confirm();
+      if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
+    };
+    if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
+    const isNew = await session.save(result.ledger);
+    if (isNew) await this.#parts.revisions.deleteDropped(session.owner);
+    if (!session.stamped) {
+      if (!isNew) await confirm();
+      await engine.stamp(owner, session.term, Object.keys(result.ledger.clusters));
+      session.stamped = true;
+    }
+    const refuse = (cluster: string, key: string, message: string | undefined) => {
+      if (message === undefined) refusals.delete(`${cluster} ${key}`);
+      else refusals.set(`${cluster} ${key}`, message);
+    };
+    const { adopt, prune } = app.spec;
+    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    return { ...done, isNew };
+  }
+
+  #bundleOf(key: string, { metadata: { namespace, name } }: ParsedDistributedApplication): EngineBundle {
+    return this.#tracked.get(key) ?? { kind: DAPP_KIND, namespace, name, objects: [] };
+  }
+
+  /** Everything that any granted revision has, and what is dispatched, is watched. */
+  #track(
+    key: string,
+    { metadata: { namespace, name } }: ParsedDistributedApplication,
+    bundles: ReadonlyMap<string, Bundle>,
+    known: EngineBundle,
+  ): EngineBundle {
+    const { engine, changed } = this.#parts;
+    const refs = new Map<string, ObjectRef>();
+    for (const bundle of bundles.values()) for (const { ref, key: id } of allParts(bundle)) refs.set(id, ref);
+    for (const { ref } of engine.dispatched(known)) refs.set(keyOfRef(ref), ref);
+    const before = this.#tracked.get(key);
+    const isSame = before?.objects.length === refs.size && before.objects.every((ref) => refs.has(keyOfRef(ref)));
+    if (before && isSame) return before;
+    const owner: EngineBundle = { kind: DAPP_KIND, namespace, name, objects: [...refs.values()] };
+    this.#tracked.set(key, owner);
+    engine.track(owner, (news) => changed(key, news));
+    return owner;
+  }
+
+  async #bundles(app: ParsedDistributedApplication, ledger: Ledger, target: string | undefined) {
+    const ids = new Set([
+      ...Object.values(ledger.clusters).flatMap(({ grant }) => (grant ? [grant.revision] : [])),
+      ...(target === undefined ? [] : [target]),
+      ...(ledger.currentRevision === null ? [] : [ledger.currentRevision]),
+      ...(ledger.override ? [ledger.override.to] : []),
+      ...(app.spec.undo ? [app.spec.undo.to] : []),
+    ]);
+    const bundles = new Map<string, Bundle>();
+    for (const id of ids) {
+      const bundle = await this.#parts.reviser.bundle(app, id);
+      if (bundle) bundles.set(id, bundle);
+    }
+    return bundles;
+  }
+
+  /** A workload inside that has a CrossClusterStatefulset is left to it. */
+  #isManaged({ spec: { targetNamespace } }: ParsedDistributedApplication): (part: Part) => boolean {
+    const managed = new Set(
+      this.#parts.statefulsets.list().flatMap(({ metadata, spec }) => {
+        const { resourceSelector, template } = isJsonObject(spec) ? spec : {};
+        const selected = isJsonObject(resourceSelector) ? resourceSelector : {};
+        const inline = isJsonObject(template) ? template : undefined;
+        const given = inline && isJsonObject(inline.metadata) ? inline.metadata.name : undefined;
+        const [kind, name] = inline ? [inline.kind, given ?? metadata.name] : [selected.kind, selected.name];
+        return metadata.namespace === targetNamespace && typeof name === "string" ? [`${kind}/${name}`] : [];
+      }),
+    );
+    return ({ object }) =>
+      object.metadata.namespace === targetNamespace && managed.has(`${object.kind}/${object.metadata.name}`);
+  }
+
+  #tidy(app: ParsedDistributedApplication, session: Session, ledger: Ledger): void {
+    const { revisions } = this.#parts;
+    const inUse = new Set([
+      ...Object.values(ledger.clusters).flatMap(({ grant, deployed }) => [grant?.revision, deployed ?? undefined]),
+      ledger.currentRevision ?? undefined,
+      ledger.rollout?.to,
+      ledger.rollout?.from ?? undefined,
+      ledger.override?.to,
+      session.source?.revision,
+    ]);
+    revisions.prune(session.owner, new Set([...inUse].filter((id) => id !== undefined)), app.spec.revisionHistoryLimit);
+  }
+
+  /** [A23] Its time is over: it is deleted, and torn down like any other. Whether it was. */
+  async #expired(app: ParsedDistributedApplication, object: KubeObject): Promise<boolean> {
+    const { hub, clock, announcer } = this.#parts;
+    const endMs = endOf(app);
+    if (endMs === undefined || clock.now() < endMs) return false;
+    const { uid } = object.metadata;
+    announcer.event(object, "Normal", "Expired", `its lifetime ended at ${timestamp(endMs)}; it is torn down in order`);
+    await hub.delete(APPLICATIONS, object.metadata, uid === undefined ? {} : { preconditions: { uid } });
+    return true;
+  }
+
+  async #ensureFinalizer(object: KubeObject): Promise<boolean> {
+    const marked = withFinalizer(object);
+    if (!marked) return true;
+    this.#parts.cache.wrote(await this.#parts.hub.update(APPLICATIONS, marked));
+    return true;
+  }
+
+  async #letGo(key: string, object: KubeObject): Promise<undefined> {
+    const freed = withoutFinalizer(object);
+    try {
+      if (freed) await this.#parts.hub.update(APPLICATIONS, freed);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    this.#forget(key);
+    return undefined;
+  }
+
+  /** What is kept for owners that are gone is removed by us: owner references do not reach from one namespace to another. */
+  async #collect(key: string): Promise<void> {
+    const { hub, ledgers, revisions, cache } = this.#parts;
+    const { namespace = "", name } = nameOfKey(key);
+    for (const ledger of ledgers.ofEarlierLives({ namespace, name }, cache.getByKey(key)?.metadata.uid)) {
+      const owner = ledgerOwner(ledger, DAPP_KIND);
+      if (!owner) continue;
+      const now = await hub.find(APPLICATIONS, { namespace, name });
+      if (now?.metadata.uid === owner.uid) continue;
+      const found = ledgers.find(owner);
+      if (found.kind === "stored") await revisions.removeAll(owner, found.stored.revisions);
+      await ledgers.remove(ledger);
+    }
+  }
+
+  #refuse(key: string, object: KubeObject, reason: string, message: string): void {
+    const nowMs = this.#parts.clock.now();
+    this.#parts.statuses.say(key, (before) => refusalStatus(object, reason, message, nowMs, before));
+  }
+
+  #forget(key: string): void {
+    const owner = this.#tracked.get(key);
+    if (owner) this.#parts.engine.untrack(owner);
+    this.#tracked.delete(key);
+    this.#refused.delete(key);
+    this.#parts.forget(key);
+  }
+}
+
+function targetOf(
+  revised: WantedRevision,
+  { override, rollout, currentRevision }: Ledger,
+  app: ParsedDistributedApplication,
+): string | undefined {
+  const { undo } = app.spec;
+  if (override && !(revised.kind === "known" && revised.id !== override.instead)) return override.to;
+  if (revised.kind === "known") return revised.id;
+  return rollout?.to ?? currentRevision ?? undo?.to;
+}

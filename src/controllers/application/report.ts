@@ -1,0 +1,268 @@
+import {
+  type DistributedApplicationStatus,
+  MAX_LISTED_OBJECTS,
+  type ParsedDistributedApplication,
+} from "../../api/index.ts";
+import {
+  type ClusterEntry,
+  type Divided,
+  type ObjectSeen,
+  objectGate,
+  type PlanResult,
+  type Seen,
+} from "../../applications/index.ts";
+import { REASONS, type Waiting } from "../../rollout/index.ts";
+import { timestamp } from "../../runtime/index.ts";
+import type { StoredRevision } from "../common/revisions/revision-store.ts";
+import type { Bundle } from "./content.ts";
+import { endOf } from "./lifetime.ts";
+import type { Way } from "./way.ts";
+
+type Status = DistributedApplicationStatus;
+
+export interface ReportFacts {
+  readonly app: ParsedDistributedApplication;
+  readonly result: PlanResult;
+  readonly seen: Seen;
+  readonly way: Way;
+  readonly divided: readonly Divided[];
+  readonly revisions: readonly StoredRevision[];
+  readonly bundle: Bundle | undefined;
+  readonly failures: ReadonlyArray<{ readonly cluster: string; readonly message: string }>;
+  readonly nowMs: number;
+}
+
+/** The status of one application: a view of its ledger and of what the members show. Pure. */
+export function statusOf(facts: ReportFacts, before: Status | undefined): Status {
+  const { app, result, nowMs, revisions, bundle } = facts;
+  const { figures, ledger, reasons } = result;
+  const clusters = Object.keys(figures.phases).map((name) => clusterRow(facts, name, before));
+  const objects = objectRows(facts);
+  const main = mainReason(facts);
+  const isSettled =
+    clusters.length > 0 && clusters.every(({ phase }) => phase === "Settled") && !reasons.some(isUnfinished);
+  const phase = phaseOf(facts, isSettled);
+  const done = clusters.filter(({ phase: each }) => each === "Settled").length;
+  const total = clusters.reduce((sum, { objects: count = 0 }) => sum + count, 0);
+  const ready = clusters.reduce((sum, { ready: count = 0 }) => sum + count, 0);
+  const { rollout } = ledger;
+  const expiresAt = endOf(app);
+  return {
+    ...(app.metadata.generation !== undefined && { observedGeneration: app.metadata.generation }),
+    phase,
+    ...(main && { reason: main.code, message: textOf(main) }),
+    since: before?.phase === phase && before.reason === main?.code && before.since ? before.since : timestamp(nowMs),
+    ...(figures.targetRevision !== null && { revision: figures.targetRevision }),
+    ...(figures.currentRevision !== null && { currentRevision: figures.currentRevision }),
+    ...(figures.rejectedRevision !== undefined && { rejectedRevision: figures.rejectedRevision }),
+    ...(figures.previousRevision !== undefined && { previousRevision: figures.previousRevision }),
+    ...(bundle?.sourceDigest !== undefined && { sourceDigest: bundle.sourceDigest }),
+    ...(bundle?.chartVersion !== undefined && { chartVersion: bundle.chartVersion }),
+    ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
+    ...(rollout && {
+      rollout: {
+        to: rollout.to,
+        ...(rollout.from !== null && { from: rollout.from }),
+        ...(rollout.wave < (app.spec.rollout.waves ?? []).length && { wave: rollout.wave + 1 }),
+        since: timestamp(rollout.sinceMs),
+      },
+    }),
+    display: { clusters: `${done}/${clusters.length}`, ready: `${ready}/${total}` },
+    clusters,
+    ...(objects.length <= MAX_LISTED_OBJECTS && { objects }),
+    ...(facts.divided.length > 0 && { workloads: workloadRows(facts) }),
+    history: revisions.slice(0, 102).map(({ id, number, createdAt }) => ({ revision: id, number, createdAt })),
+    conditions: conditionsOf(facts, before, isSettled, main),
+  };
+}
+
+export function refusalStatus(
+  app: { readonly metadata: { readonly generation?: number } },
+  reason: string,
+  message: string,
+  nowMs: number,
+  before: Status | undefined,
+): Status {
+  const { generation } = app.metadata;
+  const condition = transition(before, "Settled", "False", reason, message, nowMs, generation);
+  const others = (before?.conditions ?? []).filter(({ type }) => type !== "Settled");
+  return {
+    ...before,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase: "Invalid",
+    reason,
+    message,
+    since: before?.phase === "Invalid" && before.reason === reason && before.since ? before.since : timestamp(nowMs),
+    conditions: [...others, condition],
+  };
+}
+
+function phaseOf({ app, result }: ReportFacts, isSettled: boolean): string {
+  if (app.metadata.deletionTimestamp !== undefined)
+    return app.spec.deletionPolicy === "Release" ? "Releasing" : "TearingDown";
+  if (Object.values(result.ledger.clusters).some(({ failed }) => failed !== null)) return "Halted";
+  if (isSettled) return "Settled";
+  const isWorking = Object.values(result.ledger.clusters).some(({ grant, done }) => grant !== null && !done);
+  return isWorking ? "Rolling" : "Waiting";
+}
+
+function isUnfinished({ code }: Waiting): boolean {
+  return !REASONS[code].atRest;
+}
+
+/** What needs a person first; otherwise what is said of all clusters, then the first of what is waited for. */
+function mainReason({ result: { reasons } }: ReportFacts): Waiting | undefined {
+  const asked = reasons.filter(({ code }) => REASONS[code].needsPerson);
+  return (
+    asked.find(isUnfinished) ??
+    reasons.find(({ cluster }) => cluster === undefined) ??
+    reasons.find(isUnfinished) ??
+    reasons[0]
+  );
+}
+
+function textOf({ cluster, message, remedy }: Pick<Waiting, "cluster" | "message" | "remedy">): string {
+  return `${cluster === undefined ? "" : `${cluster}: `}${message}. ${remedy}`.slice(0, 4096);
+}
+
+function clusterRow(
+  facts: ReportFacts,
+  name: string,
+  before: Status | undefined,
+): NonNullable<Status["clusters"]>[number] {
+  const { result, way, failures, nowMs } = facts;
+  const entry = result.ledger.clusters[name];
+  const phase = result.figures.phases[name] ?? "Pending";
+  const failure = failures.find(({ cluster }) => cluster === name);
+  const waiting = result.reasons.find(({ cluster }) => cluster === name);
+  const reason = failure ? "DispatchFailed" : waiting?.code;
+  const message = failure ? failure.message : waiting && textOf({ message: waiting.message, remedy: waiting.remedy });
+  const states = entry ? objectStates(facts, name, entry) : [];
+  const old = before?.clusters?.find((each) => each.name === name);
+  const grant = entry?.grant ?? undefined;
+  const stages = grant ? way.stages(grant.revision, name, grant.mode) : undefined;
+  const stage = grant && stages?.[grant.stage];
+  return {
+    name,
+    ...(grant && { revision: grant.revision }),
+    ...(entry?.deployed != null && { deployed: entry.deployed }),
+    phase,
+    ...(stage && { stage: `${stage.title} (${(grant?.stage ?? 0) + 1} of ${stages?.length})` }),
+    objects: states.length,
+    ready: states.filter(({ isReady }) => isReady).length,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message: message.slice(0, 4096) }),
+    since: old?.phase === phase && old.reason === reason && old.since ? old.since : timestamp(nowMs),
+  };
+}
+
+function objectStates({ way, seen }: ReportFacts, cluster: string, { grant }: ClusterEntry) {
+  if (!grant || grant.mode === "Delete") return [];
+  const parts = (way.parts(grant.revision, cluster) ?? []).filter(({ hook }) => !hook);
+  return parts.map((part) => {
+    const object = seen.clusters[cluster]?.object(part.key);
+    return { part, object, isReady: object !== undefined && objectGate(part.key, object).kind === "open" };
+  });
+}
+
+const WORST = ["Unhealthy", "Unknown", "Progressing", "Healthy"];
+
+function objectRows(facts: ReportFacts): NonNullable<Status["objects"]> {
+  const rows = new Map<string, { row: NonNullable<Status["objects"]>[number]; clusters: number }>();
+  for (const [cluster, entry] of Object.entries(facts.result.ledger.clusters)) {
+    for (const { part, object, isReady } of objectStates(facts, cluster, entry)) {
+      const { apiVersion, kind, metadata } = part.object;
+      const known = rows.get(part.key) ?? {
+        row: {
+          apiVersion,
+          kind,
+          ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+          name: metadata.name,
+          clusters: 0,
+          health: "Healthy",
+        },
+        clusters: 0,
+      };
+      const health = isReady ? "Healthy" : healthWord(object);
+      if (object?.live.kind === "present") known.clusters++;
+      if (WORST.indexOf(health) < WORST.indexOf(known.row.health ?? "Healthy")) {
+        const gate = object && objectGate("", object);
+        known.row = {
+          ...known.row,
+          health,
+          message: `${cluster}${gate && gate.kind !== "open" ? `${gate.message}` : ""}`.slice(0, 1024),
+        };
+      }
+      rows.set(part.key, known);
+    }
+  }
+  return [...rows.values()].map(({ row, clusters }) => ({ ...row, clusters }));
+}
+
+function healthWord(object: ObjectSeen | undefined): string {
+  if (object?.refused !== undefined) return "Unhealthy";
+  if (object === undefined || object.live.kind === "unknown") return "Unknown";
+  if (object.live.kind === "absent") return "Progressing";
+  const { health } = object.live;
+  return health === "Failed" || health === "Unhealthy" ? "Unhealthy" : health === "Unknown" ? "Unknown" : "Progressing";
+}
+
+function workloadRows({ divided, result, seen }: ReportFacts): NonNullable<Status["workloads"]> {
+  return divided.map(({ key, object, total }) => {
+    const [kind = "", name = ""] = key.split("/");
+    const clusters = Object.entries(result.ledger.clusters).map(([cluster, { grant }]) => {
+      const live = seen.clusters[cluster]?.object(object).live;
+      return {
+        name: cluster,
+        replicas: grant?.replicas[key] ?? 0,
+        ready: live?.kind === "present" ? (live.ready ?? 0) : 0,
+      };
+    });
+    const ready = clusters.reduce((sum, each) => sum + each.ready, 0);
+    return { kind, name, total, ready, clusters };
+  });
+}
+
+function conditionsOf(
+  { app, result, nowMs }: ReportFacts,
+  before: Status | undefined,
+  isSettled: boolean,
+  main: Waiting | undefined,
+): NonNullable<Status["conditions"]> {
+  const { ledger, figures } = result;
+  const generation = app.metadata.generation;
+  const said = main ? textOf(main) : "every cluster runs the desired revision and is healthy";
+  const reason = main?.code ?? "Settled";
+  const failed = Object.values(ledger.clusters).some(({ failed: why }) => why !== null);
+  const healthy = Object.values(figures.phases).filter((phase) => phase === "Settled").length;
+  const paused = app.spec.rollout.paused;
+  const say = (type: string, is: boolean, why: string, message: string) =>
+    transition(before, type, is ? "True" : "False", why, message, nowMs, generation);
+  return [
+    say("Available", healthy > 0, healthy > 0 ? "Serving" : "NotYet", `${healthy} clusters are healthy`),
+    say("Settled", isSettled, isSettled ? "Settled" : reason, said),
+    say("Progressing", !isSettled && !failed, isSettled ? "Settled" : reason, said),
+    say("Degraded", failed, failed ? reason : "AsExpected", failed ? said : "no step has failed"),
+    say("Paused", paused, paused ? "Paused" : "NotPaused", paused ? "spec.rollout.paused is true" : "not paused"),
+  ];
+}
+
+function transition(
+  before: Status | undefined,
+  type: string,
+  status: "True" | "False",
+  reason: string,
+  message: string,
+  nowMs: number,
+  generation: number | undefined,
+): NonNullable<Status["conditions"]>[number] {
+  const old = before?.conditions?.find((each) => each.type === type);
+  return {
+    type,
+    status,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : timestamp(nowMs),
+    reason,
+    message: message.slice(0, 4096),
+  };
+}

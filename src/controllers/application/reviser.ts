@@ -1,0 +1,116 @@
+import type { ParsedDistributedApplication } from "../../api/index.ts";
+import type { WantedRevision } from "../../applications/index.ts";
+import type { RevisionId } from "../../rollout/index.ts";
+import type { Clock } from "../../runtime/index.ts";
+import { ownerOf } from "../common/owner.ts";
+import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
+import type { RevisionStore } from "../common/revisions/revision-store.ts";
+import type { Settling } from "../common/settling.ts";
+import { makeBundle } from "./bundler.ts";
+import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
+import type { Kinds } from "./kinds.ts";
+import type { SourceRenderer } from "./renderer.ts";
+import type { Rights } from "./rights.ts";
+import type { Session } from "./session.ts";
+import type { Inputs } from "./source.ts";
+
+export interface ReviserOptions {
+  readonly renderer: SourceRenderer;
+  readonly kinds: Kinds;
+  readonly rights: Rights;
+  readonly store: RevisionStore;
+  readonly settling: Settling;
+  readonly clock: Clock;
+  readonly mustStillExist: (key: string) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export type Revised = WantedRevision | { readonly kind: "forbidden"; readonly message: string };
+/** What was refused is tried again after this: a source may have been down, and a right may have been given. */
+export const REFUSED_RETRY_MS = 30_000;
+
+/** Makes revisions: rendered once for each input, allowed to the ServiceAccount, stored before any grant names them. */
+export class Reviser {
+  readonly #options: ReviserOptions;
+  readonly #refused = new Map<string, { readonly inputs: string; readonly atMs: number; readonly revised: Revised }>();
+
+  constructor(options: ReviserOptions) {
+    this.#options = options;
+  }
+
+  async revise(key: string, app: ParsedDistributedApplication, inputs: Inputs, session: Session): Promise<Revised> {
+    const { settling, clock } = this.#options;
+    if (inputs.kind !== "inputs") {
+      return inputs.kind === "pending" ? { kind: "pending", message: inputs.message } : { ...inputs, kind: "refused" };
+    }
+    if (session.source?.inputs === inputs.digest) {
+      settling.end(key);
+      return this.#allowed(app, session.source.revision);
+    }
+    const refused = this.#refused.get(key);
+    const nowMs = clock.monotonicMs();
+    if (refused?.inputs === inputs.digest && nowMs - refused.atMs < REFUSED_RETRY_MS) return refused.revised;
+    const leftMs = session.source ? settling.leftMs(key, inputs.digest, app.spec.revisionSettleSeconds * 1000) : 0;
+    if (leftMs > 0)
+      return {
+        kind: "pending",
+        message: `the source changed; it is rendered when it has been quiet for ${app.spec.revisionSettleSeconds} s`,
+      };
+    const revised = await this.#make(key, app, inputs, session);
+    if (revised.kind === "known") this.#refused.delete(key);
+    else this.#refused.set(key, { inputs: inputs.digest, atMs: nowMs, revised });
+    return revised;
+  }
+
+  /** What a revision distributes; undefined: it is not stored. */
+  async bundle(app: ParsedDistributedApplication, id: RevisionId): Promise<Bundle | undefined> {
+    const content = await this.#options.store.content(ownerOf(app), id);
+    return content && unpackBundle(content);
+  }
+
+  forget(key: string): void {
+    this.#refused.delete(key);
+    this.#options.settling.end(key);
+  }
+
+  async #make(
+    key: string,
+    app: ParsedDistributedApplication,
+    inputs: Extract<Inputs, { kind: "inputs" }>,
+    session: Session,
+  ): Promise<Revised> {
+    const { renderer, kinds, store, settling, mustStillExist, signal } = this.#options;
+    const newest = session.source ? await this.bundle(app, session.source.revision) : undefined;
+    const made = await makeBundle(renderer, kinds, app, inputs.variants, newest, signal);
+    if (made.kind === "refused") return made;
+    const missing = await this.#missing(app, made.bundle);
+    if (missing) return missing;
+    try {
+      const { id } = await store.save(ownerOf(app), packBundle(app.metadata.name, made.bundle), () =>
+        mustStillExist(key),
+      );
+      session.source = { inputs: inputs.digest, revision: id };
+      settling.end(key);
+      return { kind: "known", id };
+    } catch (error) {
+      if (!(error instanceof RevisionTooLargeError)) throw error;
+      return { kind: "refused", message: error.message, remedy: "Make the source smaller, or split it." };
+    }
+  }
+
+  /** Rights are asked again: what may no longer be distributed is not distributed any more. */
+  async #allowed(app: ParsedDistributedApplication, id: RevisionId): Promise<Revised> {
+    const bundle = await this.bundle(app, id);
+    return ((bundle && (await this.#missing(app, bundle))) || undefined) ?? { kind: "known", id };
+  }
+
+  async #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+    const { kinds, rights } = this.#options;
+    const { namespace } = app.metadata;
+    const parts = allParts(bundle);
+    const name = app.spec.serviceAccountName;
+    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(parts));
+    if (missing.length === 0) return undefined;
+    return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
+  }
+}

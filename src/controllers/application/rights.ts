@@ -1,0 +1,99 @@
+import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
+import { type Clock, isJsonObject, type JsonObject, LruMap } from "../../runtime/index.ts";
+import type { Part } from "./content.ts";
+import { kindId, type ServedKind } from "./kinds.ts";
+
+const REVIEWS = resource({
+  apiVersion: "authorization.k8s.io/v1",
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  namespaced: false,
+});
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+/** A right that was taken away stops the next write within this time; asking for every write would load the hub. */
+const REMEMBERED_MS = 30_000;
+const REMEMBERED_MAX = 10_000;
+/** Messages name so many missing rights. */
+const LISTED_MAX = 20;
+
+interface Asked {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name?: string;
+}
+
+/** Who an application acts for: everything that it distributes must be allowed to its ServiceAccount on the hub. */
+export class Rights {
+  readonly #hub: KubeClient;
+  readonly #clock: Clock;
+  readonly #known = new LruMap<string, { readonly allowed: boolean; readonly atMs: number }>(REMEMBERED_MAX);
+
+  constructor(hub: KubeClient, clock: Clock) {
+    this.#hub = hub;
+    this.#clock = clock;
+  }
+
+  /** Every right that is missing, in words; empty: all is allowed. */
+  async missing(
+    account: { readonly namespace: string; readonly name: string },
+    parts: readonly Part[],
+    kinds: ReadonlyMap<string, ServedKind>,
+  ): Promise<string[]> {
+    const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+    const asked = new Map<string, Asked>();
+    for (const part of parts) {
+      for (const each of neededFor(part, kinds)) asked.set(JSON.stringify(each), each);
+    }
+    const found: string[] = [];
+    for (const each of asked.values()) {
+      if (!(await this.#allowed(user, account.namespace, each))) found.push(textOf(each));
+    }
+    const rest = found.length - LISTED_MAX;
+    return rest > 0 ? [...found.slice(0, LISTED_MAX), `${rest} more`] : found;
+  }
+
+  async #allowed(user: string, namespace: string, asked: Asked): Promise<boolean> {
+    const id = JSON.stringify([user, asked]);
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#known.get(id);
+    if (known && nowMs - known.atMs < REMEMBERED_MS) return known.allowed;
+    const { verb, group, resource: plural, namespace: where, name } = asked;
+    const { status } = await this.#hub.review(REVIEWS, {
+      user,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+      resourceAttributes: { verb, group, resource: plural, namespace: where, ...(name !== undefined && { name }) },
+    });
+    const allowed = isJsonObject(status) && status.allowed === true && status.denied !== true;
+    this.#known.set(id, { allowed, atMs: nowMs });
+    return allowed;
+  }
+}
+
+function neededFor({ object }: Part, kinds: ReadonlyMap<string, ServedKind>): Asked[] {
+  const kind = kinds.get(kindId(object));
+  if (!kind) return [];
+  const { group, plural } = kind;
+  const namespace = kind.namespaced ? (object.metadata.namespace ?? "") : "";
+  const needed: Asked[] = [{ verb: "distribute", group, resource: plural, namespace }];
+  // A role or a binding gives rights away: the same verbs guard that as inside one cluster.
+  if (group === RBAC_GROUP && (plural === "roles" || plural === "clusterroles")) {
+    needed.push({ verb: "escalate", group, resource: plural, namespace, name: object.metadata.name });
+  }
+  if (group === RBAC_GROUP && (plural === "rolebindings" || plural === "clusterrolebindings")) {
+    const { kind: of, name } = roleRefOf(object);
+    const bound = of === "ClusterRole" ? "clusterroles" : "roles";
+    needed.push({ verb: "bind", group, resource: bound, namespace, name: String(name ?? "") });
+  }
+  return needed;
+}
+
+function roleRefOf({ roleRef }: KubeObject): JsonObject {
+  return isJsonObject(roleRef) ? roleRef : {};
+}
+
+function textOf({ verb, group, resource: plural, namespace, name }: Asked): string {
+  const what = `${plural}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` ${name}`}`;
+  return `${verb} ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}`;
+}

@@ -1,0 +1,219 @@
+/** Whole applications on the embedded fleet: deployed in order, updated, undone, deleted. */
+import { afterEach, expect, it } from "vitest";
+import { SchemaCache } from "../apiserver/index.ts";
+import { statefulSet } from "../engine/testing/contract/index.ts";
+import { type KubeObject, type Resource, resource } from "../kube/index.ts";
+import { isJsonObject, type JsonObject } from "../runtime/index.ts";
+import {
+  application,
+  configMap,
+  DISTRIBUTED_APPLICATIONS,
+  inline,
+  rows,
+  settle,
+  statusOf,
+} from "./testing/application.ts";
+import { PodRecorder, World } from "./testing/world.ts";
+
+const MEMBERS = ["member1", "member2", "member3"];
+const schemas = new SchemaCache();
+const kind = (apiVersion: string, name: string, plural: string): Resource =>
+  resource({ apiVersion, kind: name, plural, namespaced: true });
+const CONFIG_MAPS = kind("v1", "ConfigMap", "configmaps");
+const STATEFULSETS = kind("apps/v1", "StatefulSet", "statefulsets");
+const AT = { namespace: "default", name: "shop" };
+
+let world = new World(71, { schemas, members: MEMBERS });
+afterEach(() => world.stop());
+
+async function begin(): Promise<PodRecorder> {
+  world = new World(71, { schemas, members: MEMBERS });
+  await world.start();
+  return new PodRecorder(world.fleet);
+}
+
+function web(image: string, replicas = 1): JsonObject {
+  const { apiVersion, kind: of, spec } = statefulSet("web", replicas, image);
+  return { apiVersion, kind: of, metadata: { name: "web" }, spec: isJsonObject(spec) ? spec : {} };
+}
+
+function shop(image: string, more: JsonObject = {}, ...others: JsonObject[]): KubeObject {
+  const source = inline(configMap("settings", { image }), web(image), ...others);
+  return application("shop", { source, clusters: { names: MEMBERS }, revisionSettleSeconds: 0, ...more });
+}
+
+const settled = () => settle(world, "shop");
+const inMember = (member: string, of: Resource, name: string) =>
+  world.ask(world.fleet.client(member).find(of, { namespace: "default", name }));
+const holders = async (of: Resource, name: string) => {
+  const found: string[] = [];
+  for (const member of MEMBERS) if (await inMember(member, of, name)) found.push(member);
+  return found;
+};
+
+it("an application is deployed cluster by cluster, each healthy before the next", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
+  const { clusters, objects, display, history } = statusOf(world, "shop");
+  expect(display).toEqual({ clusters: "3/3", ready: "6/6" });
+  expect(rows(clusters).map(({ name, phase }) => `${name} ${phase}`)).toEqual(MEMBERS.map((name) => `${name} Settled`));
+  expect(rows(objects).map(({ kind: of, name, health }) => `${of} ${name} ${health}`)).toEqual([
+    "ConfigMap settings Healthy",
+    "StatefulSet web Healthy",
+  ]);
+  expect(history).toHaveLength(1);
+});
+
+it("an update goes in order, prunes last, and an undo goes back", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1", {}, configMap("old", { a: "1" })));
+  await settled();
+  const first = String(statusOf(world, "shop").revision);
+  pods.expect(3);
+  await world.apply(shop("web:2", {}, configMap("new", { a: "1" })));
+  await settled();
+  expect(pods.worst).toBe(1);
+  expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
+  expect(await holders(CONFIG_MAPS, "old")).toEqual([]);
+  expect(await holders(CONFIG_MAPS, "new")).toEqual(MEMBERS);
+  await world.apply(shop("web:2", { undo: { to: first, at: "2030-01-01T00:00:00Z" } }, configMap("new", { a: "1" })));
+  await settled();
+  expect(Object.values(pods.images())).toEqual(["web:1", "web:1", "web:1"]);
+  expect(await holders(CONFIG_MAPS, "new")).toEqual([]);
+  expect(statusOf(world, "shop")).toMatchObject({ revision: first });
+});
+
+it("deleting an application deletes its objects, and nothing else", async () => {
+  await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, AT));
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(STATEFULSETS, "web")).toEqual([]);
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual([]);
+});
+
+it("deletionPolicy Release leaves everything running", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1", { deletionPolicy: "Release" }));
+  await settled();
+  pods.expect(3);
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, AT));
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(STATEFULSETS, "web")).toEqual(MEMBERS);
+  expect(pods.worst).toBe(0);
+});
+
+const isReason = (reason: string) => () => statusOf(world, "shop").reason === reason;
+const message = () => String(statusOf(world, "shop").message);
+
+it("nothing moves until the ServiceAccount may distribute everything, and all that is missing is listed", async () => {
+  world = new World(72, { schemas, members: MEMBERS, authorizer: "RBAC" });
+  await world.start();
+  await world.apply(shop("web:1"));
+  await world.until("it is forbidden", isReason("Forbidden"));
+  expect(message()).toContain(
+    "ServiceAccount default/default may not distribute configmaps in namespace default, distribute statefulsets.apps in namespace default",
+  );
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual([]);
+  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "deployer", namespace: "default" } };
+  const resources = ["configmaps", "statefulsets"];
+  await world.apply({ ...rbac, kind: "Role", rules: [{ apiGroups: ["", "apps"], resources, verbs: ["distribute"] }] });
+  await world.apply({
+    ...rbac,
+    kind: "RoleBinding",
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "deployer" },
+    subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
+  });
+  await settled();
+});
+
+it("an object that exists is not written over, until adopt says so; then it is never deleted", async () => {
+  await begin();
+  const theirs = {
+    ...configMap("settings", { image: "theirs" }),
+    metadata: { name: "settings", namespace: "default" },
+  };
+  const member = world.fleet.client("member2");
+  await world.ask(member.create(CONFIG_MAPS, theirs));
+  await world.apply(shop("web:1"));
+  await world.until("it has stopped", () => statusOf(world, "shop").phase === "Halted");
+  expect(message()).toContain("it exists and was not made by this application; delete it, or set adopt: true");
+  expect((await inMember("member2", CONFIG_MAPS, "settings"))?.data).toEqual({ image: "theirs" });
+  expect(await inMember("member1", CONFIG_MAPS, "settings")).toBeDefined();
+  await world.apply(shop("web:1", { adopt: true, resumedAt: "2030-01-01T00:00:00Z" }));
+  await settled();
+  expect((await inMember("member2", CONFIG_MAPS, "settings"))?.data).toEqual({ image: "web:1" });
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, AT));
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual(["member2"]);
+});
+
+it("a source that cannot be used leaves the running revision untouched", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  pods.expect(3);
+  const twice = shop("web:2", {}, configMap("settings", { image: "again" }));
+  await world.apply(twice);
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain("v1 ConfigMap default/settings is in the source twice");
+  await world.apply(shop("web:2", {}, { apiVersion: "example.io/v1", kind: "Unknown", metadata: { name: "x" } }));
+  await world.until("it is refused again", () => message().includes("know this kind"));
+  expect(pods.worst).toBe(0);
+});
+
+it("overrides change what one cluster gets, and other clusters are not touched by them", async () => {
+  const pods = await begin();
+  const target = { kind: "StatefulSet", name: "web" };
+  const patch = [{ op: "replace", path: "/spec/template/spec/containers/0/image", value: "web:special" }];
+  const overrides = [{ clusters: { names: ["member2"] }, patches: [{ target, patch }] }];
+  await world.apply(shop("web:1", { overrides }));
+  await settled();
+  expect(pods.images()).toEqual({ "member1/web-0": "web:1", "member2/web-0": "web:special", "member3/web-0": "web:1" });
+});
+
+it("replicas are divided by weight, and a new total moves without an outage", async () => {
+  const pods = await begin();
+  const replicas = (total: number) => [
+    { kind: "StatefulSet", name: "web", total, weights: { member1: 2, member2: 1 } },
+  ];
+  await world.apply(shop("web:1", { replicas: replicas(3) }));
+  await settled();
+  expect(Object.keys(pods.images())).toEqual(["member1/web-0", "member1/web-1", "member2/web-0"]);
+  await world.apply(shop("web:1", { replicas: replicas(6) }));
+  await world.until("all six run", () => Object.keys(pods.images()).length === 6);
+  await settled();
+  expect(rows(statusOf(world, "shop").workloads)).toMatchObject([
+    { kind: "StatefulSet", name: "web", total: 6, ready: 6 },
+  ]);
+});
+
+it("[A23] an application whose lifetime has ended is torn down and deleted", async () => {
+  await begin();
+  await world.apply(shop("web:1", { lifetime: { ttlSeconds: 600 } }));
+  await settled();
+  expect(statusOf(world, "shop").expiresAt).toBeDefined();
+  const isGone = () =>
+    world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+  await world.until("shop is gone", isGone);
+  expect(await holders(STATEFULSETS, "web")).toEqual([]);
+});
+
+it("a new controller takes over where the old one stopped", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await world.until("the first cluster runs", () => pods.order.length === 1);
+  await world.stopController();
+  world.startController();
+  await settled();
+  expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
+});

@@ -1,0 +1,267 @@
+/**
+ * What the page and the server exchange. Types only: the page is built from them without any code of the server.
+ * Times are milliseconds since 1970, or RFC 3339 where a Kubernetes object has it that way.
+ */
+
+/** The application that a page shows. */
+export interface ApplicationName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a page watches. Overview: every application that the viewer may list, and the fleet. */
+export type Topic =
+  | ({ readonly kind: "application" } & ApplicationName)
+  /** Without a namespace: all of them. */
+  | { readonly kind: "overview"; readonly namespace?: string };
+
+export const ACTIONS = ["pause", "resume", "approve", "promote", "abort", "undo"] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+export interface Act extends ApplicationName {
+  readonly action: ActionName;
+  /** For undo; absent: the previous revision. */
+  readonly toRevision?: string;
+  /** For approve. */
+  readonly comment?: string;
+}
+
+export interface SessionView {
+  readonly user: string;
+  /** The hub. */
+  readonly server: string;
+  readonly readOnly: boolean;
+}
+
+export interface EvidenceView {
+  readonly object: string;
+  readonly field: string;
+  readonly value: string;
+  readonly since?: string;
+}
+
+/** The present wait, or that there is none. */
+export interface WhyView {
+  readonly reason?: string;
+  /** What the reason means, in one line. */
+  readonly meaning?: string;
+  readonly cluster?: string;
+  readonly sentence: string;
+  readonly since?: string;
+  readonly evidence: readonly EvidenceView[];
+  /** Commands to paste. */
+  readonly remedy: readonly string[];
+  readonly needsPerson: boolean;
+  /** `cluster: reason` of everything else that waits. */
+  readonly others: readonly string[];
+}
+
+export interface InstanceView {
+  readonly name: string;
+  readonly ordinal?: number;
+  /** Absent: not known. */
+  readonly ready?: boolean;
+  readonly terminating: boolean;
+  readonly leader: boolean;
+  /** Joining, Leaving or Unlisted. */
+  readonly state?: string;
+  /** Absent: not known. */
+  readonly revision?: string;
+  /** The pod's own reason why it is not ready. */
+  readonly reason?: string;
+}
+
+export interface ClusterView {
+  readonly name: string;
+  readonly phase: string;
+  readonly health: string;
+  readonly leader: boolean;
+  /** Whether a step runs there. */
+  readonly isBusy: boolean;
+  /** Open, Closed or Unknown; absent: it has no grant. */
+  readonly gate?: string;
+  readonly turn?: string;
+  /** Absent: not known. */
+  readonly ready?: number;
+  readonly replicas: number;
+  readonly revision?: string;
+  readonly ordinals: string;
+  readonly instances: readonly InstanceView[];
+  readonly reason?: string;
+  readonly message?: string;
+  readonly since?: string;
+}
+
+/** How many instances the application has, needs, and may lose. */
+export interface QuorumView {
+  readonly voters: number;
+  readonly ready: number;
+  readonly needed: number;
+  /** By the rollout, at once. */
+  readonly maxUnavailable: number;
+  /** How many more may go down now without losing the majority. */
+  readonly spare: number;
+}
+
+export interface RolloutView {
+  readonly from?: string;
+  readonly to?: string;
+  readonly type?: string;
+  readonly since?: string;
+  readonly wave?: number;
+  readonly waves: number;
+  readonly awaitingApproval: boolean;
+  readonly soakUntil?: string;
+  readonly windowClosed: boolean;
+}
+
+/** One step that ran or runs in a cluster. */
+export interface SpanView {
+  readonly cluster: string;
+  /** Updating, Deploying ... */
+  readonly what: string;
+  readonly why: string;
+  readonly fromMs: number;
+  /** Absent: it still runs. */
+  readonly toMs?: number;
+}
+
+/** Something that happened at one moment: a warning, a promotion, a moved leader. */
+export interface NoteView {
+  readonly atMs: number;
+  readonly isWarning: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface TimelineView {
+  readonly fromMs: number;
+  readonly spans: readonly SpanView[];
+  readonly notes: readonly NoteView[];
+  /** Why there are no spans, if the viewer may not read Events. */
+  readonly problem?: string;
+}
+
+/** One entry of the plan ahead. */
+export type AheadView =
+  | {
+      readonly kind: "step";
+      readonly cluster: string;
+      readonly step: string;
+      readonly why: string;
+      readonly instances: readonly string[];
+      readonly ready: number;
+      readonly needed: number;
+      readonly expectedMs?: number;
+    }
+  | { readonly kind: "remove"; readonly cluster: string; readonly why: string }
+  | { readonly kind: "wait"; readonly code: string; readonly message: string; readonly forMs: number }
+  | { readonly kind: "person"; readonly code: string; readonly message: string; readonly remedy: string };
+
+export interface DiffView {
+  /** All clusters with this difference. */
+  readonly clusters: readonly string[];
+  readonly objects: readonly { readonly object: string; readonly change: string; readonly lines: readonly string[] }[];
+}
+
+export interface PlanView {
+  readonly ahead: readonly AheadView[];
+  readonly blockedBy: readonly { readonly code: string; readonly message: string; readonly remedy: string }[];
+  readonly diffs: readonly DiffView[];
+  /** Why there is no plan. */
+  readonly problem?: string;
+}
+
+export interface RevisionView {
+  readonly revision: string;
+  readonly number: number;
+  readonly createdAt?: string;
+  readonly cause?: string;
+  readonly promoted?: string;
+  /** What it changed, compared with the one before it; absent: not known. */
+  readonly changes?: readonly string[];
+  readonly state: readonly ("current" | "being rolled out" | "rejected")[];
+}
+
+/** What the viewer could do now. `allowed: false` says why in `reason`. */
+export interface ActionView {
+  readonly action: ActionName;
+  readonly allowed: boolean;
+  readonly reason?: string;
+  /** What happens, for the confirmation. */
+  readonly consequence: string;
+  /** The same on the command line. */
+  readonly command: string;
+}
+
+/** Everything that a page shows of one application, from one moment. */
+export interface ApplicationView extends ApplicationName {
+  readonly atMs: number;
+  readonly resourceVersion: string;
+  readonly kind: string;
+  /** Whether the status refers to the current spec. */
+  readonly isCurrent: boolean;
+  readonly phase: string;
+  readonly desired: number;
+  readonly updated: number;
+  readonly currentRevision?: string;
+  readonly updateRevision?: string;
+  readonly rejectedRevision?: string;
+  readonly leader?: { readonly cluster: string; readonly instance?: string };
+  readonly quorum: QuorumView;
+  readonly paused: boolean;
+  readonly rollout?: RolloutView;
+  readonly why: WhyView;
+  readonly clusters: readonly ClusterView[];
+  readonly timeline: TimelineView;
+  readonly plan: PlanView;
+  readonly history: readonly RevisionView[];
+  readonly actions: readonly ActionView[];
+}
+
+export interface ApplicationRow extends ApplicationName {
+  readonly kind: string;
+  readonly phase: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly since?: string;
+  readonly needsPerson: boolean;
+  readonly ready: number;
+  readonly desired: number;
+  readonly updated: number;
+  readonly clusters: readonly string[];
+  readonly step?: string;
+}
+
+export interface FleetCluster {
+  readonly name: string;
+  /** Ready, NotReady or Unknown. */
+  readonly health: string;
+  readonly message?: string;
+  readonly since?: string;
+  readonly version?: string;
+  readonly region?: string;
+  readonly nodes?: number;
+  readonly taints: readonly string[];
+  readonly draining: boolean;
+  /** What runs there, of what the viewer may list. */
+  readonly applications: readonly (ApplicationName & { readonly instances: number })[];
+}
+
+export interface OverviewView {
+  readonly atMs: number;
+  readonly applications: readonly ApplicationRow[];
+  readonly clusters: readonly FleetCluster[];
+  /** What the viewer may not read. */
+  readonly problems: readonly string[];
+}
+
+/** What a live stream sends, each as one server-sent event with JSON data. */
+export type LiveEvent =
+  | { readonly event: "application"; readonly data: ApplicationView }
+  | { readonly event: "overview"; readonly data: OverviewView }
+  /** The hub cannot be read now; what was shown is old. `gone`: and waiting does not help. */
+  | { readonly event: "trouble"; readonly data: { readonly message: string; readonly gone: boolean } }
+  /** Proof that the connection works. */
+  | { readonly event: "beat"; readonly data: { readonly atMs: number } }
+  | { readonly event: "signed-out"; readonly data: Record<string, never> };

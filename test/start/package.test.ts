@@ -1,0 +1,162 @@
+/** What is shipped: the npm package, the krew plugin, the image's layout, and a bundle that anyone can build again. */
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { version } from "../../package.json";
+import { Fleet } from "./fleet.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "lockstep-package-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (program: string, args: readonly string[], cwd = folder) =>
+  execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+
+function pack(into: string): string {
+  mkdirSync(into, { recursive: true });
+  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", into], ROOT);
+  return join(into, `lockstep-${version}.tgz`);
+}
+
+describe("the npm package", () => {
+  let archive = "";
+  beforeAll(() => {
+    archive = pack(join(folder, "first"));
+  });
+
+  it("is installed without dependencies and run by npx", () => {
+    const home = join(folder, "home");
+    mkdirSync(home);
+    run("npm", ["init", "--yes"], home);
+    run("npm", ["install", "--offline", "--no-audit", "--no-fund", archive], home);
+    expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["lockstep"]);
+    expect(run("npx", ["--offline", "lockstep", "--version"], home).trim()).toBe(version);
+    expect(run("npx", ["--offline", "kubectl-lockstep", "install"], home)).toContain("kind: CustomResourceDefinition");
+  });
+
+  it("is the same bytes when it is packed again", () => {
+    expect(readFileSync(pack(join(folder, "second"))).equals(readFileSync(archive))).toBe(true);
+  });
+
+  it("is a krew plugin with its licence: what the manifest extracts runs", () => {
+    const uri = "https://example.com/lockstep.tgz";
+    const manifest = parse(run("node", [join(ROOT, "scripts/krew.mjs"), archive, uri]));
+    const [platform] = manifest.spec.platforms;
+    expect(platform.sha256).toBe(run("sha256sum", [archive]).split(" ")[0]);
+    const unpacked = join(folder, "krew");
+    const store = join(folder, "store");
+    mkdirSync(unpacked);
+    run("tar", ["-xzf", archive, "-C", unpacked]);
+    for (const { from, to } of platform.files) {
+      const found = from.endsWith("/*")
+        ? readdirSync(join(unpacked, dirname(from))).map((name) => join(unpacked, dirname(from), name))
+        : [join(unpacked, from)];
+      expect(found.length, from).toBeGreaterThan(0);
+      for (const path of found) cpSync(path, join(store, to, basename(path)), { recursive: true });
+    }
+    expect(existsSync(join(store, "LICENSE"))).toBe(true);
+    expect(run(join(store, platform.bin), ["--version"]).trim()).toBe(version);
+  });
+});
+
+it("two builds in two folders are the same bytes", () => {
+  const copies = ["one", "another/deeper"].map((name) => {
+    const copy = join(folder, "builds", name);
+    mkdirSync(copy, { recursive: true });
+    for (const part of ["src", "scripts", "package.json", "tsconfig.json", "LICENSE", "NOTICE"]) {
+      cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+    }
+    // A copy, because the bundler would follow a symbolic link to where the repository is.
+    run("cp", ["-a", join(ROOT, "node_modules"), join(copy, "node_modules")]);
+    run("node", ["scripts/build.mjs"], copy);
+    return join(copy, "dist");
+  });
+  const [one = "", another = ""] = copies;
+  const names = readdirSync(one).sort();
+  expect(readdirSync(another).sort()).toEqual(names);
+  expect(names).toContain("lockstep.js");
+  const differing = names.filter((name) => !readFileSync(join(one, name)).equals(readFileSync(join(another, name))));
+  expect(differing).toEqual([]);
+});
+
+describe("the image", () => {
+  const fleet = new Fleet();
+  const image = join(folder, "image");
+  beforeAll(() => fleet.start());
+  afterAll(() => fleet.close());
+
+  it("runs the controller in its layout, read-only and as its user, and answers probes and scrapes", async () => {
+    const { copies, user, entry } = dockerfile();
+    for (const [from, to] of copies) {
+      // The build stage's folder is the repository.
+      cpSync(join(ROOT, from.replace("/src/", "")), join(image, to), { recursive: true });
+    }
+    chmodSync(folder, 0o755);
+    run("chmod", ["-R", "a-w,a+rX", image]);
+    const [program, ...args] = entry;
+    expect(program).toBe("/nodejs/bin/node");
+    const isRoot = process.getuid?.() === 0;
+    const kubeconfig = join(fleet.folder, "for-the-pod");
+    cpSync(fleet.kubeconfig, kubeconfig);
+    for (const path of [fleet.folder, kubeconfig]) chmodSync(path, 0o755);
+    const controller = spawn(
+      process.execPath,
+      [...args.map((arg) => arg.replace("/app/", `${image}/app/`)), "controller", "--metrics=127.0.0.1:0"],
+      {
+        cwd: join(image, "app"),
+        env: { KUBECONFIG: kubeconfig, NODE_OPTIONS: "--max-old-space-size=768" },
+        stdio: ["ignore", "pipe", "pipe"],
+        ...(isRoot && { uid: user, gid: user }),
+      },
+    );
+    let printed = "";
+    for (const stream of [controller.stdout, controller.stderr]) stream.on("data", (data) => (printed += data));
+    const ended = new Promise<number | null>((resolve) => controller.on("exit", resolve));
+    try {
+      const address = await until(
+        () => /"address":"([^"]+)"/.exec(printed)?.[1],
+        () => printed,
+      );
+      // 'lockstep up' leads already: this one stands by, which is ready.
+      await until(
+        async () => (await fetch(`http://${address}/readyz`)).status === 200 || undefined,
+        () => printed,
+      );
+      expect(await (await fetch(`http://${address}/healthz`)).text()).toBe("ok\n");
+      expect(await (await fetch(`http://${address}/metrics`)).text()).toContain("leader_election_master_status");
+    } finally {
+      controller.kill("SIGTERM");
+    }
+    expect(await ended, printed).toBe(0);
+    expect(printed).toContain("stopped by SIGTERM");
+  });
+});
+
+/** What the last stage of the Dockerfile copies and runs. */
+function dockerfile(): { copies: [string, string][]; user: number; entry: string[] } {
+  const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+  const stage = text.slice(text.lastIndexOf("\nFROM "));
+  const copies = [...stage.matchAll(/^COPY --from=build (\S+) (\S+)$/gm)].map(
+    ([, from = "", to = ""]): [string, string] => [from, to],
+  );
+  const user = Number(/^USER (\d+):/m.exec(stage)?.[1]);
+  const entry: string[] = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(stage)?.[1] ?? "[]");
+  expect(copies.length).toBeGreaterThan(3);
+  expect(user).toBeGreaterThan(0);
+  return { copies, user, entry };
+}
+
+async function until<Value>(
+  look: () => Value | undefined | Promise<Value | undefined>,
+  printed: () => string,
+): Promise<Value> {
+  for (let times = 0; times < 600; times++) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`it did not come to that; it printed:\n${printed()}`);
+}

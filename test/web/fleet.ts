@@ -1,0 +1,234 @@
+/** A fleet with a database on it, its dashboard, and a wire between browser and dashboard that a test can cut. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../src/api/index.ts";
+import { type SecureFront, startSecureFront, writeKubeconfig } from "../../src/apiserver/front/index.ts";
+import {
+  applyHold,
+  applyTemplate,
+  EXAMPLE_WORKLOADS,
+  isHeld,
+  STATEFULSETS,
+  XLINE_EXAMPLE,
+} from "../../src/cli/commands/up/example.ts";
+import { type ServedDashboard, serveDashboard } from "../../src/cli/dashboard/serve.ts";
+import { runManager } from "../../src/controllers/index.ts";
+import { EmbeddedFleet, startXline } from "../../src/embedded/index.ts";
+import { KarmadaEngine } from "../../src/engine/index.ts";
+import { httpWebhookTransports } from "../../src/interpret/index.ts";
+import type { KubeClient } from "../../src/kube/index.ts";
+import {
+  systemClock as clock,
+  isJsonObject,
+  type JsonObject,
+  systemRandom as random,
+  silentLog,
+} from "../../src/runtime/index.ts";
+
+export const MEMBERS = ["member1", "member2", "member3"];
+export const APP = XLINE_EXAMPLE.at;
+export const OPERATOR_TOKEN = "token-of-olga-the-operator";
+export const VIEWER_TOKEN = "token-of-vera-the-viewer";
+
+/** Slow enough that a browser sees every step. */
+const TIMINGS = { podStartMs: 900, podStopMs: 500, reactionMs: 20, deliveryMs: 60 };
+const LOOK_MS = 50;
+const GIVE_UP_MS = 60_000;
+
+/** Roles as an administrator would bind them: one may look at applications, the other may do everything. */
+function viewerRole(): JsonObject[] {
+  const read = ["get", "list", "watch"];
+  return [
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "looks" },
+      rules: [
+        { apiGroups: ["apps.karmada.io"], resources: ["crossclusterstatefulsets"], verbs: read },
+        { apiGroups: [""], resources: ["events"], verbs: read },
+      ],
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "looks" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "looks" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "vera" }],
+    },
+  ];
+}
+
+export class WebFleet {
+  readonly #folder = mkdtempSync(join(tmpdir(), "lockstep-web-"));
+  readonly #fleet: EmbeddedFleet;
+  readonly #stop = new AbortController();
+  readonly hub: KubeClient;
+  readonly wire = new Wire();
+  #running: Promise<void> = Promise.resolve();
+  #operators: { stop(): Promise<void> } | undefined;
+  #front: SecureFront | undefined;
+  #dashboard: ServedDashboard | undefined;
+
+  constructor() {
+    this.#fleet = new EmbeddedFleet({
+      clock,
+      random,
+      members: MEMBERS,
+      timings: TIMINGS,
+      authorizer: "RBAC",
+      installed: [...admissionPolicies({ ...DEFAULT_POLICY_SETTINGS, workloads: EXAMPLE_WORKLOADS }), ...viewerRole()],
+    });
+    this.hub = this.#fleet.client();
+  }
+
+  async start({ readOnly = false } = {}): Promise<void> {
+    const fleet = this.#fleet;
+    await fleet.start();
+    this.#operators = await startXline({ fleet, clock, random, log: silentLog });
+    this.#front = await startSecureFront({
+      name: "hub",
+      server: fleet.hub,
+      clock,
+      tokens: [
+        { token: OPERATOR_TOKEN, identity: { name: "olga", groups: ["system:masters"] } },
+        { token: VIEWER_TOKEN, identity: { name: "vera", groups: [] } },
+      ],
+    });
+    const kubeconfig = join(this.#folder, "kubeconfig");
+    await writeKubeconfig(kubeconfig, [await this.#front.context()], "hub");
+    const hub = fleet.client();
+    this.#running = runManager(
+      {
+        hub,
+        clock,
+        random,
+        log: silentLog,
+        engine: () => new KarmadaEngine({ hub, clock, random, log: silentLog }),
+        webhookTransports: httpWebhookTransports,
+        systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
+        identity: "web-suite",
+        allowedClusters: { required: false },
+      },
+      this.#stop.signal,
+    );
+    await applyHold(this.hub, XLINE_EXAMPLE, MEMBERS);
+    await this.until("the hold is in place", (object) => isHeld(object));
+    await applyTemplate(this.hub, XLINE_EXAMPLE);
+    await this.settled();
+    this.#dashboard = await serveDashboard({
+      clock,
+      random,
+      log: silentLog,
+      program: "lockstep",
+      kubeconfig,
+      context: "hub",
+      readOnly,
+      address: "127.0.0.1:0",
+    });
+    await this.wire.open(Number(new URL(this.#dashboard.url).port));
+  }
+
+  /** As the browser reaches it. */
+  get url(): string {
+    return `http://127.0.0.1:${this.wire.port}/`;
+  }
+
+  /** A one-time link for the user of the kubeconfig. */
+  ownLink(): string {
+    const link = new URL(this.#dashboard?.ownLink() ?? "");
+    return `${this.url}${link.hash}`;
+  }
+
+  setImage(image: string): Promise<unknown> {
+    const patch = { type: "merge", body: { spec: { image } } } as const;
+    return this.hub.patch(XLINE_EXAMPLE.templates, APP, patch, { fieldManager: "web-suite" });
+  }
+
+  patchSpec(spec: JsonObject): Promise<unknown> {
+    return this.hub.patch(STATEFULSETS, APP, { type: "merge", body: { spec } }, { fieldManager: "web-suite" });
+  }
+
+  async status(): Promise<JsonObject> {
+    const { status } = await this.hub.get(STATEFULSETS, APP);
+    return isJsonObject(status) ? status : {};
+  }
+
+  settled(): Promise<void> {
+    return this.until("it is settled", ({ status, metadata }) => {
+      const { phase, readyReplicas, observedGeneration, rollout } = isJsonObject(status) ? status : {};
+      return (
+        phase === "Settled" &&
+        readyReplicas === 5 &&
+        rollout === undefined &&
+        observedGeneration === metadata.generation
+      );
+    });
+  }
+
+  async until(what: string, holds: (object: Awaited<ReturnType<KubeClient["get"]>>) => boolean): Promise<void> {
+    const end = clock.monotonicMs() + GIVE_UP_MS;
+    while (!holds(await this.hub.get(STATEFULSETS, APP))) {
+      if (clock.monotonicMs() > end) throw new Error(`still not after ${GIVE_UP_MS} ms: ${what}`);
+      await clock.sleep(LOOK_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.wire.close();
+    await this.#dashboard?.close();
+    this.#stop.abort(new Error("the suite is over"));
+    await this.#running;
+    await this.#operators?.stop();
+    await this.#fleet.stop();
+    await this.#front?.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A TCP connection that can be cut and mended, on a port of its own. */
+export class Wire {
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #isCut = false;
+  port = 0;
+
+  async open(to: number): Promise<void> {
+    const server = createServer((near) => {
+      if (this.#isCut) return void near.destroy();
+      const far = connect(to, "127.0.0.1");
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one);
+        one.pipe(other);
+        one.on("error", () => {});
+        one.on("close", () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+      }
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (typeof address === "object" && address !== null) this.port = address.port;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#isCut = false;
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    const server = this.#server;
+    if (server) await new Promise((resolve) => server.close(resolve));
+  }
+}

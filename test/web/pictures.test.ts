@@ -1,0 +1,49 @@
+/** The documentation's pictures of the dashboard. A fleet of its own: the controller writes few Events for one object. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { violations } from "./browser.ts";
+import { APP, OPERATOR_TOKEN } from "./fleet.ts";
+import { DESKTOP, fleet, newPage, operatorPage, PHONE, signIn, step } from "./pages.ts";
+
+const PICTURES =
+  process.env.LOCKSTEP_PICTURES === undefined
+    ? mkdtempSync(join(tmpdir(), "lockstep-pictures-"))
+    : new URL("../../docs/pictures", import.meta.url).pathname;
+describe("pictures, in which axe finds nothing", () => {
+  it.each([
+    ["dashboard-light", "1.1", { colorScheme: "light", viewport: DESKTOP }],
+    ["dashboard-dark", "1.2", { colorScheme: "dark", viewport: DESKTOP }],
+    ["dashboard-phone", "1.3", { colorScheme: "light", viewport: PHONE }],
+  ] as const)("%s: in the middle of a rollout", async (name, image, options) => {
+    const page = await operatorPage(options);
+    await fleet.setImage(`example.com/xline:${image}`);
+    await page.getByRole("heading", { name: "This rollout" }).waitFor();
+    await page.locator("g.bar.done").first().waitFor();
+    await page.locator(".quorum .big", { hasText: "4 / 5" }).waitFor();
+    await step(page);
+    await page.locator(".plan li").first().waitFor();
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+    expect(await violations(page)).toEqual([]);
+    const width = await page.evaluate("document.documentElement.scrollWidth");
+    expect(width).toBeLessThanOrEqual(options.viewport.width);
+  });
+
+  it("the list and the fleet, on a desktop and on a phone", async () => {
+    for (const [size, viewport] of [
+      ["desktop", DESKTOP],
+      ["phone", PHONE],
+    ] as const) {
+      const page = await newPage({ viewport });
+      await signIn(page, OPERATOR_TOKEN);
+      await page.getByRole("link", { name: APP.name, exact: true }).waitFor();
+      await page.screenshot({ path: join(tmpdir(), `lockstep-list-${size}.png`) });
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole("link", { name: "Fleet" }).click();
+      await page.getByRole("heading", { name: "member3" }).waitFor();
+      await page.screenshot({ path: join(tmpdir(), `lockstep-fleet-${size}.png`) });
+      expect(await violations(page)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,34 @@
+/** Requests to the dashboard's own server. */
+import type { Act, SessionView } from "../src/web/types.ts";
+
+/** Thrown with the server's words. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers: { "x-lockstep-dashboard": "1", ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new ApiError(0, "The dashboard's server does not answer. Is it still running?");
+  }
+  const data = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new ApiError(answer.status, data.error ?? `The server answered ${answer.status}.`);
+  return data;
+}
+
+export const getSession = () => ask<SessionView>("GET", "/api/session");
+export const signInWith = (credentials: { token: string } | { link: string }) =>
+  ask<SessionView>("POST", "/api/session", credentials);
+export const endSession = () => ask<object>("DELETE", "/api/session");
+export const act = (what: Act) => ask<{ effect: string }>("POST", "/api/act", what);

@@ -1,0 +1,116 @@
+/** What the viewer may do now. Every action is confirmed in a dialog that says what happens. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Act, ActionName, ActionView, ApplicationView } from "../../src/web/types.ts";
+import { act } from "../api.ts";
+import { say, session } from "../state.ts";
+import { Command } from "./common.tsx";
+
+const LABELS: Record<ActionName, string> = {
+  pause: "Pause",
+  resume: "Resume",
+  approve: "Approve",
+  promote: "Promote",
+  abort: "Abort",
+  undo: "Undo",
+};
+
+export function Actions({ app }: { app: ApplicationView }) {
+  const [chosen, choose] = useState<ActionView | undefined>(undefined);
+  const isReadOnly = session.value.kind === "in" && session.value.readOnly;
+  const refused = app.actions.find(({ allowed }) => !allowed);
+  return (
+    <div class="actions">
+      {isReadOnly ? (
+        <p class="dim">This dashboard is read-only.</p>
+      ) : (
+        <>
+          <div class="buttons">
+            {app.actions.map((action) => (
+              <button
+                key={action.action}
+                type="button"
+                class={action.action === "abort" ? "danger" : action.action === "approve" ? "primary" : ""}
+                disabled={!action.allowed}
+                title={action.reason}
+                onClick={() => choose(action)}
+              >
+                {LABELS[action.action]}
+              </button>
+            ))}
+          </div>
+          {refused?.reason !== undefined && <p class="dim">{refused.reason}</p>}
+        </>
+      )}
+      {chosen && <Confirm app={app} action={chosen} close={() => choose(undefined)} />}
+    </div>
+  );
+}
+
+interface ConfirmProps {
+  readonly app: Pick<ApplicationView, "namespace" | "name">;
+  readonly action: Pick<ActionView, "action" | "consequence" | "command">;
+  readonly toRevision?: string;
+  readonly close: () => void;
+}
+
+export function Confirm({ app: { namespace, name }, action, toRevision, close }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [comment, setComment] = useState("");
+  useEffect(() => dialog.current?.showModal(), []);
+  const label = LABELS[action.action];
+  const confirm = async () => {
+    setBusy(true);
+    setProblem(undefined);
+    const what: Act = {
+      action: action.action,
+      namespace,
+      name,
+      ...(toRevision !== undefined && { toRevision }),
+      ...(comment !== "" && { comment }),
+    };
+    try {
+      const { effect } = await act(what);
+      say(effect);
+      close();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="confirm-title">
+      <h2 id="confirm-title">
+        {label} {name}?
+      </h2>
+      <p>{action.consequence}</p>
+      {action.action === "approve" && (
+        <label class="field">
+          Comment (optional)
+          <input value={comment} maxLength={1000} onInput={(event) => setComment(event.currentTarget.value)} />
+        </label>
+      )}
+      <p class="dim">The same on the command line:</p>
+      <Command text={action.command} />
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="buttons end">
+        <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class={action.action === "abort" ? "danger" : "primary"}
+          disabled={isBusy}
+          onClick={confirm}
+        >
+          {isBusy ? "Working ..." : label}
+        </button>
+      </div>
+    </dialog>
+  );
+}

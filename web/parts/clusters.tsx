@@ -1,0 +1,91 @@
+/** Clusters and their instances. */
+import type { ApplicationView, ClusterView, InstanceView } from "../../src/web/types.ts";
+import { ago, count, short, toneOf } from "../format.ts";
+import { nowMs } from "../state.ts";
+import { Pill } from "./common.tsx";
+
+function stateOf({ ready, terminating, state, reason }: InstanceView): { word: string; class: string } {
+  if (terminating) return { word: "terminating", class: "going" };
+  if (state !== undefined) return { word: state.toLowerCase(), class: "going" };
+  if (ready === undefined) return { word: "unknown", class: "unknown" };
+  return ready ? { word: "ready", class: "ready" } : { word: reason ?? "not ready", class: "down" };
+}
+
+function Instance({ instance, target }: { instance: InstanceView; target: string | undefined }) {
+  const { name, ordinal, leader, revision } = instance;
+  const state = stateOf(instance);
+  const isNew = revision !== undefined && revision === target;
+  return (
+    <li class={`instance ${state.class} ${isNew ? "new" : "old"}`}>
+      <span class="ordinal" aria-hidden="true">
+        {ordinal ?? "?"}
+      </span>
+      <span class="instance-words">
+        <span class="name">
+          {name}
+          {leader && <span class="crown"> ★ leader</span>}
+        </span>
+        <span class="dim">
+          {state.word} · {revision === undefined ? "revision unknown" : short(revision)}
+        </span>
+      </span>
+    </li>
+  );
+}
+
+function gateWords({ gate, turn }: ClusterView): string {
+  if (gate === undefined) return "no grant yet";
+  const its = turn === "Held" ? ", its turn" : turn === "Returning" ? ", returns its turn" : "";
+  return `gate ${gate.toLowerCase()}${its}`;
+}
+
+function Cluster({
+  cluster,
+  target,
+  isActive,
+}: {
+  cluster: ClusterView;
+  target: string | undefined;
+  isActive: boolean;
+}) {
+  const { name, phase, health, ready, replicas, revision, ordinals, instances, reason, message, since } = cluster;
+  return (
+    <li class={`cluster ${toneOf(phase)} ${isActive ? "active" : ""}`}>
+      <div class="cluster-head">
+        <h3>{name}</h3>
+        <Pill word={phase} />
+      </div>
+      <p class="cluster-facts">
+        <strong>
+          {ready ?? "?"}/{replicas} ready
+        </strong>
+        <span class={`health ${toneOf(health)}`}>{health.toLowerCase()}</span>
+        <span>{gateWords(cluster)}</span>
+        {ordinals !== "" && <span>ordinals {ordinals}</span>}
+        <span title={revision}>{short(revision)}</span>
+      </p>
+      <ul class="instances" aria-label={`Instances in ${name}`}>
+        {instances.map((instance) => (
+          <Instance key={instance.name} instance={instance} target={target} />
+        ))}
+      </ul>
+      {instances.length === 0 && <p class="dim">{count(replicas, "instance")}, not listed one by one.</p>}
+      {reason !== undefined && (
+        <p class="cluster-wait">
+          <strong>{reason}</strong>
+          {since !== undefined && ` for ${ago(since, nowMs.value)}`}: {message}
+        </p>
+      )}
+    </li>
+  );
+}
+
+export function Clusters({ app }: { app: ApplicationView }) {
+  return (
+    <ul class="clusters">
+      {app.clusters.map((cluster) => (
+        <Cluster key={cluster.name} cluster={cluster} target={app.updateRevision} isActive={cluster.isBusy} />
+      ))}
+    </ul>
+  );
+}

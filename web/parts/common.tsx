@@ -1,0 +1,60 @@
+/** Small parts that several pages use. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { type Tone, toneOf, words } from "../format.ts";
+
+const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
+
+/** A word with its colour and a sign, so that the colour never says it alone. */
+export function Pill({ word, tone = toneOf(word) }: { word: string; tone?: Tone }) {
+  return (
+    <span class={`pill ${tone}`}>
+      <span aria-hidden="true">{MARKS[tone]}</span> {words(word)}
+    </span>
+  );
+}
+
+export function Card(props: {
+  title: string;
+  id: string;
+  aside?: ComponentChildren;
+  class?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <section class={`card ${props.class ?? ""}`} aria-labelledby={props.id}>
+      <header class="card-head">
+        <h2 id={props.id}>{props.title}</h2>
+        {props.aside}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** A command to paste. */
+export function Command({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <div class="command">
+      <code>{text}</code>
+      <button type="button" class="quiet" onClick={copy} aria-label={`Copy the command ${text}`}>
+        {isCopied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+/** What surrounds every page: navigation, the state of the connection, sign-in. */
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { endSession, signInWith } from "../api.ts";
+import { clockTime } from "../format.ts";
+import { link, route, session, signedOut, toast, trouble } from "../state.ts";
+import { Command } from "./common.tsx";
+
+type Theme = "auto" | "light" | "dark";
+const THEMES: readonly Theme[] = ["auto", "light", "dark"];
+const stored = localStorage.getItem("theme");
+const theme = signal<Theme>(THEMES.find((one) => one === stored) ?? "auto");
+applyTheme();
+
+function applyTheme(): void {
+  document.documentElement.dataset.theme = theme.value;
+}
+
+function ThemeSwitch() {
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "auto";
+  const change = () => {
+    theme.value = next;
+    localStorage.setItem("theme", next);
+    applyTheme();
+  };
+  const sign = { auto: "◐", light: "☀", dark: "☾" }[theme.value];
+  return (
+    <button type="button" class="quiet" onClick={change} aria-label={`Colours: ${theme.value}. Change to ${next}`}>
+      <span aria-hidden="true">{sign}</span> {theme.value}
+    </button>
+  );
+}
+
+function LiveMark() {
+  const { state } = link.value;
+  const word = state === "live" ? "live" : state === "lost" ? "connection lost" : "connecting";
+  return (
+    <span class={`live ${state}`} role="status">
+      <span class="dot" aria-hidden="true" /> {word}
+    </span>
+  );
+}
+
+export function Bar() {
+  const { page } = route.value;
+  const signOut = async () => {
+    await endSession().catch(() => {});
+    signedOut();
+  };
+  if (session.value.kind !== "in") return null;
+  const { user, server } = session.value;
+  return (
+    <header class="bar">
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the content
+      </button>
+      <a class="brand" href="#/">
+        <img src="/icon.svg" alt="" width="26" height="26" /> Lockstep
+      </a>
+      <nav aria-label="Pages">
+        <a href="#/" aria-current={page === "fleet" ? undefined : "page"}>
+          Applications
+        </a>
+        <a href="#/fleet" aria-current={page === "fleet" ? "page" : undefined}>
+          Fleet
+        </a>
+      </nav>
+      <span class="space" />
+      <LiveMark />
+      <ThemeSwitch />
+      <span class="who" title={server}>
+        {user}
+      </span>
+      <button type="button" class="quiet" onClick={signOut}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+/** Says that what is shown is old. */
+export function Banner() {
+  const { state, heardMs } = link.value;
+  if (state === "lost") {
+    return (
+      <p class="banner" role="alert">
+        Nothing received since {clockTime(heardMs)}. What you see is from then. Connecting again ...
+      </p>
+    );
+  }
+  if (trouble.value && !trouble.value.gone) {
+    return (
+      <p class="banner" role="alert">
+        {trouble.value.message}. What you see is old.
+      </p>
+    );
+  }
+  return null;
+}
+
+export function Toast() {
+  const shown = toast.value;
+  return (
+    <div class="toasts" role="status">
+      {shown && <p class={`toast ${shown.isBad ? "bad" : ""}`}>{shown.text}</p>}
+    </div>
+  );
+}
+
+export function SignIn({ message }: { message: string | undefined }) {
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState(message);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      session.value = { kind: "in", ...(await signInWith({ token })) };
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <main id="main" class="sign-in" tabIndex={-1}>
+      <img src="/icon.svg" alt="" width="56" height="56" />
+      <h1>Lockstep</h1>
+      <p>You see and change exactly what your own account may see and change on the hub.</p>
+      <form onSubmit={submit}>
+        <label class="field">
+          Bearer token of the hub
+          <input
+            type="password"
+            name="token"
+            autocomplete="off"
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        {problem !== undefined && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <button type="submit" class="primary" disabled={isBusy || token.trim() === ""}>
+          {isBusy ? "Asking the hub ..." : "Sign in"}
+        </button>
+      </form>
+      <p class="dim">A token of a service account:</p>
+      <Command text="kubectl create token NAME -n NAMESPACE" />
+      <p class="dim">Or with your kubeconfig, without a token:</p>
+      <Command text="lockstep dashboard" />
+    </main>
+  );
+}

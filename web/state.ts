@@ -1,0 +1,187 @@
+/** What the page shows now. A snapshot replaces the one before it as a whole, so that no mixed state is ever shown. */
+import { computed, signal } from "@preact/signals";
+import type { ApplicationView, LiveEvent, OverviewView, SessionView } from "../src/web/types.ts";
+import { ApiError, getSession, signInWith } from "./api.ts";
+
+export type Route =
+  | { readonly page: "applications" }
+  | { readonly page: "fleet" }
+  | { readonly page: "application"; readonly namespace: string; readonly name: string };
+
+export type Session =
+  | { readonly kind: "asking" }
+  | { readonly kind: "out"; readonly message?: string }
+  | ({ readonly kind: "in" } & SessionView);
+
+/** The connection to the server. `lost`: nothing was received since `heardMs`. */
+export interface Link {
+  readonly state: "connecting" | "live" | "lost";
+  readonly heardMs: number;
+}
+
+export const session = signal<Session>({ kind: "asking" });
+export const route = signal<Route>(readRoute());
+export const application = signal<ApplicationView | undefined>(undefined);
+export const overview = signal<OverviewView | undefined>(undefined);
+export const trouble = signal<{ message: string; gone: boolean } | undefined>(undefined);
+export const link = signal<Link>({ state: "connecting", heardMs: Date.now() });
+/** Redraws ages and the timeline's present. */
+export const nowMs = signal(Date.now());
+export const toast = signal<{ text: string; isBad: boolean } | undefined>(undefined);
+/** For viewers who may not list all namespaces. */
+export const namespace = signal(sessionStorage.getItem("namespace") ?? "");
+
+/** Waits that were seen while this page was open: the controller does not record those that are over. */
+export interface SeenWait {
+  readonly cluster: string;
+  readonly reason: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+export const seenWaits = signal<readonly SeenWait[]>([]);
+const MAX_SEEN_WAITS = 200;
+
+/** Two and a half of the server's beats. */
+const SILENCE_MS = 10_000;
+const TICK_MS = 1_000;
+const REOPEN_MS = 3_000;
+
+export const isStale = computed(() => link.value.state === "lost" || trouble.value !== undefined);
+
+export async function start(): Promise<void> {
+  addEventListener("hashchange", () => {
+    route.value = readRoute();
+  });
+  setInterval(tick, TICK_MS);
+  const secret = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
+  try {
+    if (secret !== undefined) {
+      history.replaceState(null, "", "#/");
+      route.value = readRoute();
+      session.value = { kind: "in", ...(await signInWith({ link: secret })) };
+    } else session.value = { kind: "in", ...(await getSession()) };
+  } catch (error) {
+    const message =
+      error instanceof ApiError && (secret !== undefined || error.status !== 401) ? error.message : undefined;
+    session.value = { kind: "out", ...(message !== undefined && { message }) };
+  }
+}
+
+function readRoute(): Route {
+  const [, page, space, name] = /^#\/([^/]*)(?:\/([^/]+)\/([^/]+))?$/.exec(location.hash) ?? [];
+  if (page === "application" && space !== undefined && name !== undefined) {
+    return { page, namespace: decodeURIComponent(space), name: decodeURIComponent(name) };
+  }
+  return { page: page === "fleet" ? "fleet" : "applications" };
+}
+
+export function addressOf(to: Route): string {
+  if (to.page !== "application") return to.page === "fleet" ? "#/fleet" : "#/";
+  return `#/application/${encodeURIComponent(to.namespace)}/${encodeURIComponent(to.name)}`;
+}
+
+let source: EventSource | undefined;
+let openedMs = 0;
+let watched = "";
+
+/** Opens the stream of what is shown; the one before it ends. */
+export function watch(to: Route): void {
+  const query =
+    to.page === "application"
+      ? `application?${new URLSearchParams({ namespace: to.namespace, name: to.name })}`
+      : `overview${namespace.value === "" ? "" : `?${new URLSearchParams({ namespace: namespace.value })}`}`;
+  if (watched === query) return;
+  watched = query;
+  application.value = undefined;
+  overview.value = undefined;
+  trouble.value = undefined;
+  seenWaits.value = [];
+  link.value = { state: "connecting", heardMs: Date.now() };
+  open();
+}
+
+export function unwatch(): void {
+  source?.close();
+  watched = "";
+}
+
+function open(): void {
+  source?.close();
+  const stream = new EventSource(`/api/live/${watched}`);
+  source = stream;
+  openedMs = Date.now();
+  const on = <E extends LiveEvent["event"]>(
+    event: E,
+    handle: (data: Extract<LiveEvent, { event: E }>["data"]) => void,
+  ) =>
+    stream.addEventListener(event, (message) => {
+      if (source !== stream) return;
+      link.value = { state: "live", heardMs: Date.now() };
+      handle(JSON.parse(message.data));
+    });
+  on("application", (data) => {
+    trouble.value = undefined;
+    rememberWaits(data);
+    application.value = data;
+  });
+  on("overview", (data) => {
+    trouble.value = undefined;
+    overview.value = data;
+  });
+  on("trouble", (data) => {
+    trouble.value = data;
+  });
+  on("beat", () => {});
+  on("signed-out", () => signedOut("Your session has ended."));
+  stream.addEventListener("error", () => {
+    if (source !== stream) return;
+    link.value = { ...link.value, state: "lost" };
+    // A closed stream was refused: perhaps the session has ended.
+    if (stream.readyState === EventSource.CLOSED) void checkSession();
+  });
+}
+
+async function checkSession(): Promise<void> {
+  try {
+    await getSession();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) signedOut("Your session has ended. Sign in again.");
+  }
+}
+
+export function signedOut(message?: string): void {
+  unwatch();
+  session.value = { kind: "out", ...(message !== undefined && { message }) };
+}
+
+function tick(): void {
+  nowMs.value = Date.now();
+  if (session.value.kind !== "in" || watched === "") return;
+  const silentMs = Date.now() - link.value.heardMs;
+  if (silentMs > SILENCE_MS && link.value.state !== "lost") link.value = { ...link.value, state: "lost" };
+  if (link.value.state === "lost" && Date.now() - openedMs > REOPEN_MS) open();
+}
+
+function rememberWaits(data: ApplicationView): void {
+  const next = [...seenWaits.value];
+  for (const { name, reason, since } of data.clusters) {
+    const fromMs = Date.parse(since ?? "");
+    if (reason === undefined || !Number.isFinite(fromMs)) continue;
+    const at = next.findIndex((one) => one.cluster === name && one.reason === reason && one.fromMs === fromMs);
+    const seen = { cluster: name, reason, fromMs, toMs: data.atMs };
+    if (at < 0) next.push(seen);
+    else next[at] = seen;
+  }
+  seenWaits.value = next.slice(-MAX_SEEN_WAITS);
+}
+
+export function say(text: string, isBad = false): void {
+  toast.value = { text, isBad };
+  const shown = toast.value;
+  setTimeout(
+    () => {
+      if (toast.value === shown) toast.value = undefined;
+    },
+    isBad ? 12_000 : 6_000,
+  );
+}
