@@ -107,7 +107,7 @@ describe("the manifests of install", () => {
     expect(code).toBe(0);
     const objects = parseAllDocuments(out).map((document) => document.toJS());
     const kinds = objects.map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === "CustomResourceDefinition")).toHaveLength(5);
+    expect(kinds.filter((kind) => kind === "CustomResourceDefinition")).toHaveLength(6);
     expect(kinds).toContain("ValidatingAdmissionPolicy");
     expect(kinds).toContain("ClusterOverridePolicy");
     const rules = objects.flatMap(({ rules: own = [] }) => own);

@@ -70,7 +70,7 @@ describe("completion", () => {
   it.each(HERE)("%s completes commands, flags, objects, clusters and their values", async (shell) => {
     const offered = async (line: string) => (await candidates(shell, line)).found;
     expect(await offered("lockstep sta")).toEqual(["status"]);
-    expect(await offered("lockstep re")).toEqual(["render", "restart", "resume"]);
+    expect(await offered("lockstep re")).toEqual(["render", "restart", "resume", "retry"]);
     expect(await offered("lockstep status w")).toEqual(["web"]);
     expect(await offered("lockstep status web --out")).toEqual(["--output"]);
     expect(await offered("lockstep confirm-lost ")).toEqual(["member1", "member2", "member3"]);

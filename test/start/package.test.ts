@@ -66,7 +66,7 @@ it("two builds in two folders are the same bytes", () => {
   const copies = ["one", "another/deeper"].map((name) => {
     const copy = join(folder, "builds", name);
     mkdirSync(copy, { recursive: true });
-    for (const part of ["src", "scripts", "package.json", "tsconfig.json", "LICENSE", "NOTICE"]) {
+    for (const part of ["src", "web", "scripts", "package.json", "tsconfig.json", "LICENSE", "NOTICE"]) {
       cpSync(join(ROOT, part), join(copy, part), { recursive: true });
     }
     // A copy, because the bundler would follow a symbolic link to where the repository is.

@@ -46,6 +46,7 @@ export function systemIo(): Io {
     if ("code" in error && error.code === "EPIPE") process.exit(0);
     throw error;
   });
+  let standardInput: string | undefined;
   return {
     stdout: outputTo(stdout),
     stderr: outputTo(stderr),
@@ -61,7 +62,12 @@ export function systemIo(): Io {
         lines.close();
       }
     },
-    readFile: (path) => readFileSync(path === "-" ? STANDARD_INPUT : path, "utf8"),
+    readFile(path) {
+      if (path !== "-") return readFileSync(path, "utf8");
+      // It can be read only once, and a command may look at its files twice.
+      standardInput ??= readFileSync(STANDARD_INPUT, "utf8");
+      return standardInput;
+    },
     writeFile(path, text) {
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text);
