@@ -4,7 +4,7 @@ import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { sanitize } from "../../render/index.ts";
 import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
-import { type Bundle, type Part, partOf } from "./content.ts";
+import { type Bundle, type Part, partOf, partsFor } from "./content.ts";
 import { type Kinds, kindId, type ServedKind } from "./kinds.ts";
 import { isManifest, keyOfRef, refOf } from "./manifest.ts";
 import type { SourceRenderer } from "./renderer.ts";
@@ -39,7 +39,10 @@ export async function makeBundle(
         apiVersions: [],
         isUpgrade: previous !== undefined,
         lookups: spec.lookups,
-        previousObjects: previous?.variants[0]?.parts.map(({ object }) => object) ?? [],
+        // What these clusters have; when the application is new, what the others get, so that all have one password.
+        previousObjects: (previous ? partsFor(previous, clusters[0] ?? "") : (made[0]?.parts ?? [])).map(
+          ({ object }) => object,
+        ),
       },
       signal,
     );
