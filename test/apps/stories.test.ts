@@ -105,7 +105,12 @@ it("a chart in a ConfigMap is deployed, upgraded with the same password, undone 
   expect(Object.values(pods.images())).toEqual(["notes:2", "notes:2", "notes:2"]);
   expect(await password()).toBe(generated);
   expect(await checksum()).toEqual(sums);
-  expect((await everywhere(CONFIG_MAPS, "notes-settings"))[2]?.data).toMatchObject({ upgrade: "true" });
+  expect((await everywhere(CONFIG_MAPS, "notes-settings"))[2]?.data).toMatchObject({
+    upgrade: "true",
+    kubernetes: (await world.ask(world.hub.discovery.serverVersion()))?.split("+")[0] ?? "",
+    hasJobs: "true",
+    hasApplications: "true",
+  });
 
   const undo = { to: first, at: "2030-01-01T00:00:00Z" };
   await world.apply(notes({ ...CHART, values: { image: "notes:2" } }, { undo }));

@@ -270,8 +270,10 @@ function offlineKinds(): Kinds {
   const discovery = {
     resource: async (apiVersion: string, kind: string) =>
       resource({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: !CLUSTER_SCOPED.test(kind) }),
+    served: async () => [],
+    serverVersion: async () => undefined,
   };
-  return new Kinds({ discovery } as unknown as Pick<KubeClient, "discovery">);
+  return new Kinds({ discovery });
 }
 
 async function fleetOf({ client, request }: Hub): Promise<Map<string, EngineCluster>> {
