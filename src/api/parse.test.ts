@@ -280,11 +280,7 @@ describe("every invalid value is named, with the remedy", () => {
       clusters({ name: "a", replicas: 2 }, { name: "a", replicas: 3 }),
       ['spec.topology.clusters[1]: Duplicate value: {"name":"a"}'],
     ],
-    [
-      "no clusters",
-      clusters(),
-      ["spec.topology.clusters: Invalid value: 0: spec.topology.clusters in body should have at least 1 items"],
-    ],
+    ["no clusters", clusters(), ["spec.topology: Invalid value: topology needs clusters, or placementRef"]],
     [
       "leader given in two ways",
       { leader: { fieldPath: "status.leader", podLabel: "role=leader" } },

@@ -549,7 +549,9 @@ describe("reasons", () => {
   const shared = ["waves.ts", "maintenance.ts", "history.ts", "windows.ts"].map((file) => `../rollout/${file}`);
   const read = (file: string) => readFileSync(new URL(file, folder), "utf8");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-  const source = [...files.filter((file) => !file.endsWith(".test.ts") && !file.startsWith("check/")), ...shared]
+  const ofApplications = readdirSync(new URL("../applications/", folder)).map((file) => `../applications/${file}`);
+  const sources = [...files, ...ofApplications.filter((file) => file.endsWith(".ts"))];
+  const source = [...sources.filter((file) => !file.endsWith(".test.ts") && !file.startsWith("check/")), ...shared]
     .map(read)
     .join("\n");
 

@@ -74,10 +74,22 @@ function unused(rules: readonly Rule[], where: Right["where"], asked: ReadonlyMa
 /** Rights that this story does not need, each with what needs it. */
 const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
   hub: [
+    // The other kinds, and what an application's ServiceAccount may distribute.
+    "update distributedapplications.apps.karmada.io",
+    "delete distributedapplications.apps.karmada.io",
+    "update crossclusterjobs.apps.karmada.io",
+    "delete crossclusterjobs.apps.karmada.io",
+    "update distributedapplications/status.apps.karmada.io",
+    "update crossclusterjobs/status.apps.karmada.io",
+    "create subjectaccessreviews.authorization.k8s.io",
     "delete clusters/proxy.cluster.karmada.io", // see below
     "create overridepolicies.policy.karmada.io", // server-side apply of a new object needs it, on a real API server
   ],
   member: [
+    // Of a CrossClusterJob.
+    "get jobs.batch",
+    "list jobs.batch",
+    "watch jobs.batch",
     "delete pods.", // broken pods that keep a StatefulSet from going back
     "delete persistentvolumeclaims.", // volumes, if retentionPolicy is Delete and the StatefulSet cannot do it
   ],

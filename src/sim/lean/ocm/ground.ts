@@ -91,7 +91,10 @@ export class OcmGround implements Ground {
 
   /** Another writer's ManifestWork for what Lockstep has dispatched, with the same content. */
   #rival(cluster: string, forMs: number): boolean {
-    const live = this.#members.all.get(cluster)?.workload;
+    const member = this.#members.all.get(cluster);
+    const live = member?.workload;
+    // Of what is being removed it would leave a stranger's object behind.
+    if (member?.live?.replicas === 0) return false;
     if (!live || live.metadata.annotations["lockstep.karmada.io/write"] === undefined) return false;
     const { apiVersion, kind, metadata, spec } = live;
     const manifest = { apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
