@@ -40,7 +40,7 @@ export class Kinds {
     return kinds;
   }
 
-  /** What a chart is told of the cluster that it is rendered for: one render serves all clusters, so it is the hub. */
+  /** The cluster that a chart is rendered for. One render serves all clusters, so it is the hub. */
   async capabilities(): Promise<Pick<RenderRequest, "kubeVersion" | "apiVersions">> {
     const { discovery } = this.#hub;
     const [version, apiVersions] = await Promise.all([discovery.serverVersion(), discovery.served()]);
