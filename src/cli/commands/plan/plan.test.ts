@@ -85,7 +85,7 @@ describe("plan of files", () => {
     [
       "no topology",
       yaml(exampleObjects("x", { topology: undefined })),
-      "has no spec.topology, and --offline asks no engine",
+      "has no clusters in spec.topology, and --offline asks no engine",
     ],
     ["nothing", "", "say what to look at"],
     ["no YAML", "a: [", "f.yaml"],
