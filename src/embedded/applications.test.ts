@@ -66,6 +66,28 @@ it("an application is deployed cluster by cluster, each healthy before the next"
   expect(history).toHaveLength(1);
 });
 
+it("with the shipped policies, objects of any kind and another namespace are distributed, each Work marked", async () => {
+  await begin();
+  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }];
+  const role = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: "shop-reader" },
+    rules,
+  };
+  await world.apply(shop("web:1", { targetNamespace: "shop" }, role));
+  await settled();
+  const roles = resource({ apiVersion: role.apiVersion, kind: role.kind, plural: "clusterroles", namespaced: false });
+  for (const member of MEMBERS) {
+    const client = world.fleet.client(member);
+    expect(await world.ask(client.find(roles, { name: "shop-reader" }))).toMatchObject({ rules });
+    expect(await world.ask(client.find(CONFIG_MAPS, { namespace: "shop", name: "settings" }))).toBeDefined();
+  }
+  const { items } = await world.ask(world.hub.listAll(kind("work.karmada.io/v1alpha1", "Work", "works")));
+  const kinds = new Set(items.map(({ metadata }) => metadata.annotations?.["lockstep.karmada.io/app-kind"]));
+  expect([...kinds]).toEqual(["DistributedApplication"]);
+});
+
 it("an update goes in order, prunes last, and an undo goes back", async () => {
   const pods = await begin();
   await world.apply(shop("web:1", {}, configMap("old", { a: "1" })));

@@ -157,6 +157,7 @@ export function orderAnnotations(
   for (const [key, value] of Object.entries(order.notes)) annotations[MARKS.note + key] = value;
   annotations[MARKS.appNamespace] = app.namespace;
   annotations[MARKS.appName] = app.name;
+  if (app.kind !== undefined) annotations[MARKS.appKind] = app.kind;
   annotations[MARKS.term] = String(order.term);
   // This mark stays, even if other dispatch objects end later.
   if (order.takeOver) annotations[MARKS.takesOver] = "true";
@@ -172,6 +173,7 @@ export function reservationAnnotations(
   return {
     [MARKS.appNamespace]: app.namespace,
     [MARKS.appName]: app.name,
+    ...(app.kind !== undefined && { [MARKS.appKind]: app.kind }),
     [MARKS.term]: String(term),
     [MARKS.reserved]: reservedFor(ref),
     ...(takeOver && { [MARKS.takesOver]: "true" }),

@@ -6,6 +6,8 @@ export const MARKS = {
   app: "lockstep.karmada.io/app",
   appNamespace: "lockstep.karmada.io/app-namespace",
   appName: "lockstep.karmada.io/app-name",
+  /** Annotation on the Works of bundles: their owner's kind. The admission policy `work-contents` reads it. */
+  appKind: "lockstep.karmada.io/app-kind",
   /** Label on policies that hold a template. */
   hold: "lockstep.karmada.io/hold",
   /** Annotation on Works: the term of the leader that may write them. */

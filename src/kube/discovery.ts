@@ -1,5 +1,5 @@
 import { type Clock, isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { NotFoundError, UnknownKindError } from "./errors.ts";
+import { NotFoundError, ServerError, UnknownKindError } from "./errors.ts";
 import { groupPath, type Resource, resource } from "./resource.ts";
 import type { RequestOptions } from "./sender.ts";
 
@@ -23,6 +23,7 @@ export class Discovery {
   readonly #clock: Clock;
   readonly #getJson: DiscoveryOptions["getJson"];
   readonly #known = new Map<string, GroupVersion>();
+  #served: { readonly names: readonly string[]; readonly readAtMs: number } | undefined;
   readonly #underWay = new Map<string, Promise<GroupVersion>>();
 
   constructor(options: DiscoveryOptions) {
@@ -68,8 +69,39 @@ export class Discovery {
     }
   }
 
+  /** The server's version, such as `v1.36.4`; undefined if it does not tell. */
+  async serverVersion(options: RequestOptions = {}): Promise<string | undefined> {
+    const { gitVersion } = await this.#getJson("/version", options);
+    return typeof gitVersion === "string" && gitVersion !== "" ? gitVersion : undefined;
+  }
+
+  /**
+   * Everything that the server serves, as `group/version` and `group/version/Kind`. A group of an extension API server
+   * that does not answer has no kinds for now.
+   */
+  async served(options: RequestOptions = {}): Promise<readonly string[]> {
+    const known = this.#served;
+    if (known && this.#clock.monotonicMs() - known.readAtMs < FRESH_MS) return known.names;
+    const [core, { groups }] = await Promise.all([this.#getJson("/api", options), this.#getJson("/apis", options)]);
+    const names: string[] = [];
+    let isComplete = true;
+    for (const apiVersion of [...listOf(core.versions), ...listOf(groups).flatMap(groupVersions)]) {
+      if (typeof apiVersion !== "string") continue;
+      names.push(apiVersion);
+      const kinds = await this.kinds(apiVersion, { ...options, maxAttempts: 2 }).catch((error: unknown) => {
+        if (!(error instanceof ServerError)) throw error;
+        isComplete = false;
+        return [];
+      });
+      names.push(...kinds.map(({ kind }) => `${apiVersion}/${kind}`));
+    }
+    if (isComplete) this.#served = { names, readAtMs: this.#clock.monotonicMs() };
+    return names;
+  }
+
   forget(): void {
     this.#known.clear();
+    this.#served = undefined;
   }
 
   /** Several callers share one request; one caller's abort must not fail the others, so no signal is passed on. */
@@ -93,6 +125,14 @@ export class Discovery {
     this.#known.set(apiVersion, read);
     return read;
   }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function groupVersions(group: unknown): unknown[] {
+  return isJsonObject(group) ? listOf(group.versions).map((each) => isJsonObject(each) && each.groupVersion) : [];
 }
 
 function readKinds(apiVersion: string, list: JsonObject): Map<string, Resource> {

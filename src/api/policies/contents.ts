@@ -12,6 +12,12 @@ const DEPENDENCIES = [
 
 const LABELLED = "(has(object.metadata.labels) && 'lockstep.karmada.io/app' in object.metadata.labels)";
 const APP_NAMESPACE = "lockstep.karmada.io/app-namespace";
+const APP_KIND = "lockstep.karmada.io/app-kind";
+/**
+ * What a DistributedApplication distributes may be of any kind and in any namespace: the controller has asked for each
+ * object whether the application's ServiceAccount may `distribute` it.
+ */
+const OF_APPLICATION = `(has(object.metadata.annotations) && '${APP_KIND}' in object.metadata.annotations && object.metadata.annotations['${APP_KIND}'] == 'DistributedApplication')`;
 
 const configs = (object: string) => `(has(${object}.spec.manifestConfigs) ? ${object}.spec.manifestConfigs : [])`;
 
@@ -21,8 +27,8 @@ const OBSERVED_POD =
 
 /**
  * The engine applies a Work with its own rights, which are an administrator's or nearly so. So the API server checks what the
- * controller puts into a Work, without exceptions: templates and their allowed dependencies, in the application's
- * namespace.
+ * controller puts into a Work: templates and their allowed dependencies, in the application's namespace. Only a
+ * DistributedApplication's Works may hold anything else.
  */
 export function workContents(settings: PolicySettings): Policy {
   const { controller, workloads, engine } = settings;
@@ -54,7 +60,7 @@ export function workContents(settings: PolicySettings): Policy {
         reason: "Forbidden",
       },
       {
-        expression: `!has(object.spec.workload.manifests) || object.spec.workload.manifests.all(m, ${isKind} && ${isOwn})`,
+        expression: `!has(object.spec.workload.manifests) || ${OF_APPLICATION} || object.spec.workload.manifests.all(m, ${isKind} && ${isOwn})`,
         message: `a ${kind} of Lockstep may hold only the template's kinds, ConfigMaps, Secrets, ServiceAccounts, Services and ServiceExports, in the application's own namespace. The template's kinds are those of 'lockstep install --workload'`,
         reason: "Forbidden",
       },

@@ -2,20 +2,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestEntry, testTgz } from "./tar.ts";
 
+type TestChart = "shop" | "odd" | "notes";
 type Files = Readonly<Record<string, string | undefined>>;
 
 /** The files of a test chart, by path inside it. */
-export function chartFiles(name: "shop" | "odd"): Record<string, string> {
+export function chartFiles(name: TestChart): Record<string, string> {
   return filesBelow(join(import.meta.dirname, "testdata/charts", name));
 }
 
 /** A test chart as an archive, with files replaced, added, or removed (undefined). */
-export function chartArchive(name: "shop" | "odd", changes: Files = {}): Buffer {
+export function chartArchive(name: TestChart, changes: Files = {}): Buffer {
   return testTgz(entriesOf(name, { ...chartFiles(name), ...changes }));
 }
 
 /** A test chart's archive with another version. */
-export function chartWithVersion(name: "shop" | "odd", version: string): Buffer {
+export function chartWithVersion(name: TestChart, version: string): Buffer {
   const chart = chartFiles(name)["Chart.yaml"] ?? "";
   return chartArchive(name, { "Chart.yaml": chart.replace(/^version: .*$/m, `version: ${version}`) });
 }

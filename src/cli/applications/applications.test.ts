@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { application, configMap, inline, settle, statusOf } from "../../embedded/testing/application.ts";
+import { resource } from "../../kube/index.ts";
+import { valueAt } from "../../runtime/index.ts";
 import { CliWorld } from "../testing/harness.ts";
 
+const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 const shop = (value: string, more: object = {}) =>
   application("shop", {
     source: inline(configMap("settings", { value })),
@@ -55,6 +58,24 @@ describe("an application on the command line", () => {
     expect((await cli.run(["render", "-f", "shop.yaml", "--offline"], { files })).out).toContain("# cluster member2");
   });
 
+  it("render names a program that is not there, and the option that gives its path", async () => {
+    const source = { kustomize: { path: "site", archive: { configMap: "site" } } };
+    const archive = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "site" },
+      binaryData: { "site.tgz": "H4sIAAAAAAAAAwMAAAAAAAAAAAA=" },
+    };
+    const files = { "site.yaml": `${stringify(shop("3", { source }))}---\n${stringify(archive)}` };
+    const { code, err } = await cli.run(
+      ["render", "-f", "site.yaml", "--offline", "--kustomize", "/nowhere/kustomize"],
+      { files },
+    );
+    expect(code).toBe(1);
+    expect(err).toContain("kustomize is needed to render this application, and there is none at '/nowhere/kustomize'");
+    expect(err).toContain("or give its path with --kustomize");
+  });
+
   it("plan shows what would change in each cluster, in order", async () => {
     const files = { "shop.yaml": stringify(shop("3")) };
     const { code, out } = await cli.run(["plan", "-f", "shop.yaml"], { files });
@@ -79,5 +100,39 @@ describe("an application on the command line", () => {
     expect((await cli.run(["resume", "dapp/shop"])).out).toContain("continues");
     await cli.world.apply(shop("4"));
     await settle(cli.world, "shop");
+  });
+
+  it("a wave waits for its approval, and approve lets the next clusters follow", async () => {
+    const rollout = { waves: [{ clusters: ["member1"], approval: "Manual" }] };
+    const { world } = cli;
+    const rolled = async () => {
+      const values: unknown[] = [];
+      for (const member of ["member1", "member2"]) {
+        const found = world.fleet.client(member).find(CONFIG_MAPS, { namespace: "default", name: "settings" });
+        values.push(valueAt(await world.ask(found), "data", "value"));
+      }
+      return values;
+    };
+    expect(await cli.run(["approve", "dapp/shop"])).toMatchObject({
+      code: 1,
+      err: "error: no wave of DistributedApplication default/shop waits for approval: it is Settled\n",
+    });
+    await world.apply(shop("5", { rollout }));
+    await world.until("it waits", () => statusOf(world, "shop").reason === "AwaitingApproval");
+    expect(await rolled()).toEqual(["5", "4"]);
+    expect((await cli.run(["why", "dapp/shop"])).out).toContain("Run 'lockstep approve'");
+    expect((await cli.run(["approve", "dapp/shop", "--wave", "2"])).err).toContain("wave 1 of");
+    const { code, out } = await cli.run(["approve", "dapp/shop", "--comment", "looks good"]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^wave 1 of DistributedApplication default\/shop is approved/),
+    ]);
+    await settle(world, "shop");
+    expect(await rolled()).toEqual(["5", "5"]);
+
+    // Another revision needs an approval of its own.
+    await world.apply(shop("6", { rollout }));
+    await world.until("it waits again", () => statusOf(world, "shop").reason === "AwaitingApproval");
+    expect(await rolled()).toEqual(["6", "5"]);
   });
 });

@@ -12,7 +12,7 @@ import {
 } from "../../controllers/index.ts";
 import type { EngineCluster } from "../../engine/index.ts";
 import { toYaml, yamlDiff } from "../../interpret/index.ts";
-import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
+import { type KubeObject, resource } from "../../kube/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { isJsonObject, type JsonObject, silentLog } from "../../runtime/index.ts";
 import { CommandError } from "../errors.ts";
@@ -22,9 +22,10 @@ import { readObjects } from "../preview/sources.ts";
 import type { Io } from "../terminal/io.ts";
 import { formatOf, print, printData, styleOf } from "../terminal/output.ts";
 import { APPLICATIONS, applicationName, describeApplication, getApplication, readApplication } from "./kind.ts";
+import type { ProgramOptions } from "./program-options.ts";
 import { openRenderer } from "./renderer.ts";
 
-export interface RenderingOptions extends GlobalOptions {
+export interface RenderingOptions extends GlobalOptions, ProgramOptions {
   readonly filename?: string[];
   readonly cluster?: string;
   readonly offline?: boolean;
@@ -172,7 +173,7 @@ async function withSubject<T>(
       files,
       undefined,
       offlineKinds(),
-      openRenderer(io, { clock, random, log: silentLog }),
+      openRenderer(io, { clock, random, log: silentLog }, options),
     );
     return use({ app, bundle, clusters, granted: new Map() });
   }
@@ -185,7 +186,7 @@ async function withSubject<T>(
         : readApplication(await getApplication(hub, given), `dapp/${given}`);
     const fleet = await fleetOf(hub);
     const clusters = chosenIn(app, fleet);
-    const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog });
+    const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const bundle = await bundleOf(app, clusters, fleet, files, hub, new Kinds(hub.client), renderer);
     return use({ app, bundle, clusters, granted: await grantedIn(hub, await onHub(hub, app)) });
   });
@@ -270,8 +271,10 @@ function offlineKinds(): Kinds {
   const discovery = {
     resource: async (apiVersion: string, kind: string) =>
       resource({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: !CLUSTER_SCOPED.test(kind) }),
+    served: async () => [],
+    serverVersion: async () => undefined,
   };
-  return new Kinds({ discovery } as unknown as Pick<KubeClient, "discovery">);
+  return new Kinds({ discovery });
 }
 
 async function fleetOf({ client, request }: Hub): Promise<Map<string, EngineCluster>> {

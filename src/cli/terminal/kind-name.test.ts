@@ -7,6 +7,7 @@ it("reads KIND/NAME in every form that kubectl users write, and a bare name as a
   for (const word of ["ccj", "CrossClusterJob", "crossclusterjobs", "crossclusterjob.apps.karmada.io"]) {
     expect(parseKindName(`${word}/train`)).toEqual({ kind: "ccj", name: "train" });
   }
+  expect(parseKindName("dapp/shop")).toEqual({ kind: "dapp", name: "shop" });
   expect(() => parseKindName("pod/web")).toThrow("'pod' is no kind of Lockstep");
 });
 

@@ -6,6 +6,7 @@ import { CommandError } from "../errors.ts";
  */
 export const KIND_WORDS = {
   ccs: ["ccs", "crossclusterstatefulset", "crossclusterstatefulsets"],
+  dapp: ["dapp", "distributedapplication", "distributedapplications"],
   ccj: ["ccj", "crossclusterjob", "crossclusterjobs"],
 } as const;
 

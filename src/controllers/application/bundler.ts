@@ -4,8 +4,8 @@ import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { sanitize } from "../../render/index.ts";
 import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
-import { type Bundle, type Part, partOf } from "./content.ts";
-import { type Kinds, kindId, type ServedKind } from "./kinds.ts";
+import { type Bundle, type Part, partOf, partsFor } from "./content.ts";
+import { DEFAULT_KUBE_VERSION, type Kinds, kindId, type ServedKind } from "./kinds.ts";
 import { isManifest, keyOfRef, refOf } from "./manifest.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { VariantInput } from "./source.ts";
@@ -14,8 +14,8 @@ export type Bundled =
   | { readonly kind: "bundle"; readonly bundle: Bundle; readonly kinds: ReadonlyMap<string, ServedKind> }
   | { readonly kind: "refused"; readonly message: string; readonly remedy: string };
 
-/** Charts are rendered for this version unless the fleet is newer; one render serves all clusters. */
-const KUBE_VERSION = "1.31.0";
+/** Only charts ask what the cluster can do. */
+const NO_CAPABILITIES = { kubeVersion: DEFAULT_KUBE_VERSION, apiVersions: [] };
 
 /** Renders every variant once, and makes of it what clusters can be given: names, namespaces, kinds, patches checked. */
 export async function makeBundle(
@@ -35,11 +35,13 @@ export async function makeBundle(
       {
         source,
         namespace: spec.targetNamespace,
-        kubeVersion: KUBE_VERSION,
-        apiVersions: [],
+        ...(source.kind === "helm" ? await kinds.capabilities() : NO_CAPABILITIES),
         isUpgrade: previous !== undefined,
         lookups: spec.lookups,
-        previousObjects: previous?.variants[0]?.parts.map(({ object }) => object) ?? [],
+        // What these clusters have; when the application is new, what the others get, so that all have one password.
+        previousObjects: (previous ? partsFor(previous, clusters[0] ?? "") : (made[0]?.parts ?? [])).map(
+          ({ object }) => object,
+        ),
       },
       signal,
     );

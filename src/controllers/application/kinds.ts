@@ -1,4 +1,4 @@
-import type { RenderedObject } from "../../charts/index.ts";
+import type { RenderedObject, RenderRequest } from "../../charts/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { UnknownKindError } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
@@ -11,11 +11,19 @@ export interface ServedKind {
   readonly namespaced: boolean;
 }
 
+/** For a hub that does not tell its version, and for rendering without a hub. */
+export const DEFAULT_KUBE_VERSION = "v1.31.0";
+
+/** The part of a hub's client that is asked. */
+export interface KindsHub {
+  readonly discovery: Pick<KubeClient["discovery"], "resource" | "served" | "serverVersion">;
+}
+
 /** The kinds of a render: from its own CRDs, otherwise as the hub serves them. */
 export class Kinds {
-  readonly #hub: Pick<KubeClient, "discovery">;
+  readonly #hub: KindsHub;
 
-  constructor(hub: Pick<KubeClient, "discovery">) {
+  constructor(hub: KindsHub) {
     this.#hub = hub;
   }
 
@@ -30,6 +38,13 @@ export class Kinds {
       if (served) kinds.set(id, served);
     }
     return kinds;
+  }
+
+  /** The cluster that a chart is rendered for. One render serves all clusters, so it is the hub. */
+  async capabilities(): Promise<Pick<RenderRequest, "kubeVersion" | "apiVersions">> {
+    const { discovery } = this.#hub;
+    const [version, apiVersions] = await Promise.all([discovery.serverVersion(), discovery.served()]);
+    return { kubeVersion: version ?? DEFAULT_KUBE_VERSION, apiVersions };
   }
 
   async #served(apiVersion: string, kind: string): Promise<ServedKind | undefined> {

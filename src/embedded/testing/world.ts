@@ -26,7 +26,9 @@ const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", nam
 const GIVE_UP_MS = 3_600_000;
 
 /** How the controller differs from an installed one. */
-export type ControllerSettings = Partial<Pick<ManagerOptions, "topologyInlineBytes" | "webhookTransports">>;
+export type ControllerSettings = Partial<
+  Pick<ManagerOptions, "topologyInlineBytes" | "webhookTransports" | "renderer">
+>;
 
 /** A fleet with Lockstep's controller on it, on virtual time from one seed. */
 export class World {
@@ -36,6 +38,8 @@ export class World {
   readonly #random;
   readonly #log: Log;
   readonly #settings: ControllerSettings;
+  /** Programs that render run in real time: virtual time waits for them. */
+  readonly #renders = new Set<Promise<unknown>>();
   #manager: { stop: AbortController; running: Promise<void> } | undefined;
 
   constructor(seed: number, options: Partial<EmbeddedFleetOptions> = {}, settings: ControllerSettings = {}) {
@@ -78,6 +82,7 @@ export class World {
         identity: "test",
         allowedClusters: { required: false },
         ...this.#settings,
+        ...this.#renderer(),
       },
       stop.signal,
     );
@@ -101,9 +106,30 @@ export class World {
     const endMs = this.clock.monotonicMs() + GIVE_UP_MS;
     await this.clock.settle();
     while (!condition()) {
+      await this.#rendered();
       if (this.clock.monotonicMs() > endMs || !(await this.clock.step())) {
         throw new Error(`by ${this.clock.monotonicMs()} ms of virtual time still not: ${what}`);
       }
+    }
+  }
+
+  #renderer(): Pick<ManagerOptions, "renderer"> {
+    const { renderer } = this.#settings;
+    if (!renderer) return {};
+    const render: typeof renderer.render = (request, signal) => {
+      const running = renderer.render(request, signal);
+      this.#renders.add(running);
+      const ended = () => void this.#renders.delete(running);
+      running.then(ended, ended);
+      return running;
+    };
+    return { renderer: { render } };
+  }
+
+  async #rendered(): Promise<void> {
+    while (this.#renders.size > 0) {
+      await Promise.allSettled(this.#renders);
+      await this.clock.settle();
     }
   }
 

@@ -6,6 +6,13 @@ import { type Attack, WORKS } from "./attack.ts";
 const ONLY_CONTROLLER_WORKS = "only Lockstep's controller may write a Work labelled lockstep.karmada.io/app";
 const WORK_CONTENTS = "a Work of Lockstep may hold only the template's kinds";
 
+/** As the controller marks what a DistributedApplication distributes. */
+function markedWork(namespace: string): JsonObject {
+  const forged = work(namespace, CLUSTER_ADMIN_FOR_ALL);
+  const annotations = { "lockstep.karmada.io/app-kind": "DistributedApplication" };
+  return { ...forged, metadata: { ...(forged.metadata as JsonObject), annotations } };
+}
+
 export const onWorks: readonly Attack[] = [
   {
     name: "an editor writes a Work for a member",
@@ -26,6 +33,20 @@ export const onWorks: readonly Attack[] = [
     by: "agent",
     attempt: (ask) => ask("POST", WORKS("karmada-es-member1"), work("karmada-es-member1", configMap("x", SHOP))),
     refused: `${ONLY_CONTROLLER_WORKS}: it says what a member cluster was granted. Change the template or the CrossClusterStatefulset instead`,
+    policy: "works",
+  },
+  {
+    name: "an editor marks a Work as a DistributedApplication's, to hold any kind",
+    by: "editor",
+    attempt: (ask) => ask("POST", WORKS(SHOP), markedWork(SHOP)),
+    refused: ONLY_CONTROLLER_WORKS,
+    policy: "works",
+  },
+  {
+    name: "a member's agent marks a Work as a DistributedApplication's, to hold any kind",
+    by: "agent",
+    attempt: (ask) => ask("POST", WORKS("karmada-es-member1"), markedWork("karmada-es-member1")),
+    refused: ONLY_CONTROLLER_WORKS,
     policy: "works",
   },
   {

@@ -1,3 +1,4 @@
+import { HELM_OPTION, KUSTOMIZE_OPTION, type ProgramOptions } from "../../applications/program-options.ts";
 import { ENGINE_OPTION } from "../../hub/engine-option.ts";
 import {
   examples,
@@ -9,7 +10,7 @@ import {
   WORKLOAD_OPTION,
 } from "../registry.ts";
 
-export interface ControllerOptions {
+export interface ControllerOptions extends ProgramOptions {
   readonly engine?: string;
   readonly systemNamespace: string;
   readonly workload?: string[];
@@ -33,6 +34,8 @@ export function registerController(registry: Registry): void {
     .option(...SYSTEM_NAMESPACE_OPTION)
     .option(...WORKLOAD_OPTION, repeated)
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
+    .option(...HELM_OPTION)
+    .option(...KUSTOMIZE_OPTION)
     .option("--concurrency <n>", "CrossClusterStatefulsets reconciled at a time")
     .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
     .option("--log-level <level>", "debug, info, warn or error", "info")

@@ -74,7 +74,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
         engine: () => openEngine(engine, { hub, clock, random, log }),
         webhookTransports: httpWebhookTransports,
         systemNamespace,
-        renderer: openRenderer(io, { clock, random, log }),
+        renderer: openRenderer(io, { clock, random, log }, options),
         workloads,
         allowedClusters: { required: options.requireAllowedClusters === true },
         identity,

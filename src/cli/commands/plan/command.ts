@@ -1,6 +1,7 @@
+import { HELM_OPTION, KUSTOMIZE_OPTION, type ProgramOptions } from "../../applications/program-options.ts";
 import { examples, type OutputOption, perform, type Registry, repeated } from "../registry.ts";
 
-export interface PlanOptions extends OutputOption {
+export interface PlanOptions extends OutputOption, ProgramOptions {
   readonly filename?: string[];
   readonly offline?: boolean;
   /** False with --no-diff. */
@@ -21,6 +22,8 @@ export function registerPlan(registry: Registry): void {
     )
     .option("--offline", "use no hub: the files must contain everything, and spec.topology the clusters")
     .option("--no-diff", "omit the changes of each cluster's objects")
+    .option(...HELM_OPTION)
+    .option(...KUSTOMIZE_OPTION)
     .option("-o, --output <format>", "json or yaml")
     .addHelpText(
       "after",

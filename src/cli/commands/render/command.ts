@@ -1,6 +1,7 @@
+import { HELM_OPTION, KUSTOMIZE_OPTION, type ProgramOptions } from "../../applications/program-options.ts";
 import { examples, type OutputOption, perform, type Registry, repeated } from "../registry.ts";
 
-export interface RenderOptions extends OutputOption {
+export interface RenderOptions extends OutputOption, ProgramOptions {
   readonly filename?: string[];
   readonly cluster?: string;
   readonly offline?: boolean;
@@ -20,6 +21,8 @@ export function registerRender(registry: Registry): void {
     )
     .option("--cluster <name>", "only this cluster")
     .option("--offline", "use no hub: the files must contain everything, and spec.topology the clusters")
+    .option(...HELM_OPTION)
+    .option(...KUSTOMIZE_OPTION)
     .option("-o, --output <format>", "yaml (default) or json")
     .addHelpText(
       "after",

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { HELM_OPTION, KUSTOMIZE_OPTION, type ProgramOptions } from "../../applications/program-options.ts";
 import { typedName } from "../../terminal/invocation.ts";
 
-export interface UpArguments {
+export interface UpArguments extends ProgramOptions {
   readonly clusters: string;
   readonly example: string;
   readonly dataDir?: string;
@@ -17,6 +18,8 @@ export function registerUp(program: Command): void {
     .option("--clusters <n>", "member clusters, 1 to 50", "3")
     .option("--example <name>", "what is deployed at the start: statefulset, xline, etcd or none", "statefulset")
     .option("--data-dir <dir>", "keep all objects in this folder, and resume from there the next time")
+    .option(...HELM_OPTION)
+    .option(...KUSTOMIZE_OPTION)
     .option("--log-level <level>", "show the controller's log on standard error: debug, info, warn or error")
     .addHelpText(
       "after",

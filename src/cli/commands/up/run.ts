@@ -8,6 +8,7 @@ import { KarmadaEngine } from "../../../engine/index.ts";
 import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { connectCluster, KubeClient, Reflector } from "../../../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../../../runtime/index.ts";
+import type { ProgramOptions } from "../../applications/program-options.ts";
 import { openRenderer } from "../../applications/renderer.ts";
 import { serveDashboard } from "../../dashboard/serve.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
@@ -57,7 +58,7 @@ export async function runUp(options: UpArguments, place: UpPlace): Promise<numbe
   const data = dataDir === undefined ? undefined : await DataFolder.open(dataDir, clock.now());
   try {
     const workload = await workloadOf(options.example, { log, dataDir, env: process.env });
-    return await runFleet(place, { members, log, kubeconfig, data, workload });
+    return await runFleet(place, { members, log, kubeconfig, data, workload, programs: options });
   } finally {
     await data?.close();
   }
@@ -69,9 +70,11 @@ interface FleetParts {
   readonly kubeconfig: string;
   readonly data: DataFolder | undefined;
   readonly workload: Workload;
+  readonly programs: ProgramOptions;
 }
 
-async function runFleet(place: UpPlace, { members, log, kubeconfig, data, workload }: FleetParts): Promise<number> {
+async function runFleet(place: UpPlace, given: FleetParts): Promise<number> {
+  const { members, log, kubeconfig, data, workload, programs } = given;
   const { folder, program, screen, stop } = place;
   const { example } = workload;
   const say = (text: string) => screen.write(`${text}\n`);
@@ -108,7 +111,10 @@ async function runFleet(place: UpPlace, { members, log, kubeconfig, data, worklo
   const end = () => life.abort(stop.reason);
   stop.addEventListener("abort", end, { once: true });
   if (stop.aborted) end();
-  const parts = [startController(fleet, log, life.signal), ...(data ? [syncNowAndThen(fleet, data, life.signal)] : [])];
+  const parts = [
+    startController(fleet, programs, log, life.signal),
+    ...(data ? [syncNowAndThen(fleet, data, life.signal)] : []),
+  ];
   const running = Promise.all(parts.map((part) => part.catch(failed)));
   const took = ((clock.monotonicMs() - startedMs) / 1000).toFixed(1);
   const clusters = members.length === 1 ? "one member cluster" : `${members.length} member clusters`;
@@ -200,7 +206,7 @@ async function openFronts(fleet: EmbeddedFleet, log: Log): Promise<SecureFront[]
   return Promise.all([hub, ...members]);
 }
 
-function startController(fleet: EmbeddedFleet, log: Log, stop: AbortSignal): Promise<void> {
+function startController(fleet: EmbeddedFleet, programs: ProgramOptions, log: Log, stop: AbortSignal): Promise<void> {
   const hub = fleet.client();
   return runManager(
     {
@@ -211,7 +217,7 @@ function startController(fleet: EmbeddedFleet, log: Log, stop: AbortSignal): Pro
       engine: () => new KarmadaEngine({ hub, clock, random, log }),
       webhookTransports: httpWebhookTransports,
       systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
-      renderer: openRenderer({ env: process.env }, { clock, random, log }),
+      renderer: openRenderer({ env: process.env }, { clock, random, log }, programs),
       identity: "lockstep-up",
       allowedClusters: { required: false },
     },
