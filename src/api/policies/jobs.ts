@@ -69,7 +69,7 @@ export function jobKinds({ workloads }: PolicySettings): Policy {
       {
         expression: `${celKind(TEMPLATE)} in ${celList(allowed.flatMap(kindsOf))}`,
         message: "spec.template: this kind may not be a template here; an administrator allows it with --workload",
-        messageExpression: `'spec.template: ' + ${TEMPLATE}.kind + ' of ' + ${TEMPLATE}.apiVersion + ' ${said}'`,
+        messageExpression: `'spec.template: ' + ${TEMPLATE}.kind + ' of ' + ${TEMPLATE}.apiVersion + ' ' + ${celText(said)}`,
         reason: "Invalid",
       },
     ],
