@@ -53,7 +53,6 @@ const TICK_SHARE = 0.16;
 /** Faults and what takes long are seldom chosen: otherwise few attempts would live long enough for anything to go wrong. */
 const SELDOM = /^(?:succeed|mend|ended|deadline) /;
 const SELDOM_WEIGHT = 0.15;
-const weightOf = ({ name, isFault }: Step) => (isFault || SELDOM.test(name) ? SELDOM_WEIGHT : 1);
 
 /** Random walks, each from its seed: as deep as a breadth-first search never comes. */
 export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {}, fairSteps = FAIR_STEPS): Explored {
@@ -86,6 +85,7 @@ function randomStep(state: State, scenario: Scenario, mutation: Mutation, random
   const tick = all.find(({ name }) => name === "tick");
   const others = all.filter(({ name }) => name !== "tick");
   if (tick && random.next() < TICK_SHARE) return { name: "tick", to: attempt(tick.take) ?? state };
+  const weightOf = ({ name, isFault }: Step) => (!isFair && (isFault || SELDOM.test(name)) ? SELDOM_WEIGHT : 1);
   let at = random.next() * others.reduce((sum, step) => sum + weightOf(step), 0);
   const chosen = others.find((step) => {
     at -= weightOf(step);
