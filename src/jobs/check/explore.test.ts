@@ -10,6 +10,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "a cluster is cut off, and may return": { faults: { cut: 1 } },
   "a cluster is cut off, and an old delivery arrives late": { faults: { cut: 1, late: 1 } },
   "a Job is deleted, and an agent recreates it from its cache": { faults: { delete: 1, recreate: 2, cut: 1 } },
+  "a Job is deleted, and an old delivery creates it again": { faults: { delete: 1, late: 1 } },
   "the controller crashes after any write, and a cluster is cut off": { faults: { crash: 2, cut: 1 } },
   "a deposed leader continues to write, and a cluster is cut off": { faults: { depose: 1, cut: 1 } },
   "a cluster is drained while the other one is cut off": { faults: { drain: 1, cut: 1 } },
