@@ -161,7 +161,7 @@ export class Transcript {
     return out;
   }
 
-  /** Members do what they were told at once, where they can be reached. Whether anything has moved. */
+  /** Members carry out at once what they get, where they can be reached. Whether anything has moved. */
   #deliver({ ledger, standing, actions }: JobPlan): boolean {
     let isMoved = false;
     for (const { number, cluster } of standing) this.#dispatched.set(number, cluster);
