@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 /** Relative to the repository's root, as in SPEC.md's links. */
 export const TRANSCRIPTS = "src/plan/check/transcripts";
-const APPLICATION_TRANSCRIPTS = "src/applications/check/transcripts";
+const TRANSCRIPTS_OF_OTHER_KINDS = ["src/applications/check/transcripts", "src/jobs/check/transcripts"];
 
 /** All events that can meet, in the order of SPEC.md's chapters. A closed list, so that each event has one name. */
 export const EVENTS = [
@@ -73,7 +73,7 @@ export interface Meeting {
 }
 
 export function readTranscripts(): Transcript[] {
-  return [TRANSCRIPTS, APPLICATION_TRANSCRIPTS].flatMap((path) => {
+  return [TRANSCRIPTS, ...TRANSCRIPTS_OF_OTHER_KINDS].flatMap((path) => {
     const folder = fileURLToPath(new URL(`../../${path}`, import.meta.url));
     return readdirSync(folder)
       .filter((file) => file.endsWith(".txt"))

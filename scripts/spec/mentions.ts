@@ -9,7 +9,7 @@ const FOLDERS = ["src", "test", "scripts", "bench", "docs"];
 const PAGES = ["README.md", "ARCHITECTURE.md"];
 const READ = /\.(?:ts|mjs|md|txt)$/;
 /** In brackets, as in comments and test names; a letter without rules is something else. */
-const BRACKETED = /\[([ACDFGILQRSTUW]\d{1,2})\]/g;
+const BRACKETED = /\[([ACDFGIJLQRSTUW]\d{1,2})\]/g;
 /** The rules that a property of the exploration, or a mutant, declares. */
 const ABOUT = /\brules?: "([A-Z]\d{1,2}(?: [A-Z]\d{1,2})*)"/g;
 const TITLE = /\b(?:test|it|describe)(?:\.\w+(?:\([^)]*\))?)*\(\s*(["'`])((?:(?!\1)[^\\]|\\.)*)\1/g;

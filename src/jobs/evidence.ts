@@ -33,7 +33,7 @@ export function readAttempts(draft: Draft) {
 function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   if (attempt.uid !== null && attempt.uid !== seen.uid && !attempt.outcome) return replaced(draft, attempt, seen);
   const known = draft.update(attempt, {
-    ...(attempt.stop?.reason !== "Replaced" && { goneSinceMs: null }),
+    ...(!wasDeleted(attempt) && { goneSinceMs: null }),
     ...(attempt.uid === null && { uid: seen.uid, readAtMs: draft.nowMs }),
     done: doneOf(attempt, seen),
   });
@@ -50,6 +50,8 @@ function replaced(draft: Draft, attempt: Attempt, { uid }: AttemptPresent) {
   const known = draft.update(attempt, { uid, readAtMs: nowMs, goneSinceMs: nowMs });
   draft.stop(known, "Replaced", `its object was deleted in ${attempt.cluster}, and something created it again`);
 }
+
+const wasDeleted = ({ stop }: Attempt) => stop?.reason === "Replaced" || stop?.reason === "ObjectDeleted";
 
 function doneOf({ share, done }: Attempt, seen: AttemptPresent): Attempt["done"] {
   const positions = parseIndexes(seen.completedIndexes ?? "") ?? [];
@@ -118,12 +120,17 @@ function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" |
   return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
 }
 
-/** [J8] Its object was there and is not any more. Kubernetes deletes the pods after it, within their grace period. */
+/**
+ * [J8] Its object was there and is not any more. Kubernetes deletes the pods after it, within their grace period. It is
+ * stopped at once: an old delivery may create the object again, and must find no grant on the hub.
+ */
 function gone(draft: Draft, attempt: Attempt) {
   const { intent, nowMs } = draft;
   if (attempt.outcome || attempt.uid === null) return;
+  const why = `its object was deleted in ${attempt.cluster} before its end was seen`;
   const sinceMs = attempt.goneSinceMs ?? nowMs;
-  const known = draft.update(attempt, { goneSinceMs: sinceMs });
+  const noted = draft.update(attempt, { goneSinceMs: sinceMs });
+  const known = intent.isDeleted ? noted : draft.stop(noted, "ObjectDeleted", why);
   const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
   if (nowMs < overAtMs) {
     draft.wakeAt(overAtMs);
@@ -133,14 +140,8 @@ function gone(draft: Draft, attempt: Attempt) {
       `its object is gone from ${attempt.cluster}; its pods have time to end until ${timestamp(overAtMs)}`,
     );
   }
-  if (known.stop) draft.over(known, stopOutcome(known.stop.reason), known.stop.reason, known.stop.message);
-  else
-    draft.over(
-      known,
-      "failed",
-      "ObjectDeleted",
-      `its object was deleted in ${attempt.cluster} before its end was seen`,
-    );
+  const { reason, message } = known.stop ?? { reason: "ObjectDeleted" as const, message: why };
+  draft.over(known, stopOutcome(reason), reason, message);
 }
 
 function awaitTermination(draft: Draft, { number, cluster }: Attempt, why: string) {

@@ -139,7 +139,7 @@ export interface Attempt {
   readonly mayRunTwice: boolean;
 }
 
-export type StopReason = "PodFailures" | "Pending" | "Drained" | "Ended" | "Replaced";
+export type StopReason = "PodFailures" | "Pending" | "Drained" | "Ended" | "Replaced" | "ObjectDeleted";
 
 export interface JobEnd {
   readonly kind: "Complete" | "Failed";

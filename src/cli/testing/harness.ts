@@ -27,6 +27,8 @@ import "../commands/drain/run.ts";
 import "../commands/fault/run.ts";
 import "../commands/history/run.ts";
 import "../commands/install/run.ts";
+import "../commands/jobs/run.ts";
+import "../commands/logs/run.ts";
 import "../commands/plan/run.ts";
 import "../hub/pod-reports.ts";
 import "../commands/promote/run.ts";

@@ -89,6 +89,8 @@ export interface State {
   left: Record<Fault, number>;
   /** Attempts with an end that the stored ledger knows. */
   over: number[];
+  /** A plan has found the work complete. */
+  isComplete: boolean;
 }
 
 export type Fault = "cut" | "crash" | "delete" | "recreate" | "late" | "depose" | "fail" | "drain";
@@ -124,6 +126,7 @@ export function start({ faults }: Scenario): State {
     drained: null,
     left: { ...none, ...faults },
     over: [],
+    isComplete: false,
   };
 }
 
@@ -147,6 +150,9 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
     found.push({ name, isFault: fault !== undefined, take });
   };
   offer("plan", (next) => plan(next, scenario, mutation));
+  if (mutation.write === "after acting") {
+    offer("plan, act and crash", (next) => plan(next, scenario, mutation, "crash"), "crash");
+  }
   if (state.acts.length > 0) {
     offer("act", (next) => act(next, next.acts.shift(), next.term, mutation));
     offer("crash", (next) => set(next, { acts: [] }), "crash");
@@ -188,7 +194,9 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
       offer(`ended ${name} ${key}`, (next) => delete next.members[name].orphans[Number(key)]);
     }
   }
-  if (!isForced(state)) offer("tick", (next) => set(next, { now: next.now + 1 }));
+  // What must have happened by now comes first.
+  if (isForced(state)) return found.filter(({ name }) => /^(?:deadline|ended) /.test(name));
+  offer("tick", (next) => set(next, { now: next.now + 1 }));
   return found;
 }
 
@@ -239,7 +247,7 @@ function isForced({ now, members }: State): boolean {
   });
 }
 
-function plan(next: State, { intent }: Scenario, mutation: Mutation): boolean {
+function plan(next: State, { intent }: Scenario, mutation: Mutation, beforeWriting?: "crash"): boolean {
   if (next.acts.length > 0) return false;
   const asked = { ...MODEL_INTENT, ...intent, ...mutation.intent };
   const rules = { ...JOB_RULES, ...mutation.rules };
@@ -271,16 +279,14 @@ function plan(next: State, { intent }: Scenario, mutation: Mutation): boolean {
   }
   const isSame = JSON.stringify(ledger) === JSON.stringify(next.ledger);
   if (isSame && acts.length === 0) return false;
-  if (mutation.write === "after acting" && acts.length > 0 && next.left.crash > 0) {
-    next.left.crash--;
+  if (beforeWriting === "crash") {
     for (const each of acts) act(next, each, next.term, mutation);
-    return true;
+    return acts.length > 0;
   }
-  for (const { number } of ledger.attempts) {
-    const hadEnd = next.ledger.attempts.some((each) => each.outcome?.kind === "succeeded");
-    const isNew = !next.ledger.attempts.some((each) => each.number === number);
-    if (isNew && hadEnd) throw new Error(`attempt ${number} starts although the work is known to have succeeded`);
+  if (next.isComplete && ledger.nextAttempt > next.ledger.nextAttempt) {
+    throw new Error(`attempt ${next.ledger.nextAttempt} starts although the work is known to be complete`);
   }
+  next.isComplete ||= result.ledger.end?.kind === "Complete";
   next.ledger = ledger;
   // Where nothing can come between, its writes are one step with the plan.
   const isWhole = next.left.crash === 0 && next.left.depose === 0;
@@ -389,7 +395,8 @@ function remove(next: State, name: Cluster, attempt: number): boolean {
   const job = member.jobs[attempt];
   if (!job) return false;
   delete member.jobs[attempt];
-  if (job.pods !== "none") member.orphans[attempt] = next.now;
+  // Deleting what is already going away gives it no more time.
+  if (job.pods !== "none") member.orphans[attempt] = job.pods === "ending" ? job.endingSince : next.now;
   return true;
 }
 

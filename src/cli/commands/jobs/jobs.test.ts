@@ -1,0 +1,114 @@
+/** Commands on `ccj/NAME`, against a fleet with the real controller, on virtual time. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../../../kube/index.ts";
+import { type HttpRequest, isJsonObject, type JsonObject } from "../../../runtime/index.ts";
+import { CliWorld } from "../../testing/harness.ts";
+
+const RUN_MS = "lockstep.test/run-ms";
+
+function job(name: string, image: string, runMs: number, more: JsonObject = {}): KubeObject {
+  const pods = {
+    metadata: { annotations: { [RUN_MS]: String(runMs) } },
+    spec: { restartPolicy: "Never", containers: [{ name: "main", image }] },
+  };
+  return {
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterJob",
+    metadata: { name, namespace: "default" },
+    spec: {
+      template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, template: pods } },
+      clusters: { names: ["member1", "member2"] },
+      ...more,
+    },
+  };
+}
+
+describe("a CrossClusterJob on the command line", () => {
+  const cli = new CliWorld();
+  const phaseOf = (name: string) => {
+    const status = cli.world.fleet.hubObject("apps.karmada.io/crossclusterjobs", "default", name)?.status;
+    return isJsonObject(status) ? status.phase : undefined;
+  };
+  const until = (name: string, phase: string) => cli.world.until(`${name} is ${phase}`, () => phaseOf(name) === phase);
+
+  beforeAll(async () => {
+    await cli.world.start();
+    await cli.world.apply(job("train", "worker:1", 5_000, { memberCleanup: "AfterTTL" }));
+    await cli.world.apply(job("doomed", "broken:1", 5_000, { failover: { maxAttempts: 2 } }));
+    await cli.world.apply(job("lasting", "worker:1", 400_000));
+    await until("train", "Complete");
+    await until("doomed", "Failed");
+    await until("lasting", "Running");
+  });
+  afterAll(() => cli.world.stop());
+
+  it("status shows the phase, the counts and every attempt", async () => {
+    const { code, out } = await cli.run(["status", "ccj/train"]);
+    expect(code).toBe(0);
+    expect(out).toContain("default/train  Complete  1/1 done, 0 active, 0 failed");
+    expect(out).toMatch(/ATTEMPT +CLUSTER +STATE +WORK/);
+    expect(out).toMatch(/1 +member1 +Succeeded +all/);
+  });
+
+  it("status as JSON is the object itself", async () => {
+    const { out } = await cli.run(["status", "ccj/train", "-o", "json"]);
+    expect(JSON.parse(out)).toMatchObject({ kind: "CrossClusterJob", status: { phase: "Complete" } });
+  });
+
+  it("history lists the attempts with where and how they ended", async () => {
+    const { out } = await cli.run(["history", "ccj/doomed"]);
+    expect(out).toMatch(/1 +member1 +Failed/);
+    expect(out).toMatch(/2 +member2 +Failed/);
+  });
+
+  it("why says that complete work waits for nothing, and how failed work is tried again", async () => {
+    expect((await cli.run(["why", "ccj/train"])).out).toBe("CrossClusterJob train waits for nothing: it is Complete\n");
+    const { out } = await cli.run(["why", "ccj/doomed"]);
+    expect(out).toContain("AttemptsExhausted  2 attempts failed; attempt 2 in member2 failed");
+    expect(out).toContain("To try it again with what is left: lockstep retry ccj/doomed");
+  });
+
+  it("wait returns for complete work, fails for failed work, and gives up on work that lasts longer", async () => {
+    expect(await cli.run(["wait", "ccj/train"])).toMatchObject({ code: 0, out: "CrossClusterJob train is complete\n" });
+    const failed = await cli.run(["wait", "ccj/doomed"]);
+    expect(failed.code).toBe(1);
+    expect(failed.err).toContain("CrossClusterJob doomed failed: AttemptsExhausted");
+    const lasting = await cli.run(["wait", "ccj/lasting", "--timeout", "3s"]);
+    expect(lasting.code).toBe(1);
+    expect(lasting.err).toContain("CrossClusterJob lasting is not complete: Running");
+  });
+
+  it("a name that does not exist is answered with one that is like it", async () => {
+    const { code, err } = await cli.run(["status", "ccj/trian"]);
+    expect(code).toBe(1);
+    expect(err).toContain("CrossClusterJob default/trian does not exist; did you mean 'train'?");
+  });
+
+  it("logs are read through the hub, and cannot control the terminal", async () => {
+    const intercept = ({ path }: HttpRequest) =>
+      /\/clusters\/member1\/proxy\/api\/v1\/namespaces\/default\/pods\/[^/]+\/log\?/.test(path)
+        ? { status: 200, headers: {}, body: "epoch 1\n\u001b[2Jepoch 2\n" }
+        : undefined;
+    const { code, out } = await cli.run(["logs", "ccj/train"], { intercept });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^member1 \S+: epoch 1\nmember1 \S+: {1,2}\[2Jepoch 2\n$/);
+  });
+
+  it("logs of an attempt that there is not, or whose pods are gone, say so", async () => {
+    const { code, err } = await cli.run(["logs", "ccj/train", "--attempt", "7"]);
+    expect(code).toBe(1);
+    expect(err).toContain("CrossClusterJob train has no attempt 7");
+    expect((await cli.run(["logs", "ccj/doomed"])).err).toContain("No logs: the pods are gone");
+  });
+
+  it("retry refuses work that has not failed, and starts failed work again", async () => {
+    const refused = await cli.run(["retry", "ccj/train"]);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("CrossClusterJob train is Complete: only failed work can be tried again");
+    const { code, out } = await cli.run(["retry", "ccj/doomed"]);
+    expect({ code, out }).toEqual({ code: 0, out: "CrossClusterJob doomed is tried again, with what is left\n" });
+    await cli.world.until("a third attempt", () => phaseOf("doomed") !== "Failed");
+    await until("doomed", "Failed");
+    expect((await cli.run(["history", "ccj/doomed"])).out).toMatch(/3 +member\d/);
+  });
+});
