@@ -9,10 +9,11 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const page = read("CONTRIBUTING.md");
 
-/** What a test gives to a program that the test itself starts. */
+/** What a test gives to a program that the test itself starts, and what the controller gives to a Job's program. */
 const BETWEEN_TEST_AND_PROGRAM = new Set([
   "FAKE_TERMINAL",
   "KUBERNETES_EXEC_INFO",
+  "LOCKSTEP_INDEXES",
   "PREFIX",
   "VOLUME_CONF",
   "VOLUME_DATA",

@@ -37,7 +37,8 @@ describe("generated files", () => {
   it("name their generator, and parse as the CRDs that they were generated from", async () => {
     const files = await generate();
     // Two tables of SPEC.md are generated, and a comment above each says so; the rest is written by hand.
-    const silent = files.filter((file) => {
+    // JSON has no comments.
+    const silent = files.filter((file) => !file.path.endsWith(".json")).filter((file) => {
       const [first = ""] = file.text.split("\n");
       return !/generated.*npm run generate/i.test(file.path === "SPEC.md" ? file.text : first);
     });

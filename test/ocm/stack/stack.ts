@@ -32,7 +32,7 @@ const BOOTSTRAP_USER = "lockstep-bootstrap";
 const AGENT_ACCOUNT = "klusterlet-work-sa";
 /** Joining takes two to three seconds, and ten on a machine with four times as much to do as it can. */
 const AGENT_READY_MS = 40_000;
-const AGENT_STARTS = 3;
+const AGENT_STARTS = 2;
 const AGENT_TOKEN_SECONDS = 30 * 24 * 60 * 60;
 
 /**
