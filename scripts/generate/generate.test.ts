@@ -38,10 +38,12 @@ describe("generated files", () => {
     const files = await generate();
     // Two tables of SPEC.md are generated, and a comment above each says so; the rest is written by hand.
     // JSON has no comments.
-    const silent = files.filter((file) => !file.path.endsWith(".json")).filter((file) => {
-      const [first = ""] = file.text.split("\n");
-      return !/generated.*npm run generate/i.test(file.path === "SPEC.md" ? file.text : first);
-    });
+    const silent = files
+      .filter((file) => !file.path.endsWith(".json"))
+      .filter((file) => {
+        const [first = ""] = file.text.split("\n");
+        return !/generated.*npm run generate/i.test(file.path === "SPEC.md" ? file.text : first);
+      });
     expect(silent.map((file) => file.path)).toEqual([]);
     const crds = files.filter((file) => file.path.startsWith("deploy/crds/"));
     const read = crds.flatMap((file) => parseAllDocuments(file.text).map((document) => document.toJS()));
