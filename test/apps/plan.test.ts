@@ -257,7 +257,7 @@ describe("a caller without rights in Lockstep's namespace", () => {
     expect(some.out).not.toContain("Secret");
   });
 
-  it("is told when the password cannot be read in a member either", async () => {
+  it("reads which Secret is unknown when the password cannot be read in a member either", async () => {
     const files = { "app.yaml": stringify(app("notes:3")) };
     const { err } = await lockstep(["plan", "-f", "app.yaml"], files, forbidding(/lockstep-system|\/proxy\//));
     expect(err).toContain("the content of Secret default/notes-login cannot be read with your rights");
