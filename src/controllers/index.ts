@@ -9,6 +9,7 @@ export { wantedClusters } from "./application/intent.ts";
 export { type KeptApplication, readKept } from "./application/kept.ts";
 export { Kinds } from "./application/kinds.ts";
 export { managedIn } from "./application/managed.ts";
+export { namedRemedy } from "./application/report.ts";
 export { gatherInputs } from "./application/source.ts";
 export { Way } from "./application/way.ts";
 export type { HubRef } from "./common/hub/hub-objects.ts";
