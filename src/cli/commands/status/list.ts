@@ -58,7 +58,7 @@ export function kubectlName(object: KubeObject): string {
   return `${singular}.${group}/${object.metadata.name}`;
 }
 
-/** A hub that does not serve the kind yet has none; a user without the right is told. */
+/** A hub that does not serve the kind yet has none; a user without the right reads why. */
 async function listOthers(io: Io, { client, request }: Hub, of: Resource, namespace: string | undefined) {
   try {
     const { items } = await client.listAll(of, { namespace, ...request });
