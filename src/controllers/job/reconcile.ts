@@ -142,7 +142,7 @@ export class JobReconciler {
       },
     });
     const nowMs = clock.now();
-    const moment = takeJobMoment({ engine, interpreter }, job, bundle, ledger, intent.clusters, nowMs);
+    const moment = takeJobMoment({ engine, interpreter }, job, bundle, session, intent.clusters, nowMs);
     const plan = planJob(intent, ledger, moment.seen, nowMs);
     const isUnread = ({ name, state }: EngineCluster) =>
       state === "Ready" && intent.clusters.includes(name) && moment.seen.next[name]?.kind === "unreachable";
