@@ -56,7 +56,7 @@ export class KilledController {
         const answer = await hub.handle(request);
         const isWrite = request.method !== "GET" && !NOT_COUNTED.test(request.path);
         if (isWrite && answer.status < 300 && --this.#left === 0) {
-          // It never hears that its write was stored.
+          // It gets no answer to a write that was stored.
           this.#killed = this.#controller?.kill();
           await this.#killed;
         }

@@ -40,7 +40,7 @@ describe("twenty indexes over three clusters, one of which is cut off", () => {
   const aliveIn = (name: string, cluster: string) =>
     runsIn(name, cluster).filter(({ end }) => end === undefined).length;
 
-  it("with Wait nothing starts elsewhere, and when the cluster returns it goes on; every index has run once", async () => {
+  it("with Wait nothing starts elsewhere, and when the cluster returns it continues; every index has run once", async () => {
     const name = "wait-return";
     await world.submit(name, divided("Wait"));
     await cutOffHalfway(name);
@@ -103,11 +103,11 @@ describe("twenty indexes over three clusters, one of which is cut off", () => {
     await world.clean(name);
     expect(world.runs(name)).toHaveLength(runs.length);
     console.log(
-      `Exclusive, window 10 s: the work went on ${Math.round(nextStart(name, cutMs) - cutMs)} ms after the cut`,
+      `Exclusive, window 10 s: the work continued ${Math.round(nextStart(name, cutMs) - cutMs)} ms after the cut`,
     );
   });
 
-  it("with AtLeastOnce it goes on at once, and status says which attempt may run twice", async () => {
+  it("with AtLeastOnce it continues at once, and status says which attempt may run twice", async () => {
     const name = "at-least-once";
     await world.submit(name, divided("AtLeastOnce"));
     await cutOffHalfway(name);
@@ -118,7 +118,7 @@ describe("twenty indexes over three clusters, one of which is cut off", () => {
     expect(world.attempts(name).filter(({ mayRunTwice }) => mayRunTwice !== undefined)).toHaveLength(1);
     // It did run twice at a time: the processes in the cut-off cluster are alive.
     expect(overlaps(world.runs(name)).map(([one]) => one.cluster)).toEqual(["member1", "member1"]);
-    console.log(`AtLeastOnce: the work went on ${Math.round(nextStart(name, cutMs) - cutMs)} ms after the cut`);
+    console.log(`AtLeastOnce: the work continued ${Math.round(nextStart(name, cutMs) - cutMs)} ms after the cut`);
     await world.mend("member1");
     await world.clean(name);
   });

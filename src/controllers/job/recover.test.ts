@@ -38,7 +38,7 @@ it("an end stays an end, and the next attempt gets a number that no attempt had"
   expect(ledger.attempts).toMatchObject([{ number: 7, outcome: { kind: "succeeded" } }]);
 });
 
-it("a retry that may have been heard is not heard again", () => {
+it("a retry that the lost ledger may have acted on is not acted on again", () => {
   const conditions = [{ type: "Failed", status: "True", reason: "AttemptFailed", message: "", lastTransitionTime: AT }];
   const ledger = recovered(emptyJobLedger("digest"), { conditions }, jobOf({ retry: "1" }), NOW_MS);
   expect(ledger).toMatchObject({ end: { kind: "Failed" }, retryHeard: "1" });

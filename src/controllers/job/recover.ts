@@ -31,7 +31,7 @@ export function recovered(
     nextAttempt,
     startedAtMs: startedAtMs ?? ledger.startedAtMs,
     end: endOf(status),
-    // Whether it was heard is not known; a user can ask again, and work that runs by itself cannot be taken back.
+    // Whether the retry was acted on is not known. A user can ask again; work that ran twice cannot be taken back.
     retryHeard: retry,
     failuresFrom: retry === null ? ledger.failuresFrom : nextAttempt,
   };
