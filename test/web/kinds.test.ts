@@ -27,7 +27,13 @@ function notes(text: string, image: string): KubeObject {
       apiVersion: "apps/v1",
       kind: "StatefulSet",
       metadata: { name: "notes" },
-      spec: { replicas: 1, podManagementPolicy: "Parallel", serviceName: "notes", selector: { matchLabels: labels }, template: pods },
+      spec: {
+        replicas: 1,
+        podManagementPolicy: "Parallel",
+        serviceName: "notes",
+        selector: { matchLabels: labels },
+        template: pods,
+      },
     },
   ];
   return {
@@ -64,7 +70,9 @@ beforeAll(async () => {
   await fleet.mayDistribute(["configmaps", "services", "statefulsets"]);
   await fleet.apply(notes("one", "notes:1"));
   const indexed = { completionMode: "Indexed", completions: 12, parallelism: 4 };
-  await fleet.apply(train("train", "worker:1", indexed, { memberCleanup: "AfterTTL", division: "Indexes", clusterParallelism: 2 }));
+  await fleet.apply(
+    train("train", "worker:1", indexed, { memberCleanup: "AfterTTL", division: "Indexes", clusterParallelism: 2 }),
+  );
   await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
 });
 
@@ -132,11 +140,11 @@ describe("a CrossClusterJob", () => {
     await page.getByText("It never runs again.").waitFor();
     expect(await page.locator(".squares .on").count()).toBe(12);
     await page
-      .getByRole("button", { name: /^Pods of / })
+      .getByRole("button", { name: /^Pods and logs of / })
       .first()
       .click();
     await page
-      .getByRole("button", { name: /^Log of / })
+      .getByRole("button", { name: /: show its log$/ })
       .first()
       .click();
     await page
@@ -168,14 +176,14 @@ describe("the fleet", () => {
     const page = await newPage();
     await signIn(page, OPERATOR_TOKEN);
     await page.getByRole("link", { name: "Fleet" }).click();
-    await page.getByRole("button", { name: "Drain member3" }).click();
+    await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();
     await page.screenshot({ path: join(SHOTS, "fleet.png"), fullPage: true });
     expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "Undrain member3" }).click();
+    await page.getByRole("button", { name: "End the maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Undrain", exact: true }).click();
-    await page.getByRole("button", { name: "Drain member3" }).waitFor();
+    await page.getByRole("button", { name: "Drain for maintenance: member3" }).waitFor();
   });
 });
 

@@ -71,7 +71,7 @@ function FleetCard({ cluster, mayDrain }: { cluster: FleetCluster; mayDrain: boo
           <button
             type="button"
             class="quiet"
-            aria-label={`${draining ? "Undrain" : "Drain"} ${name}`}
+            aria-label={`${draining ? "End the maintenance" : "Drain for maintenance"}: ${name}`}
             onClick={() => ask(true)}
           >
             {draining ? "End the maintenance" : "Drain for maintenance"}

@@ -73,7 +73,7 @@ export function PodList({ of }: { of: PodsOf }) {
         <button
           type="button"
           class="quiet"
-          aria-label={`Pods of ${of.job} in ${of.cluster}`}
+          aria-label={`Pods and logs of ${of.job} in ${of.cluster}`}
           onClick={() => void look()}
         >
           Pods and logs
@@ -82,7 +82,13 @@ export function PodList({ of }: { of: PodsOf }) {
         <span class="dim">its pods are gone</span>
       ) : (
         found.map((name) => (
-          <button key={name} type="button" class="quiet" aria-label={`Log of ${name}`} onClick={() => open(name)}>
+          <button
+            key={name}
+            type="button"
+            class="quiet"
+            aria-label={`${name}: show its log`}
+            onClick={() => open(name)}
+          >
             {name}
           </button>
         ))

@@ -108,7 +108,7 @@ export function Applications() {
           <h1>Applications</h1>
           <p class="subtitle">
             {count(applications.length, "application")} ·{" "}
-            {urgent === 0 ? "none needs a person" : `${urgent} need a person`}
+            {urgent === 0 ? "none needs a person" : `${urgent} ${urgent === 1 ? "needs" : "need"} a person`}
           </p>
         </div>
         <div class="filters">
