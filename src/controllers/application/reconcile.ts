@@ -233,14 +233,16 @@ export class Reconciler {
     return { ...done, isNew };
   }
 
-  #bundleOf(key: string, { metadata: { namespace, name } }: ParsedDistributedApplication): EngineBundle {
-    return this.#tracked.get(key) ?? { kind: DAPP_KIND, namespace, name, objects: [] };
+  #bundleOf(key: string, { metadata: { namespace, name, uid } }: ParsedDistributedApplication): EngineBundle {
+    return (
+      this.#tracked.get(key) ?? { kind: DAPP_KIND, namespace, name, ...(uid !== undefined && { uid }), objects: [] }
+    );
   }
 
   /** Everything that any granted revision has, and what is dispatched, is watched. */
   #track(
     key: string,
-    { metadata: { namespace, name } }: ParsedDistributedApplication,
+    { metadata: { namespace, name, uid } }: ParsedDistributedApplication,
     bundles: ReadonlyMap<string, Bundle>,
     known: EngineBundle,
   ): EngineBundle {
@@ -250,8 +252,9 @@ export class Reconciler {
     for (const { ref } of engine.dispatched(known)) refs.set(keyOfRef(ref), ref);
     const before = this.#tracked.get(key);
     const isSame = before?.objects.length === refs.size && before.objects.every((ref) => refs.has(keyOfRef(ref)));
-    if (before && isSame) return before;
-    const owner: EngineBundle = { kind: DAPP_KIND, namespace, name, objects: [...refs.values()] };
+    if (before && isSame && before.uid === uid) return before;
+    const own = { kind: DAPP_KIND, namespace, name, ...(uid !== undefined && { uid }) } as const;
+    const owner: EngineBundle = { ...own, objects: [...refs.values()] };
     this.#tracked.set(key, owner);
     engine.track(owner, (news) => changed(key, news));
     return owner;
