@@ -13,9 +13,9 @@ import {
 } from "../../applications/index.ts";
 import { REASONS, type Waiting } from "../../rollout/index.ts";
 import { timestamp } from "../../runtime/index.ts";
+import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
-import { endOf } from "./lifetime.ts";
 import type { Way } from "./way.ts";
 
 type Status = DistributedApplicationStatus;
