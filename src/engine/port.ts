@@ -56,6 +56,8 @@ export interface Engine {
 
   clusters(): readonly EngineCluster[];
   schedule(owner: EngineOwner): EngineSchedule;
+  /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
+  needsHubKinds(clusters: readonly string[]): boolean;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
@@ -250,8 +252,8 @@ export interface MemberAccess {
 export type MemberObject =
   | { readonly kind: "present"; readonly object: KubeObject }
   | { readonly kind: "absent" }
-  /** The member could not be asked, or does not serve the kind. */
-  | { readonly kind: "unknown"; readonly message: string };
+  /** The member could not be asked, or does not serve the kind (`isUnserved`; neither does the hub). */
+  | { readonly kind: "unknown"; readonly message: string; readonly isUnserved?: boolean };
 
 export type DryRun =
   | { readonly kind: "accepted" }

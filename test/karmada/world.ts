@@ -3,7 +3,15 @@ import { KarmadaEngine } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { CCS, crossCluster, MANAGER, type Stage, startWorldOn, type World } from "../stories/world.ts";
+import {
+  CCS,
+  crossCluster,
+  MANAGER,
+  type Stage,
+  startWorldOn,
+  type World,
+  type WorldOptions,
+} from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
 
 export const POLICIES = resource({
@@ -76,6 +84,6 @@ const KARMADA: Stage = {
   },
 };
 
-export const startWorld = (): Promise<World> => startWorldOn(KARMADA);
+export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(KARMADA, more);
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

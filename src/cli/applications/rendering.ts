@@ -274,7 +274,7 @@ function offlineKinds(): Kinds {
     served: async () => [],
     serverVersion: async () => undefined,
   };
-  return new Kinds({ discovery });
+  return new Kinds({ discovery, isGuess: true });
 }
 
 async function fleetOf({ client, request }: Hub): Promise<Map<string, EngineCluster>> {

@@ -94,6 +94,7 @@ export class ApplicationController {
       store: revisions,
       settling: new Settling(clock),
       clock,
+      needsHubKinds: (clusters) => engine.needsHubKinds(clusters),
       mustStillExist,
       signal,
     });

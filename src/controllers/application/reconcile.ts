@@ -130,7 +130,7 @@ export class Reconciler {
     }
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(key, app, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+      : await reviser.revise(key, app, chosen, gatherInputs(hubObjects, key, app, chosen, fleet), session);
     if (revised.kind === "forbidden") {
       this.#refuse(
         key,

@@ -6,9 +6,9 @@ import { ownerOf } from "../common/owner.ts";
 import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
-import { makeBundle } from "./bundler.ts";
+import { type Bundled, makeBundle } from "./bundler.ts";
 import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
-import type { Kinds } from "./kinds.ts";
+import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
 import type { Session } from "./session.ts";
@@ -21,6 +21,8 @@ export interface ReviserOptions {
   readonly store: RevisionStore;
   readonly settling: Settling;
   readonly clock: Clock;
+  /** See the engine's port. */
+  readonly needsHubKinds: (clusters: readonly string[]) => boolean;
   readonly mustStillExist: (key: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -38,7 +40,13 @@ export class Reviser {
     this.#options = options;
   }
 
-  async revise(key: string, app: ParsedDistributedApplication, inputs: Inputs, session: Session): Promise<Revised> {
+  async revise(
+    key: string,
+    app: ParsedDistributedApplication,
+    chosen: readonly string[],
+    inputs: Inputs,
+    session: Session,
+  ): Promise<Revised> {
     const { settling, clock } = this.#options;
     if (inputs.kind !== "inputs") {
       return inputs.kind === "pending" ? { kind: "pending", message: inputs.message } : { ...inputs, kind: "refused" };
@@ -56,7 +64,7 @@ export class Reviser {
         kind: "pending",
         message: `the source changed; it is rendered when it has been quiet for ${app.spec.revisionSettleSeconds} s`,
       };
-    const revised = await this.#make(key, app, inputs, session);
+    const revised = await this.#make(key, app, chosen, inputs, session);
     if (revised.kind === "known") this.#refused.delete(key);
     else this.#refused.set(key, { inputs: inputs.digest, atMs: nowMs, revised });
     return revised;
@@ -76,6 +84,7 @@ export class Reviser {
   async #make(
     key: string,
     app: ParsedDistributedApplication,
+    chosen: readonly string[],
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
@@ -83,6 +92,8 @@ export class Reviser {
     const newest = session.source ? await this.bundle(app, session.source.revision) : undefined;
     const made = await makeBundle(renderer, kinds, app, inputs.variants, newest, signal);
     if (made.kind === "refused") return made;
+    const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
+    if (unserved) return unserved;
     const missing = await this.#missing(app, made.bundle);
     if (missing) return missing;
     try {
@@ -113,4 +124,18 @@ export class Reviser {
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }
+}
+
+/** A chart may bring a CustomResourceDefinition and an object of it; some engines deliver only what the hub knows. */
+function notOnHub({ bundle, kinds }: Extract<Bundled, { kind: "bundle" }>): Revised | undefined {
+  for (const { object, key } of allParts(bundle)) {
+    const kind = kinds.get(kindId(object));
+    if (!kind?.isOwn) continue;
+    return {
+      kind: "refused",
+      message: `${key}: only the source's own CustomResourceDefinition knows this kind, and the engine delivers only kinds that the hub serves`,
+      remedy: `Ask an administrator to create CustomResourceDefinition ${kind.plural}.${kind.group} on the hub, too.`,
+    };
+  }
+  return undefined;
 }

@@ -270,6 +270,11 @@ export class KarmadaEngine implements Engine {
     return readSchedule(this.#binding(app.template), app.template);
   }
 
+  /** Karmada finds the path of an object in a member by the kinds of its own API server. */
+  needsHubKinds(): boolean {
+    return true;
+  }
+
   overridePolicies(): readonly KubeObject[] {
     this.#foreignPolicies ??= [...this.#clusterPolicies.cache.list(), ...this.#policies.cache.list()].filter(
       (policy) => !isHold(policy),
@@ -366,14 +371,16 @@ export class KarmadaEngine implements Engine {
 
   /**
    * Karmada cannot end a preserving Work whose object is absent from the member, nor one whose object has lost Karmada's
-   * label already (it removes the label first, and the finalizer in a second write that can fail). With nothing left to
-   * clean up in the member, such a Work is emptied, and Karmada ends it.
+   * label already (it removes the label first, and the finalizer in a second write that can fail). Nor can it end any
+   * Work of a kind that is served no more. With nothing left to clean up in the member, such a Work is emptied, and
+   * Karmada ends it.
    */
   async #unblock(app: EngineOwner, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
-    if (!keepsObject(work) || !manifestOf(work)) return;
+    if (!manifestOf(work)) return;
     try {
       const found = await this.member(cluster).read(ref);
-      if (found.kind === "unknown") return;
+      const isUnserved = found.kind === "unknown" && found.isUnserved === true;
+      if (!isUnserved && (found.kind === "unknown" || !keepsObject(work))) return;
       if (found.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
       await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
     } catch {

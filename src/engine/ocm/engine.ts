@@ -291,6 +291,11 @@ export class OcmEngine implements Engine {
     return { ...schedule, clusters: [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))] };
   }
 
+  /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
+  needsHubKinds(clusters: readonly string[]): boolean {
+    return clusters.some((cluster) => !this.#accesses.client(cluster));
+  }
+
   async hold(app: EngineApp): Promise<HoldState> {
     return this.#foreign.state(app);
   }
