@@ -190,6 +190,8 @@ export type Snapshot =
       readonly kind: "unreachable";
       readonly message: string;
       readonly sinceMs?: number;
+      /** The member refuses to let Lockstep read objects of this kind. */
+      readonly isForbidden?: boolean;
       /** Lockstep has no free stream to read with: nothing is known about the cluster. */
       readonly isBlind?: boolean;
       /** This engine looks only where something is dispatched or reserved, and nothing is: `reserve` makes it look. */
@@ -252,8 +254,8 @@ export interface MemberAccess {
 export type MemberObject =
   | { readonly kind: "present"; readonly object: KubeObject }
   | { readonly kind: "absent" }
-  /** The member could not be asked, or does not serve the kind (`isUnserved`; neither does the hub). */
-  | { readonly kind: "unknown"; readonly message: string; readonly isUnserved?: boolean };
+  /** The member could not be asked, or does not serve the kind. */
+  | { readonly kind: "unknown"; readonly message: string };
 
 export type DryRun =
   | { readonly kind: "accepted" }

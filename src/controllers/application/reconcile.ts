@@ -24,7 +24,8 @@ import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
-import { act } from "./act.ts";
+import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
+import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle, type Part } from "./content.ts";
 import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
 import { endOf } from "./lifetime.ts";
@@ -65,6 +66,8 @@ export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #windows = new WindowMemory();
   readonly #tracked = new Map<string, EngineBundle>();
+  /** Delivered objects that members have lost, by application. */
+  readonly #absences = new Map<string, Absences>();
   /** Objects that another owner has, by application, cluster and key. */
   readonly #refused = new Map<string, Map<string, string>>();
 
@@ -159,7 +162,9 @@ export class Reconciler {
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
     const result = plan(intentOf(facts), session.ledger, seen, nowMs);
-    const done = await this.#carryOut(app, session, owner, way, result, refusals);
+    const absences = this.#absences.get(key) ?? new Absences(clock);
+    this.#absences.set(key, absences);
+    const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
     if (isDeleting && result.finished && engine.dispatched(owner).length === 0) {
       await revisions.removeAll(ownerOf(object));
       await session.removeLedger();
@@ -182,13 +187,16 @@ export class Reconciler {
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
     const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
+    const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
     const endMs = isDeleting ? undefined : endOf(app);
     const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
-    const delays = [againMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
+    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter(
+      (each) => each !== undefined,
+    );
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -200,8 +208,14 @@ export class Reconciler {
     way: Way,
     result: ReturnType<typeof plan>,
     refusals: Map<string, string>,
+    absences: Absences,
   ) {
     const { engine, mayAct } = this.#parts;
+    const isLost: ActContext["isLost"] = (cluster, { ref, key }, one) => {
+      const isDelivered = one.delivery.state === "delivered";
+      const isAbsent = isDelivered && engine.snapshot(owner, cluster, ref).kind === "absent";
+      return absences.isLost(`${cluster} ${key}`, isAbsent);
+    };
     const confirm = async () => {
       await session.confirm();
       if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
@@ -219,7 +233,7 @@ export class Reconciler {
       else refusals.set(`${cluster} ${key}`, message);
     };
     const { adopt, prune } = app.spec;
-    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost }, result);
     return { ...done, isNew };
   }
 
@@ -346,6 +360,7 @@ export class Reconciler {
     if (owner) this.#parts.engine.untrack(owner);
     this.#tracked.delete(key);
     this.#refused.delete(key);
+    this.#absences.delete(key);
     this.#parts.forget(key);
   }
 }

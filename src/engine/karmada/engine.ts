@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type KubeClient, type KubeObject, Reflector, type Resource } from "../../kube/index.ts";
+import { type KubeClient, type KubeObject, Reflector, type Resource, UnknownKindError } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type Log, type Random, silentLog } from "../../runtime/index.ts";
 import {
   carriedBy,
@@ -378,13 +378,25 @@ export class KarmadaEngine implements Engine {
   async #unblock(app: EngineOwner, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
     if (!manifestOf(work)) return;
     try {
-      const found = await this.member(cluster).read(ref);
-      const isUnserved = found.kind === "unknown" && found.isUnserved === true;
-      if (!isUnserved && (found.kind === "unknown" || !keepsObject(work))) return;
-      if (found.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
+      const isUnserved = await this.#isUnserved(cluster, ref);
+      if (!isUnserved && !keepsObject(work)) return;
+      const found = isUnserved ? undefined : await this.member(cluster).read(ref);
+      if (found?.kind === "unknown") return;
+      if (found?.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
       await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
     } catch {
       // The member cannot be asked, or Karmada has just written the Work: the next attempt finds out.
+    }
+  }
+
+  /** Neither the hub nor the member knows the kind: then the member has no object of it. */
+  async #isUnserved(cluster: string, { apiVersion, kind }: ObjectRef): Promise<boolean> {
+    try {
+      await throughProxy(this.#hub).findKind(cluster, apiVersion, kind);
+      return false;
+    } catch (error) {
+      if (error instanceof UnknownKindError) return true;
+      throw error;
     }
   }
 
@@ -399,8 +411,8 @@ export class KarmadaEngine implements Engine {
     const atMs = this.#clock.now();
     const isOwned = owner.kind !== undefined;
     const state = this.#streams.state(cluster, { ...ref, isOwned });
-    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#reflected(owner, cluster, ref, state.message, atMs);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved, state.isForbidden);
+    if (state.kind === "never") return this.#reflected(owner, cluster, ref, state, atMs);
     const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
     if (isOwned || ref.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
@@ -420,12 +432,18 @@ export class KarmadaEngine implements Engine {
   }
 
   /** If the proxy cannot reach the cluster: the granted manifest with the status that Karmada collected. */
-  #reflected(owner: EngineOwner, cluster: string, ref: ObjectRef, message: string, atMs: number): Snapshot {
+  #reflected(
+    owner: EngineOwner,
+    cluster: string,
+    ref: ObjectRef,
+    { message, isForbidden }: { readonly message: string; readonly isForbidden: boolean },
+    atMs: number,
+  ): Snapshot {
     const name = { namespace: executionNamespace(cluster), name: workName(owner, ref) };
     const work = this.#works.cache.get(name);
     const manifest = work && wholeManifestOf(work);
     const status = work && reflectedStatus(work);
-    if (!manifest || !status) return { kind: "unreachable", message };
+    if (!manifest || !status) return unreachable(message, false, isForbidden);
     return { kind: "present", object: { ...manifest, status }, source: "reflected", atMs };
   }
 
@@ -535,8 +553,8 @@ export class KarmadaEngine implements Engine {
   }
 }
 
-function unreachable(message: string, isBlind: boolean): Snapshot {
-  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
+  return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {

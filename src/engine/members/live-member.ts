@@ -7,7 +7,6 @@ import {
   type ObjectName,
   type Resource,
   resource,
-  UnknownKindError,
 } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import type { ClaimNames, DryRun, Holding, MemberAccess, MemberObject, ObjectRef, PodSeen } from "../port.ts";
@@ -62,11 +61,7 @@ export abstract class LiveMember implements MemberAccess {
       return object ? { kind: "present", object } : { kind: "absent" };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      return {
-        kind: "unknown",
-        message: `${kind} ${name} cannot be read in ${this.#cluster}: ${why}`,
-        ...(error instanceof UnknownKindError && { isUnserved: true }),
-      };
+      return { kind: "unknown", message: `${kind} ${name} cannot be read in ${this.#cluster}: ${why}` };
     }
   }
 

@@ -371,8 +371,11 @@ export class OcmEngine implements Engine {
     if (!this.#accesses.client(cluster)) return this.#byValues(owner, cluster, ref);
     const isOwned = owner.kind !== undefined;
     const state = this.#streams.state(cluster, { ...ref, isOwned });
-    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#byValues(owner, cluster, ref, state.message);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved, state.isForbidden);
+    if (state.kind === "never") {
+      const seen = this.#byValues(owner, cluster, ref, state.message);
+      return seen.kind === "unreachable" && state.isForbidden ? { ...seen, isForbidden: true } : seen;
+    }
     const atMs = this.#clock.now();
     const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
@@ -515,8 +518,8 @@ export class OcmEngine implements Engine {
   }
 }
 
-function unreachable(message: string, isBlind: boolean): Snapshot {
-  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
+  return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {

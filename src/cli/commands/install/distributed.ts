@@ -69,11 +69,3 @@ export function distributedOf(texts: readonly string[] = []): Distributed {
     );
   }
 }
-
-/** Whether the rules of an installation with these kinds cover a kind. */
-export function covers(distributed: Distributed, { group, plural }: Pick<Workload, "group" | "plural">): boolean {
-  return rulesFor(distributed, []).some(
-    ({ apiGroups, resources }) =>
-      (apiGroups.includes(group) || apiGroups.includes("*")) && (resources.includes(plural) || resources.includes("*")),
-  );
-}

@@ -1,6 +1,7 @@
 /** What an installation needs on a hub of Open Cluster Management, and in its members. Pure. */
 import type { Workload } from "../../../api/index.ts";
-import type { JsonObject } from "../../../runtime/index.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
 import { type Distributed, rulesFor } from "./distributed.ts";
 import { clusterRole, LABELS, memberRules, READ, rule } from "./roles.ts";
 
@@ -40,6 +41,23 @@ export function memberRightsWork(
     metadata: { name: MEMBER_RIGHTS_WORK, namespace: cluster, labels: LABELS },
     spec: { workload: { manifests } },
   };
+}
+
+/** Whether the role that a ManifestWork carries lets the agent apply a kind. */
+export function agentMayApply(work: KubeObject, { group, plural }: Pick<Workload, "group" | "plural">): boolean {
+  return manifestsIn(work)
+    .filter(({ kind, metadata }) => kind === "ClusterRole" && isJsonObject(metadata) && metadata.name === AGENT_ROLE)
+    .flatMap(({ rules }) => (Array.isArray(rules) ? rules.filter(isJsonObject) : []))
+    .some(({ apiGroups, resources }) => includesOne(apiGroups, group) && includesOne(resources, plural));
+}
+
+function manifestsIn({ spec }: KubeObject): JsonObject[] {
+  const workload = isJsonObject(spec) && isJsonObject(spec.workload) ? spec.workload : {};
+  return Array.isArray(workload.manifests) ? workload.manifests.filter(isJsonObject) : [];
+}
+
+function includesOne(list: Json | undefined, wanted: string): boolean {
+  return Array.isArray(list) && (list.includes(wanted) || list.includes("*"));
 }
 
 /** Karmada's format for how a kind is read is Lockstep's, too; only Karmada's hubs have the kind already. */
