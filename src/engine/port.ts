@@ -260,8 +260,11 @@ export type MemberObject =
 export type DryRun =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly message: string }
-  /** The member could not be asked: it is unreachable, or the right is missing. */
-  | { readonly kind: "unknown"; readonly message: string }
+  /**
+   * The member could not be asked: it is unreachable, or the right is missing. `isTooEarly`: the object's kind or
+   * namespace does not exist there yet.
+   */
+  | { readonly kind: "unknown"; readonly message: string; readonly isTooEarly?: boolean }
   /** This engine cannot ask about this kind: retrying is useless. */
   | { readonly kind: "unsupported" };
 

@@ -60,6 +60,8 @@ export interface ReconcilerParts {
 
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/** What is pending without a time of its own is looked at this often, should no event come first. */
+const LEAST_LOOK_MS = 1_000;
 const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
 
 export class Reconciler {
@@ -133,7 +135,12 @@ export class Reconciler {
     }
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(key, app, chosen, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+      : await reviser.revise(
+          key,
+          { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") },
+          gatherInputs(hubObjects, key, app, chosen, fleet),
+          session,
+        );
     if (revised.kind === "forbidden") {
       this.#refuse(
         key,
@@ -179,6 +186,7 @@ export class Reconciler {
       divided,
       revisions: revisions.list(session.owner),
       bundle: wanted === null ? undefined : bundles.get(wanted),
+      trial: wanted === null ? undefined : reviser.trial(app, wanted),
       failures: done.failures,
       nowMs,
     };
@@ -186,7 +194,10 @@ export class Reconciler {
     await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
-    const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
+    const settleMs =
+      revised.kind === "pending" && !isDeleting
+        ? Math.max(app.spec.revisionSettleSeconds * 1000, LEAST_LOOK_MS)
+        : undefined;
     const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.

@@ -17,6 +17,13 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
+import {
+  type AccessPoint,
+  MEMBER_ACCESS_LABEL,
+  MemberAccesses,
+  type MemberConnection,
+  SECRETS,
+} from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -71,6 +78,8 @@ export interface KarmadaEngineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
+  /** Opens the connection to a cluster's own API server, if a Secret gives access. Absent: none does. */
+  readonly openMember?: (point: AccessPoint) => Promise<MemberConnection>;
 }
 
 interface Tracked {
@@ -93,6 +102,9 @@ export class KarmadaEngine implements Engine {
   readonly #own: OwnWorks;
   readonly #foreign: ForeignWorks;
   readonly #holds: Holds;
+  /** Secrets that give access to members, for dry runs: Karmada's proxy does not pass them on. */
+  readonly #secrets: Reflector<KubeObject> | undefined;
+  readonly #accesses: MemberAccesses | undefined;
   readonly #bindings: Reflector<KubeObject>;
   readonly #policies: Reflector<KubeObject>;
   readonly #clusterPolicies: Reflector<KubeObject>;
@@ -140,6 +152,16 @@ export class KarmadaEngine implements Engine {
     this.#policies = reflect(OVERRIDE_POLICIES, { indexes: { holds: (policy) => heldTemplates(policy).map(refKey) } });
     this.#holds = new Holds(hub, this.#policies.cache);
     this.#clusterPolicies = reflect(CLUSTER_OVERRIDE_POLICIES);
+    const { openMember } = options;
+    if (openMember) {
+      this.#secrets = reflect(SECRETS, {
+        selection: { labelSelector: MEMBER_ACCESS_LABEL },
+        selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
+      });
+      const nothing = () => {};
+      const told = { clusterOf: clusterOfNamespace, opened: nothing, closed: nothing };
+      this.#accesses = new MemberAccesses({ clock, random, log, open: openMember, ...told });
+    }
     this.#streams = new MemberStreams({
       ...throughProxy(hub),
       clock,
@@ -223,8 +245,17 @@ export class KarmadaEngine implements Engine {
       };
       cache.subscribe({ added: policyChanged, updated, deleted: policyChanged });
     }
-    await Promise.all(this.#hubReflectors().map((reflector) => reflector.run(signal)));
+    const accesses = this.#accesses;
+    const read = (secret: KubeObject) => void accesses?.read(secret);
+    this.#secrets?.cache.subscribe({
+      added: read,
+      updated: read,
+      deleted: (secret) => void accesses?.forget(secret),
+    });
+    const reflectors = [...this.#hubReflectors(), ...(this.#secrets ? [this.#secrets] : [])];
+    await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
     await this.#streams.stopped();
+    await accesses?.close();
   }
 
   synced(): boolean {
@@ -428,7 +459,8 @@ export class KarmadaEngine implements Engine {
   }
 
   member(cluster: string): MemberAccess {
-    return new KarmadaMember(this.#streams.client(cluster), cluster, throughProxy(this.#hub).findKind);
+    const direct = this.#accesses?.client(cluster);
+    return new KarmadaMember(this.#streams.client(cluster), cluster, throughProxy(this.#hub).findKind, direct);
   }
 
   /** If the proxy cannot reach the cluster: the granted manifest with the status that Karmada collected. */

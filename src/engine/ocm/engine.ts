@@ -14,6 +14,13 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
+import {
+  type AccessPoint,
+  MEMBER_ACCESS_LABEL,
+  MemberAccesses,
+  type MemberConnection,
+  SECRETS,
+} from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -31,7 +38,6 @@ import type {
   ObjectRef,
   Snapshot,
 } from "../port.ts";
-import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
 import { readManagedCluster } from "./clusters.ts";
 import { Endings } from "./endings.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
@@ -41,15 +47,7 @@ import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
 import { readPlacement } from "./placements.ts";
 import { Plurals } from "./plurals.ts";
 import { isApplied } from "./reports.ts";
-import {
-  MANAGED_CLUSTERS,
-  MANIFEST_WORKS,
-  MEMBER_ACCESS_LABEL,
-  PLACEMENT_DECISIONS,
-  PLACEMENT_LABEL,
-  PLACEMENTS,
-  SECRETS,
-} from "./resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
 import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
@@ -134,6 +132,7 @@ export class OcmEngine implements Engine {
       random,
       log,
       open: openMember,
+      clusterOf: (namespace) => namespace,
       opened: (cluster) => {
         this.#streams.addCluster(cluster);
         this.#allChanged();

@@ -1,4 +1,4 @@
-import { KubeClient, type KubeObject } from "../../kube/index.ts";
+import { KubeClient, type KubeObject, resource } from "../../kube/index.ts";
 import {
   type Clock,
   isJsonObject,
@@ -7,6 +7,10 @@ import {
   type Random,
   type Transport,
 } from "../../runtime/index.ts";
+
+/** Label on Secrets in a cluster's namespace that give access to the cluster's API server: `server`, `ca.crt`, `token`. */
+export const MEMBER_ACCESS_LABEL = "lockstep.karmada.io/member-access";
+export const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true });
 
 /** The address and credentials of a cluster's own API server, from a Secret labelled MEMBER_ACCESS_LABEL. */
 export interface AccessPoint {
@@ -39,6 +43,8 @@ export interface AccessOptions {
   readonly random: Random;
   readonly log: Log;
   readonly open: (point: AccessPoint) => Promise<MemberConnection>;
+  /** The cluster that a namespace of the hub belongs to; undefined: none. */
+  readonly clusterOf: (namespace: string) => string | undefined;
   /** A cluster can be read from now on, or no longer. */
   readonly opened: (cluster: string) => void;
   readonly closed: (cluster: string) => void;
@@ -74,8 +80,10 @@ export class MemberAccesses {
   }
 
   async read(secret: KubeObject): Promise<void> {
-    const { namespace: cluster = "", name } = secret.metadata;
-    const { log, open, clock, random, opened } = this.#options;
+    const { name } = secret.metadata;
+    const { log, open, clock, random, opened, clusterOf } = this.#options;
+    const cluster = clusterOf(secret.metadata.namespace ?? "");
+    if (cluster === undefined) return;
     const point = accessPointOf(secret);
     const known = this.#opened.get(cluster);
     if (!point) {
@@ -103,7 +111,8 @@ export class MemberAccesses {
   }
 
   async forget(secret: KubeObject): Promise<void> {
-    const { namespace: cluster = "", name } = secret.metadata;
+    const { name } = secret.metadata;
+    const cluster = this.#options.clusterOf(secret.metadata.namespace ?? "") ?? "";
     const known = this.#opened.get(cluster);
     if (known?.secret !== name) return;
     this.#opened.delete(cluster);
