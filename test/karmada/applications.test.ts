@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type RealRenderer, realRenderer } from "../apps/harness.ts";
 import { applicationStory } from "../stories/applications.ts";
-import { startWorld, type World } from "./world.ts";
+import { startQuickWorld, type World } from "./world.ts";
 
 describe("a chart over three real clusters of Karmada", () => {
   let world: World;
   let renderer: RealRenderer;
   beforeAll(async () => {
     renderer = await realRenderer();
-    world = await startWorld({ renderer });
+    world = await startQuickWorld({ renderer });
   });
   afterAll(async () => {
     await world?.stop();

@@ -245,7 +245,9 @@ export function applicationStory(on: () => World): void {
     expect(await holders(CONFIG_MAPS, "guests")).toEqual(["member2"]);
   });
 
-  it("a lost cluster blocks no other, its replicas run elsewhere, and all come back when it does", async () => {
+  it("a lost cluster blocks no other, its replicas run elsewhere, and all come back when it does", {
+    timeout: 300_000,
+  }, async () => {
     const replicas = [
       { kind: "Deployment", name: "orders", total: 6, failover: { afterSeconds: 1, unhealthyAfterSeconds: 60 } },
     ];
@@ -260,6 +262,7 @@ export function applicationStory(on: () => World): void {
         }),
       );
     await shares([2, 2, 2]);
+    await pods.stop();
     await world.cut("member3");
     await shares([3, 3, 0]);
     await declare({ ...values, image: "orders:5" }, { replicas });

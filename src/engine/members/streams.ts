@@ -63,7 +63,8 @@ interface WantedKind {
 
 /** Streams of a kind that no application needs any more stay open for this long: an edit may bring its users back. */
 const UNUSED_KIND_MS = 60_000;
-const KIND_SERVED_MS = 500;
+/** A kind is served within a moment of its definition: it is asked for again after each of these. */
+const KIND_SERVED_MS = [500, 1_500, 3_000];
 const KIND_RETRY_BASE_MS = 1_000;
 const KIND_RETRY_MAX_MS = 30_000;
 
@@ -212,7 +213,7 @@ export class MemberStreams {
     stream.reflector = reflector;
     stream.failure = undefined;
     const tell = (object: KubeObject) => {
-      if (object.kind === "CustomResourceDefinition") this.#definitionChanged(cluster);
+      if (object.kind === "CustomResourceDefinition") void this.#definitionChanged(cluster, signal);
       for (const ref of isPods && !of.isOwned ? podOwnerRefs(object) : [refOfMember(object)])
         this.#options.changed(cluster, ref);
     };
@@ -225,8 +226,14 @@ export class MemberStreams {
   }
 
   /** A kind that was waited for may be served now: a chart's objects follow its CRD within seconds, not after a backoff. */
-  #definitionChanged(cluster: string): void {
-    for (const { wake } of this.#streams.get(cluster)?.values() ?? []) wake?.();
+  async #definitionChanged(cluster: string, signal: AbortSignal): Promise<void> {
+    for (const ms of KIND_SERVED_MS) {
+      await this.#options.clock.sleep(ms, signal).catch(() => {});
+      for (const { reflector, wake } of this.#streams.get(cluster)?.values() ?? []) {
+        if (reflector?.health.hasSynced === false) reflector.listAnew("a kind may be served now");
+        wake?.();
+      }
+    }
   }
 
   /** If a kind is not served yet (its CRD may come later), it is requested again, with backoff. */
@@ -249,14 +256,12 @@ export class MemberStreams {
         const stop = () => pause.abort();
         signal.addEventListener("abort", stop, { once: true });
         stream.wake = () => {
-          // Discovery lags behind a definition by about a second.
           attempt = -1;
           pause.abort();
         };
         await clock.sleep(pauseMs, pause.signal).catch(() => {});
         signal.removeEventListener("abort", stop);
         delete stream.wake;
-        if (attempt < 0) await clock.sleep(KIND_SERVED_MS, signal).catch(() => {});
       }
     }
     return undefined;
