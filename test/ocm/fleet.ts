@@ -39,7 +39,7 @@ export async function startOcmFleetWithAccess(): Promise<OcmFleet> {
 export async function giveAccess(hub: Api, cluster: string, member: Api): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const metadata = { name: ACCOUNT.name };
-  const kinds = [XLINE, TICKETS];
+  const kinds = [XLINE, TICKETS, { plural: "secrets", group: "" }];
   const rules = [
     ...memberRules({ workloads: [XLINE] }),
     ...rulesFor(kinds, ["get", "list", "watch", "create", "patch"]),

@@ -15,6 +15,7 @@ import type { RealFleet } from "../stack/fleet.ts";
 import { connectAsAccount } from "./people.ts";
 
 const SYSTEM_NAMESPACE = "lockstep-system";
+const SECRETS = { plural: "secrets", group: "" };
 /** The custom kind of the chart that the stories of whole applications use. */
 export const TICKETS = { plural: "tickets", group: "orders.example" };
 export const XLINE_WORKLOAD = { plural: "xlineclusters", group: "apps.my.io" };
@@ -60,7 +61,7 @@ export function installedObjects(engine: EngineName): KubeObject[] {
     engine,
     workloads: [XLINE_WORKLOAD],
     standingHold: true,
-    distributed: [TICKETS],
+    distributed: [TICKETS, SECRETS],
   };
   return installManifests(settings).filter(isKubeObject);
 }

@@ -46,7 +46,7 @@ const DENIED_PLURAL = /resource "([^"]+)"/;
 
 function rightsRemedy({ apiVersion, kind }: ObjectRef, plural = "PLURAL"): string {
   const group = groupOf(apiVersion);
-  const option = group === "" ? "" : ` --distribute ${plural}.${group}`;
+  const option = group === "" ? ` --distribute ${plural}` : ` --distribute ${plural}.${group}`;
   return `Give the right to read ${kind} objects there: as an administrator of the hub, 'lockstep install --apply${option}'; 'lockstep doctor' lists what is missing.`;
 }
 

@@ -84,7 +84,7 @@ export async function checkDistributed(
     for (const verb of READ) if ((await ask({ group, named: plural, verb })) === false) denied.push(verb);
     if (denied.length === 0) continue;
     missing.push(`${denied.join(", ")} ${named}`);
-    if (group !== "") options.push(` --distribute ${named}`);
+    if (group !== "" || plural === "secrets") options.push(` --distribute ${named}`);
   }
   if (kinds.length === 0) return [];
   if (missing.length === 0) {

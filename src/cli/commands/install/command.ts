@@ -39,7 +39,7 @@ export function registerInstall(registry: Registry): void {
     .option(...WORKLOAD_OPTION, repeated)
     .option(
       "--distribute <plural.group>",
-      "a custom kind that DistributedApplications may bring to members, beside Kubernetes' own; '*': all; may be repeated",
+      "a custom kind that DistributedApplications may bring to members, beside Kubernetes' own; secrets: to read those, too; '*': all; may be repeated",
       repeated,
     )
     .option("--controller-user <name>", "the hub's user that the controller authenticates as (default: its account)")

@@ -7,7 +7,10 @@ import { type Rule, rule } from "./roles.ts";
 /** Kinds beside Kubernetes' own that applications may distribute; `all`: every kind. */
 export type Distributed = readonly Workload[] | "all";
 
-/** Kubernetes' own kinds that charts and kustomizations bring, by group. */
+/** Reading every Secret of a member is a right of its own: an administrator has to ask for it. */
+const SECRETS = { plural: "secrets", group: "" };
+
+/** Kubernetes' own kinds that charts and kustomizations bring, by group; Secrets only on request. */
 const COMMON_KINDS: ReadonlyArray<readonly [group: string, plurals: readonly string[]]> = [
   [
     "",
@@ -19,7 +22,6 @@ const COMMON_KINDS: ReadonlyArray<readonly [group: string, plurals: readonly str
       "persistentvolumes",
       "pods",
       "resourcequotas",
-      "secrets",
       "serviceaccounts",
       "services",
     ],
@@ -61,11 +63,12 @@ export function rulesFor(distributed: Distributed, verbs: readonly string[]): Ru
 export function distributedOf(texts: readonly string[] = []): Distributed {
   if (texts.includes("*")) return "all";
   try {
-    return workloadsOf(texts);
+    const others = workloadsOf(texts.filter((text) => text !== SECRETS.plural));
+    return texts.includes(SECRETS.plural) ? [...others, SECRETS] : others;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     throw new CommandError(
-      `--distribute: give PLURAL.GROUP, such as certificates.cert-manager.io, or '*' for all kinds`,
+      `--distribute: give PLURAL.GROUP, such as certificates.cert-manager.io, or secrets, or '*' for all kinds`,
     );
   }
 }

@@ -28,6 +28,7 @@ export function memberRightsWork(
   const verbs = [...READ, "create", "update", "patch", "delete"];
   const agentRules = [
     ...workloads.map(({ group, plural }) => rule(group, [plural], verbs)),
+    rule("", ["secrets"], verbs),
     ...rulesFor(distributed, verbs),
   ];
   const manifests = [
