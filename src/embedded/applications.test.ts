@@ -223,7 +223,7 @@ it("[A24] without direct access the status says that nothing was tried", async (
   expect(String(tried?.message)).toContain("not tried in member1, member2, member3");
 });
 
-it("an object that a user deletes in a member is sent again", async () => {
+it("[A25] an object that a user deletes in a member is sent again", async () => {
   await begin();
   await world.apply(shop("web:1"));
   await settled();
@@ -232,7 +232,7 @@ it("an object that a user deletes in a member is sent again", async () => {
   expect(await holders(CONFIG_MAPS, "settings")).toEqual(MEMBERS);
 });
 
-it("a kind that only the source's own CRD knows is refused where the engine delivers kinds of the hub alone", async () => {
+it("[A26] a kind that only the source's own CRD knows is refused where the engine delivers kinds of the hub alone", async () => {
   await begin();
   const names = { kind: "Ticket", listKind: "TicketList", plural: "tickets", singular: "ticket" };
   const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }];
@@ -248,7 +248,7 @@ it("a kind that only the source's own CRD knows is refused where the engine deli
   expect(message()).toContain("create CustomResourceDefinition tickets.orders.example on the hub");
 });
 
-it("a source that gives a kind of the hub another plural is refused: rights are asked by plural", async () => {
+it("[A26] a source that gives a kind of the hub another plural is refused: rights are asked by plural", async () => {
   await begin();
   const names = { kind: "ConfigMap", plural: "harmless", singular: "harmless" };
   const swap = {

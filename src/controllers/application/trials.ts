@@ -82,7 +82,7 @@ export class Trials {
 
   async #tryIn(cluster: string, bundle: Bundle): Promise<Outcome> {
     const member = this.#options.engine.member(cluster);
-    // A hook of an earlier step is deleted before it runs again: what is there now says nothing about it.
+    // A hook of an earlier step is deleted before it runs again: what is there now does not matter.
     const parts = partsFor(bundle, cluster).filter(({ hook }) => !hook);
     let untried: Outcome | undefined;
     for (let at = 0; at < parts.length && !untried; at += AT_A_TIME) {

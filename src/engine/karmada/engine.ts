@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type KubeClient, type KubeObject, Reflector, type Resource, UnknownKindError } from "../../kube/index.ts";
+import { type KubeClient, type KubeObject, Reflector, type Resource } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type Log, type Random, silentLog } from "../../runtime/index.ts";
 import {
   carriedBy,
@@ -17,13 +17,7 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
-import {
-  type AccessPoint,
-  MEMBER_ACCESS_LABEL,
-  MemberAccesses,
-  type MemberConnection,
-  SECRETS,
-} from "../members/access.ts";
+import { type AccessPoint, AccessSecrets, type MemberConnection } from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -46,7 +40,7 @@ import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
 import { Holds } from "./holds.ts";
 import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
-import { throughProxy } from "./proxy.ts";
+import { isUnserved as isUnservedIn, throughProxy } from "./proxy.ts";
 import {
   BINDING_ID,
   CLUSTER_OVERRIDE_POLICIES,
@@ -103,8 +97,7 @@ export class KarmadaEngine implements Engine {
   readonly #foreign: ForeignWorks;
   readonly #holds: Holds;
   /** Secrets that give access to members, for dry runs: Karmada's proxy does not pass them on. */
-  readonly #secrets: Reflector<KubeObject> | undefined;
-  readonly #accesses: MemberAccesses | undefined;
+  readonly #accesses: AccessSecrets | undefined;
   readonly #bindings: Reflector<KubeObject>;
   readonly #policies: Reflector<KubeObject>;
   readonly #clusterPolicies: Reflector<KubeObject>;
@@ -153,15 +146,8 @@ export class KarmadaEngine implements Engine {
     this.#holds = new Holds(hub, this.#policies.cache);
     this.#clusterPolicies = reflect(CLUSTER_OVERRIDE_POLICIES);
     const { openMember } = options;
-    if (openMember) {
-      this.#secrets = reflect(SECRETS, {
-        selection: { labelSelector: MEMBER_ACCESS_LABEL },
-        selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
-      });
-      const nothing = () => {};
-      const told = { clusterOf: clusterOfNamespace, opened: nothing, closed: nothing };
-      this.#accesses = new MemberAccesses({ clock, random, log, open: openMember, ...told });
-    }
+    const access = { hub, clock, random, log, clusterOf: clusterOfNamespace };
+    this.#accesses = openMember && new AccessSecrets({ ...access, open: openMember });
     this.#streams = new MemberStreams({
       ...throughProxy(hub),
       clock,
@@ -245,17 +231,9 @@ export class KarmadaEngine implements Engine {
       };
       cache.subscribe({ added: policyChanged, updated, deleted: policyChanged });
     }
-    const accesses = this.#accesses;
-    const read = (secret: KubeObject) => void accesses?.read(secret);
-    this.#secrets?.cache.subscribe({
-      added: read,
-      updated: read,
-      deleted: (secret) => void accesses?.forget(secret),
-    });
-    const reflectors = [...this.#hubReflectors(), ...(this.#secrets ? [this.#secrets] : [])];
-    await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
+    const running = this.#hubReflectors().map((reflector) => reflector.run(signal));
+    await Promise.all([...running, this.#accesses?.run(signal)]);
     await this.#streams.stopped();
-    await accesses?.close();
   }
 
   synced(): boolean {
@@ -409,7 +387,7 @@ export class KarmadaEngine implements Engine {
   async #unblock(app: EngineOwner, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
     if (!manifestOf(work)) return;
     try {
-      const isUnserved = await this.#isUnserved(cluster, ref);
+      const isUnserved = await isUnservedIn(this.#hub, cluster, ref);
       if (!isUnserved && !keepsObject(work)) return;
       const found = isUnserved ? undefined : await this.member(cluster).read(ref);
       if (found?.kind === "unknown") return;
@@ -417,17 +395,6 @@ export class KarmadaEngine implements Engine {
       await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
     } catch {
       // The member cannot be asked, or Karmada has just written the Work: the next attempt finds out.
-    }
-  }
-
-  /** Neither the hub nor the member knows the kind: then the member has no object of it. */
-  async #isUnserved(cluster: string, { apiVersion, kind }: ObjectRef): Promise<boolean> {
-    try {
-      await throughProxy(this.#hub).findKind(cluster, apiVersion, kind);
-      return false;
-    } catch (error) {
-      if (error instanceof UnknownKindError) return true;
-      throw error;
     }
   }
 

@@ -1,4 +1,4 @@
-import { KubeClient, type KubeObject, resource } from "../../kube/index.ts";
+import { KubeClient, type KubeObject, Reflector, resource } from "../../kube/index.ts";
 import {
   type Clock,
   isJsonObject,
@@ -136,4 +136,38 @@ export function accessPointOf({ data }: KubeObject): AccessPoint | undefined {
   const [server, ca, token] = [text("server"), text("ca.crt"), text("token")];
   if (!/^https:\/\//.test(server) || token === "") return undefined;
   return { server, token, ...(ca !== "" && { ca }) };
+}
+
+export interface AccessSecretsOptions extends Omit<AccessOptions, "opened" | "closed"> {
+  readonly hub: KubeClient;
+}
+
+/** The hub's Secrets that give access to members, followed as they come and go. */
+export class AccessSecrets {
+  readonly #secrets: Reflector<KubeObject>;
+  readonly #accesses: MemberAccesses;
+
+  constructor({ hub, ...options }: AccessSecretsOptions) {
+    const nothing = () => {};
+    this.#accesses = new MemberAccesses({ ...options, opened: nothing, closed: nothing });
+    this.#secrets = new Reflector<KubeObject>({
+      ...options,
+      client: hub,
+      resource: SECRETS,
+      selection: { labelSelector: MEMBER_ACCESS_LABEL },
+      selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
+    });
+  }
+
+  client(cluster: string): KubeClient | undefined {
+    return this.#accesses.client(cluster);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    const deleted = (secret: KubeObject) => void this.#accesses.forget(secret);
+    this.#secrets.cache.subscribe({ added: read, updated: read, deleted });
+    await this.#secrets.run(signal);
+    await this.#accesses.close();
+  }
 }
