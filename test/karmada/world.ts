@@ -40,7 +40,7 @@ const KARMADA: Stage = {
   engine: "karmada",
   works: WORKS,
   namespaceOf: (cluster) => `karmada-es-${cluster}`,
-  start: startKarmadaFleet,
+  start: () => startKarmadaFleet(),
   open: (hub, log) => new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log }),
   async prepare({ stack, until }) {
     // Karmada carries the role to the members; before, the controller may not look into them.
@@ -76,6 +76,9 @@ const KARMADA: Stage = {
   },
 };
 
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<World> =>
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ relays: true }) });
 export const startWorld = (): Promise<World> => startWorldOn(KARMADA);
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };
