@@ -174,13 +174,14 @@ export class JobReconciler {
     const objects = numbers.map((number) => attemptRef({ metadata, spec } as ParsedCrossClusterJob, number));
     const known = this.#bundles.get(key);
     const names = (refs: EngineBundle["objects"]) => refs.map(({ name }) => name).join(" ");
-    if (known && names(known.objects) === names(objects)) return known;
-    const { namespace, name } = metadata;
+    if (known && known.uid === metadata.uid && names(known.objects) === names(objects)) return known;
+    const { namespace, name, uid } = metadata;
     const placement = spec.clusters.placementRef?.name;
     const bundle: EngineBundle = {
       kind: "CrossClusterJob",
       namespace,
       name,
+      ...(uid !== undefined && { uid }),
       objects,
       ...(placement !== undefined && { placement }),
     };
