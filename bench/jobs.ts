@@ -1,5 +1,5 @@
 /**
- * Jobs: how long work stands still when its cluster is lost, over what its guarantee asks for; and what many jobs cost.
+ * Jobs: how long work makes no progress when its cluster is lost, over what its guarantee asks for; and what many jobs cost.
  * Hub and members are the embedded fleet with simulated pods, in one process; the controller has its own.
  * LOCKSTEP_BENCH_OBJECTS and LOCKSTEP_BENCH_CLUSTERS change the number of jobs and clusters.
  */
@@ -112,14 +112,14 @@ async function lose(ground: Ground, guarantee: string): Promise<BenchRow> {
       guarantee === "Exclusive" ? Math.max(bound, cutMs + AFTER_SECONDS * 1000) : cutMs + AFTER_SECONDS * 1000;
     return (next?.atMs ?? 0) - dueMs;
   });
-  const stoodStill = names.map((name) => (runs(name).find(({ cluster }) => cluster === "member2")?.atMs ?? 0) - cutMs);
+  const waited = names.map((name) => (runs(name).find(({ cluster }) => cluster === "member2")?.atMs ?? 0) - cutMs);
   const { "p50 ms": p50, "max ms": max } = percentiles(over);
   fleet.mend("member1");
   for (const name of names) await fleet.client().delete(JOBS, { namespace: "default", name });
   await until("all are gone", () => names.every((name) => !ground.phases.has(name)));
   return {
     what: `${LOST} jobs lose their cluster, ${guarantee}`,
-    "stood still s, p50": round((percentiles(stoodStill)["p50 ms"] as number) / 1000),
+    "without progress s, p50": round((percentiles(waited)["p50 ms"] as number) / 1000),
     "over the bound ms, p50": p50 ?? 0,
     "over the bound ms, max": max ?? 0,
     "machine load": machineLoad(),
