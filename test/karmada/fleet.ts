@@ -1,6 +1,7 @@
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import { type RealFleet, startFleet } from "../stack/fleet.ts";
+import type { StackOptions } from "../stack/ground.ts";
 import { startStack } from "./stack/stack.ts";
 
 export interface KarmadaFleet extends RealFleet {
@@ -8,8 +9,8 @@ export interface KarmadaFleet extends RealFleet {
 }
 
 /** A real Karmada of one's own, in a temporary folder, gone at the end. */
-export async function startKarmadaFleet(managerFlags: readonly string[] = []): Promise<KarmadaFleet> {
-  const fleet = await startFleet("karmada", (folder, members, say) => startStack(folder, members, say, managerFlags));
+export async function startKarmadaFleet(options: StackOptions = {}): Promise<KarmadaFleet> {
+  const fleet = await startFleet("karmada", startStack, options);
   const { hub, log } = fleet;
   return {
     ...fleet,

@@ -88,8 +88,10 @@ const KARMADA: Stage = {
 
 /** One on which a lost cluster is noticed within seconds. */
 export const startQuickWorld = (more: WorldOptions): Promise<World> =>
-  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet(QUICK_LOSS) }, more);
-
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ managerFlags: QUICK_LOSS }) }, more);
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<World> =>
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ relays: true }) });
 export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(KARMADA, more);
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

@@ -15,6 +15,7 @@ import {
   READY_TIMEOUT_MS,
   type Say,
   type Stack,
+  type StackOptions,
   startOn,
 } from "../../stack/ground.ts";
 import { freePorts, type Processes } from "../../stack/processes.ts";
@@ -41,11 +42,11 @@ export async function startStack(
   folder: string,
   memberNames: string[],
   say: Say,
-  managerFlags: readonly string[] = [],
+  options: StackOptions = {},
 ): Promise<Stack> {
   return startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
     const source = await moduleSource("karmada");
-    return new Boot(ground, programs, source, say, managerFlags).run(memberNames);
+    return new Boot(ground, programs, source, say, options.managerFlags ?? []).run(memberNames, options);
   });
 }
 
@@ -66,7 +67,7 @@ class Boot {
     this.managerFlags = managerFlags;
   }
 
-  async run(memberNames: string[]): Promise<Stack> {
+  async run(memberNames: string[], { relays = false }: StackOptions): Promise<Stack> {
     const { ground } = this;
     const etcd = await ground.startEtcd();
     this.say("etcd is up");
@@ -97,10 +98,11 @@ class Boot {
 
     await this.installKarmada(hub, etcd);
     this.say("Karmada is up");
-    await Promise.all(members.map((member) => this.join(hub, member)));
+    const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
+    await Promise.all(ways.map((member) => this.join(hub, member)));
     this.say(`${members.length} members have joined and are Ready`);
     ground.startKubelets(members);
-    return ground.finish(hub, members);
+    return ground.finish(hub, members, ways);
   }
 
   async installKarmada(hub: Cluster, etcd: string): Promise<void> {
