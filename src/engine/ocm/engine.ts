@@ -47,9 +47,11 @@ import {
   MEMBER_ACCESS_LABEL,
   PLACEMENT_DECISIONS,
   PLACEMENT_LABEL,
+  PLACEMENT_SCORES,
   PLACEMENTS,
   SECRETS,
 } from "./resources.ts";
+import { withWeights } from "./scores.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
 import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
@@ -85,6 +87,10 @@ export class OcmEngine implements Engine {
   readonly #otherWorks: Reflector<KubeObject>;
   readonly #placements: Reflector<KubeObject>;
   readonly #decisions: Reflector<KubeObject>;
+  /** Runs from when the first application asks for scores: few hubs have add-ons that give them. */
+  readonly #scores: Reflector<KubeObject>;
+  #runScores: (() => void) | undefined;
+  #wantsScores = false;
   readonly #secrets: Reflector<KubeObject>;
   readonly #accesses: MemberAccesses;
   readonly #streams: MemberStreams;
@@ -125,6 +131,7 @@ export class OcmEngine implements Engine {
     });
     this.#placements = reflect(PLACEMENTS);
     this.#decisions = reflect(PLACEMENT_DECISIONS, { indexes: { placement: placementOf } });
+    this.#scores = reflect(PLACEMENT_SCORES);
     this.#secrets = reflect(SECRETS, {
       selection: { labelSelector: MEMBER_ACCESS_LABEL },
       selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
@@ -226,14 +233,24 @@ export class OcmEngine implements Engine {
       selectionChanged(metadata.namespace, metadata.labels?.[PLACEMENT_LABEL]);
     };
     this.#decisions.cache.subscribe({ added: decided, updated: decided, deleted: decided });
+    const scored = () => {
+      for (const { app, changed } of this.#byApp.values()) if (scoreOf(app)) changed("own");
+    };
+    this.#scores.cache.subscribe({ added: scored, updated: scored, deleted: scored });
     const read = (secret: KubeObject) => void this.#accesses.read(secret);
     this.#secrets.cache.subscribe({
       added: read,
       updated: read,
       deleted: (secret) => void this.#accesses.forget(secret),
     });
+    const scores = new Promise<void>((resolve, reject) => {
+      this.#runScores = () => void this.#scores.run(signal).then(resolve, reject);
+      signal.addEventListener("abort", () => this.#wantsScores || resolve(), { once: true });
+    });
+    if (this.#wantsScores) this.#runScores?.();
     await Promise.all([
       ...this.#hubReflectors().map((reflector) => reflector.run(signal)),
+      scores,
       this.#secrets.run(signal),
       this.#signs.run(signal),
     ]);
@@ -253,6 +270,10 @@ export class OcmEngine implements Engine {
     if (previous) this.untrack(previous.app);
     const tracked = { app, changed };
     this.#byApp.set(mark, tracked);
+    if (scoreOf(app) && !this.#wantsScores) {
+      this.#wantsScores = true;
+      this.#runScores?.();
+    }
     for (const ref of objectsOf(app)) {
       const key = refKey(ref);
       this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
@@ -288,7 +309,8 @@ export class OcmEngine implements Engine {
     const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
     const holding = new Set(this.dispatched(app).map(({ cluster }) => cluster));
     const lost = [...holding].filter((cluster) => !selected.has(cluster) && !this.#isReady(cluster)).sort();
-    return { ...schedule, clusters: [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))] };
+    const all = [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))];
+    return withWeights({ ...schedule, clusters: all }, scoreOf(app), this.#scores.cache, this.#clock.now());
   }
 
   async hold(app: EngineApp): Promise<HoldState> {
@@ -410,7 +432,7 @@ export class OcmEngine implements Engine {
     }
     if (!this.#signs.isFresh(work)) {
       const message = `the agent of cluster ${cluster} has given no sign of life for ${FRESH_MS / 1000} s, and its last reports no longer prove anything`;
-      return { kind: "unreachable", message, sinceMs: provenMs };
+      return { kind: "unreachable", message, sinceMs: this.#signs.silentSinceMs(work) };
     }
     return snapshotByValues(ref, work, provenMs);
   }
@@ -512,6 +534,10 @@ export class OcmEngine implements Engine {
 
 function unreachable(message: string, isBlind: boolean): Snapshot {
   return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+}
+
+function scoreOf(owner: EngineOwner): EngineApp["placementScore"] {
+  return owner.kind === undefined ? owner.placementScore : undefined;
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {
