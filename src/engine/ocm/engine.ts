@@ -32,8 +32,8 @@ import type {
   Snapshot,
 } from "../port.ts";
 import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
-import { readManagedCluster } from "./clusters.ts";
-import { Endings } from "./endings.ts";
+import { isDetaching, readManagedCluster } from "./clusters.ts";
+import { ClusterDetachingError, Endings } from "./endings.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
 import { Holdings } from "./holdings.ts";
 import { ReachableMember, ReportedMember } from "./member.ts";
@@ -304,8 +304,8 @@ export class OcmEngine implements Engine {
     const found = this.#placements.cache.get({ namespace, name: placement });
     const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
     if (schedule.kind === "unknown") return schedule;
-    // OCM taints clusters that are not available, and Placements without tolerations drop them at once. That is no
-    // decision to leave them: they are lost, and the rules for lost clusters say what happens.
+    // OCM taints clusters that are not available, and Placements without tolerations drop them at once, as they drop
+    // clusters that are being detached. That is no decision to drain them: they are lost, and the rules for lost clusters say what happens.
     const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
     const holding = new Set(this.dispatched(app).map(({ cluster }) => cluster));
     const lost = [...holding].filter((cluster) => !selected.has(cluster) && !this.#isReady(cluster)).sort();
@@ -439,6 +439,8 @@ export class OcmEngine implements Engine {
 
   /** What a first write needs in addition to the order. */
   async #writing(cluster: string, { apiVersion, kind }: ObjectRef) {
+    const found = this.#clusters.cache.get({ name: cluster });
+    if (found && isDetaching(found)) throw new ClusterDetachingError(cluster);
     const plural = await this.#plurals.of(cluster, apiVersion, kind);
     return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [] };
   }
@@ -512,7 +514,7 @@ export class OcmEngine implements Engine {
 
   #isReady(cluster: string): boolean {
     const found = this.#clusters.cache.get({ name: cluster });
-    return found !== undefined && readManagedCluster(found)?.state === "Ready";
+    return found !== undefined && !isDetaching(found) && readManagedCluster(found)?.state === "Ready";
   }
 
   #clusterNames(): string[] {
