@@ -145,7 +145,7 @@ it("a cluster that a Placement drops while it is away stays in the schedule; one
   expect(clusters()).toEqual(["west", "east"]);
 });
 
-it("an application that asks for scores gets the selected clusters with their weights, and is told of new ones", async () => {
+it("an application that asks for scores gets the selected clusters with their weights, and news of later ones", async () => {
   const engine = await started();
   const requested = () => hub.requests.filter(({ path }) => path.includes("addonplacementscores")).length;
   expect(requested()).toBe(0);

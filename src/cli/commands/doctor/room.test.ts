@@ -31,6 +31,6 @@ it("a cluster without room is a warning with a remedy", () => {
   ]);
 });
 
-it("an engine that tells nothing is no finding", () => {
+it("without figures from the engine there is no finding", () => {
   expect(checkRoom(ENGINES.ocm, cluster({}))).toEqual([]);
 });
