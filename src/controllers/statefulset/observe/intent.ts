@@ -18,6 +18,7 @@ import { isJsonObject } from "../../../runtime/index.ts";
 import { promotionOf } from "../report/acts.ts";
 import type { TopologyRefusal } from "./allowed-topology.ts";
 import type { LeaderSource } from "./observe.ts";
+import { scoredSchedule } from "./scored-schedule.ts";
 
 export interface IntentFacts {
   readonly statefulset: ParsedCrossClusterStatefulset;
@@ -28,6 +29,8 @@ export interface IntentFacts {
   readonly revision: RevisionIntent;
   readonly inForce?: InForce | undefined;
   readonly schedule: EngineSchedule;
+  /** How many instances each cluster has been granted; scores move none of them. */
+  readonly granted?: Readonly<Record<string, number>>;
   /** Set: spec.topology names clusters that the namespace may not use, or that is not known. */
   readonly topologyRefusal?: TopologyRefusal | undefined;
   readonly clusters: readonly EngineCluster[];
@@ -125,11 +128,12 @@ export function leaderSourceOf({ spec }: ParsedCrossClusterStatefulset): LeaderS
   return { report: true };
 }
 
-function scheduleOf({ statefulset, schedule, templateReplicas, topologyRefusal }: IntentFacts): Schedule {
+function scheduleOf(facts: IntentFacts): Schedule {
+  const { statefulset, schedule, templateReplicas, topologyRefusal, granted = {} } = facts;
   const { topology, replicas } = statefulset.spec;
   if (topologyRefusal) return { kind: "unknown", ...topologyRefusal };
   if (topology?.placementRef) {
-    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas);
+    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas, granted);
   }
   if (topology !== undefined) {
     const total = replicas ?? templateReplicas;
@@ -161,6 +165,7 @@ function selectedBy(
   schedule: EngineSchedule,
   listed: readonly { readonly name: string; readonly weight?: number | undefined }[],
   total: number | undefined,
+  granted: Readonly<Record<string, number>>,
 ): Schedule {
   if (schedule.kind === "unknown") return schedule;
   if (total === undefined) {
@@ -170,6 +175,7 @@ function selectedBy(
         "spec.topology.placementRef selects clusters, but neither spec.replicas nor the template says how many instances",
     };
   }
+  if (schedule.isScored) return scoredSchedule(schedule.clusters, total, granted);
   const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
   const first = listed.filter(({ name }) => selected.has(name));
   const others = [...selected].filter((name) => !listed.some((each) => each.name === name)).sort();
