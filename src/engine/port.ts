@@ -21,6 +21,8 @@ export interface EngineBundle {
   readonly kind: "DistributedApplication" | "CrossClusterJob";
   readonly namespace: string;
   readonly name: string;
+  /** As of an EngineApp. */
+  readonly uid?: string;
   /** What is watched in the members. Cluster-scoped objects have the namespace "". */
   readonly objects: readonly ObjectRef[];
   /** As of an EngineApp. */
@@ -32,6 +34,11 @@ export interface EngineApp {
   readonly kind?: never;
   readonly namespace: string;
   readonly name: string;
+  /**
+   * The uid of its object on the hub. What it delivered is recognized by it, even if the dispatch object is gone, and
+   * is not mistaken for what an earlier object of the same name left behind.
+   */
+  readonly uid?: string;
   readonly template: ObjectRef;
   /** The template is no object on the hub: unless there happens to be one of its name, nothing needs to be held. */
   readonly isInline?: boolean;
@@ -56,6 +63,8 @@ export interface Engine {
 
   clusters(): readonly EngineCluster[];
   schedule(owner: EngineOwner): EngineSchedule;
+  /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
+  needsHubKinds(clusters: readonly string[]): boolean;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
@@ -188,10 +197,14 @@ export type Snapshot =
       readonly kind: "unreachable";
       readonly message: string;
       readonly sinceMs?: number;
+      /** The member refuses to let Lockstep read objects of this kind. */
+      readonly isForbidden?: boolean;
       /** Lockstep has no free stream to read with: nothing is known about the cluster. */
       readonly isBlind?: boolean;
       /** This engine looks only where something is dispatched or reserved, and nothing is: `reserve` makes it look. */
       readonly isUnasked?: boolean;
+      /** The cluster was read: it has an object of this name that Lockstep did not write, and cannot be shown whole. */
+      readonly isForeign?: boolean;
     }
   | { readonly kind: "absent"; readonly atMs: number }
   | {
@@ -256,8 +269,11 @@ export type MemberObject =
 export type DryRun =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly message: string }
-  /** The member could not be asked: it is unreachable, or the right is missing. */
-  | { readonly kind: "unknown"; readonly message: string }
+  /**
+   * The member could not be asked: it is unreachable, or the right is missing. `isTooEarly`: the object's kind or
+   * namespace does not exist there yet.
+   */
+  | { readonly kind: "unknown"; readonly message: string; readonly isTooEarly?: boolean }
   /** This engine cannot ask about this kind: retrying is useless. */
   | { readonly kind: "unsupported" };
 

@@ -1,12 +1,14 @@
 import {
   type CrossClusterJobStatus,
   type JobPhase,
+  MAX_INDEXES_CHARS,
   MAX_LISTED_ATTEMPTS,
   type ParsedCrossClusterJob,
 } from "../../../api/index.ts";
 import type { Attempt, JobLedger, JobPlan, JobWaiting } from "../../../jobs/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { isJsonObject, timestamp } from "../../../runtime/index.ts";
+import { endOf } from "../../common/lifetimes.ts";
 import { attemptRef } from "../attempt-marks.ts";
 
 type Condition = NonNullable<CrossClusterJobStatus["conditions"]>[number];
@@ -27,6 +29,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
   const { job, plan, failures, newest } = report;
   const { ledger, figures, waiting } = plan;
   const { end } = ledger;
+  const endMs = endOf(job);
   const first = waiting[0];
   const failure = failures[0];
   const said = end?.kind === "Failed" ? end : undefined;
@@ -38,6 +41,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
   return {
     observedGeneration: job.metadata.generation ?? 0,
     phase: phaseOf(job, ledger, waiting),
+    ...(endMs !== undefined && { expiresAt: timestamp(endMs) }),
     ...(reason !== undefined && { reason }),
     ...(message && { message: message.slice(0, 4096) }),
     attempts: ledger.attempts.slice(-MAX_LISTED_ATTEMPTS).map((attempt) => rowOf(job, attempt, waiting)),
@@ -45,7 +49,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
     succeeded: figures.succeeded,
     failed: figures.failed,
     completions: figures.wanted,
-    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, 4096) }),
+    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, MAX_INDEXES_CHARS) }),
     ...(ledger.startedAtMs !== null && { startTime: timestamp(ledger.startedAtMs) }),
     ...(end?.kind === "Complete" && { completionTime: timestamp(end.atMs) }),
     ...(waiting.length > 0 && {
@@ -82,7 +86,8 @@ function phaseOf(job: ParsedCrossClusterJob, { end, attempts }: JobLedger, waiti
 }
 
 function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly JobWaiting[]): AttemptRow {
-  const { number, cluster, share, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } = attempt;
+  const { number, cluster, share, done, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } =
+    attempt;
   const waits = waiting.find((each) => each.cluster === cluster && !outcome);
   const reason = outcome?.reason ?? stop?.reason ?? waits?.code;
   const message = outcome?.message ?? stop?.message ?? waits?.message;
@@ -90,8 +95,11 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
     number,
     cluster,
     object: attemptRef(job, number).name,
-    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, 4096) }),
+    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, MAX_INDEXES_CHARS) }),
     ...(share.kind === "count" && { completions: share.count }),
+    ...(done.succeeded > 0 && { succeeded: done.succeeded }),
+    ...(done.indexes !== "" &&
+      outcome?.kind !== "succeeded" && { completedIndexes: done.indexes.slice(0, MAX_INDEXES_CHARS) }),
     state: stateOf(attempt),
     startedAt: timestamp(startedAtMs),
     ...(outcome && { finishedAt: timestamp(outcome.atMs) }),
