@@ -1,9 +1,9 @@
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import { type RealFleet, startFleet } from "../stack/fleet.ts";
-import { startStack } from "./stack/stack.ts";
+import { type KarmadaStack, startStack } from "./stack/stack.ts";
 
-export interface KarmadaFleet extends RealFleet {
+export interface KarmadaFleet extends RealFleet<KarmadaStack> {
   readonly engine: () => KarmadaEngine;
 }
 

@@ -23,16 +23,16 @@ import { startTicks, stopRecorded } from "./processes.ts";
 const UNTIL_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
-export interface RealFleet extends Omit<ContractFleet, "engine"> {
-  readonly stack: Stack;
+export interface RealFleet<S extends Stack = Stack> extends Omit<ContractFleet, "engine"> {
+  readonly stack: S;
   /** Silent unless LOCKSTEP_TEST_LOG is set. */
   readonly log: Log;
 }
 
-export async function startFleet(
+export async function startFleet<S extends Stack>(
   name: string,
-  startStack: (folder: string, members: string[], say: Say) => Promise<Stack>,
-): Promise<RealFleet> {
+  startStack: (folder: string, members: string[], say: Say) => Promise<S>,
+): Promise<RealFleet<S>> {
   const folder = await runFolder(name);
   const stack = await startStack(folder, MEMBERS, () => {});
   const transports: HttpTransport[] = [];
@@ -89,8 +89,9 @@ async function runFolder(name: string): Promise<string> {
 export async function until(
   what: string,
   condition: () => boolean | string | Promise<boolean | string>,
+  timeoutMs = UNTIL_TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = performance.now() + UNTIL_TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
   let last: unknown = "";
   while (performance.now() < deadline) {
     try {
@@ -102,5 +103,5 @@ export async function until(
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`after ${UNTIL_TIMEOUT_MS / 1000} s still not: ${what} ${last}`);
+  throw new Error(`after ${timeoutMs / 1000} s still not: ${what} ${last}`);
 }

@@ -56,6 +56,8 @@ export interface Stack {
   readonly processes: Processes;
   readonly hub: Api;
   readonly members: Map<string, Api>;
+  /** Whom all clusters trust: for certificates that differ from the usual ones. */
+  readonly authority: CertificateAuthority;
   /** A kubeconfig for the hub with a certificate of this user's own. */
   kubeconfigOf(identity: Identity): Promise<string>;
   stop(): Promise<void>;
@@ -109,12 +111,12 @@ export class Ground {
     this.#serviceAccounts = this.#serviceAccountKeys();
   }
 
-  async startEtcd(): Promise<string> {
+  async startEtcd(name = "etcd", flags: string[] = []): Promise<string> {
     const [client = 0, peer = 0] = await freePorts(2);
     const url = `http://127.0.0.1:${client}`;
     const peerUrl = `http://127.0.0.1:${peer}`;
-    this.processes.start("etcd", this.#programs.etcd, [
-      `--data-dir=${join(this.folder, "etcd")}`,
+    this.processes.start(name, this.#programs.etcd, [
+      `--data-dir=${join(this.folder, name)}`,
       `--listen-client-urls=${url}`,
       `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peerUrl}`,
@@ -122,9 +124,10 @@ export class Ground {
       `--initial-cluster=default=${peerUrl}`,
       // The data lives as long as the stack; waiting for the disk would only slow every suite.
       "--unsafe-no-fsync",
+      ...flags,
     ]);
     const probe = async () => (await fetch(`${url}/health`)).ok;
-    await this.processes.ready("etcd", probe, READY_TIMEOUT_MS);
+    await this.processes.ready(name, probe, READY_TIMEOUT_MS);
     return url;
   }
 
@@ -220,6 +223,7 @@ export class Ground {
       processes,
       hub: hub.api,
       members: new Map(members.map(({ name, api }) => [name, api])),
+      authority,
       async kubeconfigOf(identity) {
         const path = join(folder, "people", `${identity.name.replaceAll(":", "-")}.kubeconfig`);
         const credentials = await authority.issueClient(identity);

@@ -30,11 +30,23 @@ const KARMADA_PROGRAMS = [
 
 type Programs = Record<(typeof KARMADA_PROGRAMS)[number], string>;
 
-export async function startStack(folder: string, memberNames: string[], say: Say): Promise<Stack> {
-  return startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
+export interface KarmadaStack extends Stack {
+  /** The address of the hub's own etcd, whose process is called `hub-etcd`. */
+  readonly hubEtcd: string;
+}
+
+/** So much that a suite never fills it by itself, and so little that a test can. */
+const HUB_ETCD_BYTES = 256 * 1024 * 1024;
+
+export async function startStack(folder: string, memberNames: string[], say: Say): Promise<KarmadaStack> {
+  // The hub's own etcd, as of a real one: what happens to it does not happen to the members.
+  let hubEtcd = "";
+  const stack = await startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
     const source = await moduleSource("karmada");
-    return new Boot(ground, programs, source, say).run(memberNames);
+    hubEtcd = await ground.startEtcd("hub-etcd", [`--quota-backend-bytes=${HUB_ETCD_BYTES}`]);
+    return new Boot(ground, programs, source, say).run(hubEtcd, memberNames);
   });
+  return { ...stack, hubEtcd };
 }
 
 class Boot {
@@ -52,10 +64,10 @@ class Boot {
     this.say = say;
   }
 
-  async run(memberNames: string[]): Promise<Stack> {
+  async run(hubEtcd: string, memberNames: string[]): Promise<Stack> {
     const { ground } = this;
     const etcd = await ground.startEtcd();
-    this.say("etcd is up");
+    this.say("etcd is up, one for the hub and one for all members");
     const frontProxy = await createCertificateAuthority("lockstep-front-proxy", systemClock);
     const proxyClient = ground.certified(
       "front-proxy-client",
@@ -74,14 +86,14 @@ class Boot {
     ];
     const memberFlags = ["--disable-admission-plugins=ServiceAccount"];
     const [hub, ...members] = await Promise.all([
-      ground.startCluster("hub", etcd, { flags: hubFlags }),
+      ground.startCluster("hub", hubEtcd, { flags: hubFlags }),
       ...memberNames.map((name) => ground.startCluster(name, etcd, { flags: memberFlags })),
     ]);
     this.say(`${1 + members.length} API servers are up`);
     ground.startControllers(hub, HUB_CONTROLLERS);
     for (const member of members) ground.startControllers(member, MEMBER_CONTROLLERS);
 
-    await this.installKarmada(hub, etcd);
+    await this.installKarmada(hub, hubEtcd);
     this.say("Karmada is up");
     await Promise.all(members.map((member) => this.join(hub, member)));
     this.say(`${members.length} members have joined and are Ready`);
