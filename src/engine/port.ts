@@ -59,6 +59,9 @@ export interface Engine {
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
+  /** Settings of the engine that would work against a rollout of this application. Absent: none are known. */
+  settings?(app: EngineApp): readonly EngineSetting[];
+
   /**
    * Makes sure that nothing but Lockstep delivers the template, and resolves to whether that holds. If the engine would
    * render the template by itself, a hold prevents it; `beforeWriting` is awaited before the hold is written, and may
@@ -136,6 +139,12 @@ export type EngineSchedule =
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string };
+
+/** A setting, or an object of another controller: what it would do, and the command that ends it. */
+export interface EngineSetting {
+  readonly message: string;
+  readonly remedy: string;
+}
 
 export type HoldState =
   /** The engine renders nothing for this template. */

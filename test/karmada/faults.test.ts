@@ -65,10 +65,11 @@ describe("an update of five instances on a real Karmada, with at most one of the
     expect(last.length).toBeGreaterThan(2);
   });
 
-  it.each(isLongForm ? [...FEW, ...MORE] : FEW)(
-    "continues after $name",
+  const faults = isLongForm ? [...FEW, ...MORE] : FEW;
+  it.each(faults.map((fault) => [fault.name, fault] as const))(
+    "continues although %s",
     { timeout: TIMEOUT_MS },
-    async ({ happen }) => {
+    async (_name, { happen }) => {
       await rehearsal.update(() => happen(rehearsal.world));
       expectCalm();
     },

@@ -5,6 +5,7 @@ import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, type Stage, startWorldOn, type World } from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
+import type { KarmadaOptions, KarmadaStack } from "./stack/stack.ts";
 
 export const POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
@@ -40,7 +41,7 @@ const KARMADA: Stage = {
   engine: "karmada",
   works: WORKS,
   namespaceOf: (cluster) => `karmada-es-${cluster}`,
-  start: startKarmadaFleet,
+  start: () => startKarmadaFleet(),
   open: (hub, log) => new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log }),
   async prepare({ stack, until }) {
     // Karmada carries the role to the members; before, the controller may not look into them.
@@ -76,6 +77,20 @@ const KARMADA: Stage = {
   },
 };
 
-export const startWorld = (): Promise<World> => startWorldOn(KARMADA);
+export interface KarmadaWorld extends World {
+  readonly stack: KarmadaStack;
+}
+
+export async function startWorld(options: KarmadaOptions = {}): Promise<KarmadaWorld> {
+  let stack: KarmadaStack | undefined;
+  const start = async () => {
+    const fleet = await startKarmadaFleet(options);
+    stack = fleet.stack;
+    return fleet;
+  };
+  const world = await startWorldOn({ ...KARMADA, start });
+  if (!stack) throw new Error("the fleet did not start");
+  return { ...world, stack };
+}
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

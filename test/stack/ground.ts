@@ -181,7 +181,7 @@ export class Ground {
     ]);
   }
 
-  startKubelets(members: Cluster[]): void {
+  startKubelets(members: Cluster[], name = "simulated-kubelets"): void {
     const settings: KubeletSettings = {
       members: members.map(({ name, server, admin }) => ({
         name,
@@ -193,11 +193,11 @@ export class Ground {
       startMs: KUBELET_START_MS,
       stopMs: KUBELET_STOP_MS,
     };
-    this.processes.start("simulated-kubelets", process.execPath, [
+    this.processes.start(name, process.execPath, [
       "--import",
       import.meta.resolve("tsx"),
       new URL("./kubelet.ts", import.meta.url).pathname,
-      this.file("kubelets.json", JSON.stringify(settings)),
+      this.file(`${name}.json`, JSON.stringify(settings)),
     ]);
   }
 

@@ -28,6 +28,7 @@ import type {
   EngineCluster,
   EngineOwner,
   EngineSchedule,
+  EngineSetting,
   HoldState,
   MemberAccess,
   News,
@@ -51,6 +52,7 @@ import {
   RESOURCE_BINDINGS,
   WORKS,
 } from "./resources.ts";
+import { fightingSettings } from "./settings.ts";
 import {
   deliveryFailure,
   emptyingPatch,
@@ -268,6 +270,10 @@ export class KarmadaEngine implements Engine {
     if (app.kind !== undefined)
       return { kind: "unknown", message: `Karmada schedules no ${app.kind}; name its clusters` };
     return readSchedule(this.#binding(app.template), app.template);
+  }
+
+  settings({ template }: EngineApp): readonly EngineSetting[] {
+    return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
   }
 
   overridePolicies(): readonly KubeObject[] {

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONTROLLER_ACCOUNT } from "../../../src/api/index.ts";
 import { HOSTS } from "../../stack/ground.ts";
-import { SYSTEM_NAMESPACE, type World } from "../../stories/world.ts";
-import type { KarmadaStack } from "../stack/stack.ts";
+import { SYSTEM_NAMESPACE } from "../../stories/world.ts";
+import type { KarmadaWorld } from "../world.ts";
 
 export interface Fault {
   readonly name: string;
   /** From the first instance that runs the new image until the fault is mended. */
-  happen(world: World): Promise<void>;
+  happen(world: KarmadaWorld): Promise<void>;
 }
 
 /** Longer than any request of the controller waits for an answer before it asks again. */
@@ -43,7 +43,7 @@ function killed(name: string): Fault {
 const hasNoSpace: Fault = {
   name: "the disk of the hub's etcd is full",
   async happen(world) {
-    const { hubEtcd } = karmada(world);
+    const { hubEtcd } = world.stack;
     const asked = async (path: string, body: object) => {
       const answer = await fetch(`${hubEtcd}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
       return { ok: answer.ok, text: await answer.text() };
@@ -83,7 +83,10 @@ const isThrottled: Fault = {
     const metadata = { name: "lockstep-storm" };
     const level = {
       metadata,
-      spec: { type: "Limited", limited: { nominalConcurrencyShares: 0, limitResponse: { type: "Reject" } } },
+      spec: {
+        type: "Limited",
+        limited: { nominalConcurrencyShares: 0, borrowingLimitPercent: 0, limitResponse: { type: "Reject" } },
+      },
     };
     const account = { namespace: SYSTEM_NAMESPACE, name: CONTROLLER_ACCOUNT };
     const everything = {
@@ -134,11 +137,6 @@ const hasExpired: Fault = {
     await world.until("the hub answers", () => stack.hub.ok("/readyz"));
   },
 };
-
-function karmada({ stack }: World): KarmadaStack {
-  if (!("hubEtcd" in stack)) throw new Error("this is no stack of Karmada");
-  return stack as KarmadaStack;
-}
 
 /** A few, of different kinds, for the form for CI. */
 export const FEW: readonly Fault[] = [stopped("hub-apiserver", 5_000), isThrottled];

@@ -1,8 +1,8 @@
 /** An application of five instances on a real Karmada, updated under faults, with observers of every moment. */
 import { statefulSet } from "../../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../../src/engine/testing/observer.ts";
-import { PodRecorder, podImages, STATEFULSETS, type World } from "../../stories/world.ts";
-import { startWorld } from "../world.ts";
+import { PodRecorder, podImages, STATEFULSETS } from "../../stories/world.ts";
+import { type KarmadaWorld, startWorld } from "../world.ts";
 
 const INSTANCES = 5;
 const QUORUM = 3;
@@ -10,7 +10,7 @@ const QUORUM = 3;
 const RECOVERY_MS = 150_000;
 
 export interface Rehearsal {
-  readonly world: World;
+  readonly world: KarmadaWorld;
   readonly pods: PodRecorder;
   readonly observer: Observer;
   /** Updates to the next image, and calls `meanwhile` when the first instance runs it. Resolves when all is settled. */
