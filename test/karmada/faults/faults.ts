@@ -33,7 +33,7 @@ function killed(name: string): Fault {
   return {
     name: `${name} is killed and starts again`,
     async happen(world) {
-      world.stack.processes.kill(name);
+      await world.stack.processes.end(name);
       world.stack.processes.restart(name);
       await world.until("the hub answers", () => world.stack.hub.ok("/readyz"));
     },
@@ -124,7 +124,7 @@ const hasExpired: Fault = {
       const { certificate, privateKey } = await stack.authority.issueServer(HOSTS, until);
       writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.crt"), certificate);
       writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.key"), privateKey);
-      stack.processes.kill("hub-apiserver");
+      await stack.processes.end("hub-apiserver");
       stack.processes.restart("hub-apiserver");
     };
     await write(new Date(Date.now() - 60_000));
