@@ -124,10 +124,19 @@ export interface EngineCluster {
   readonly sinceMs?: number;
   /** The taint that repels new instances, as `KEY:EFFECT`; a user's drain (drain.ts) before any other. */
   readonly cordoned?: string;
+  /** As far as the engine knows it, in Kubernetes' quantities. */
+  readonly capacity?: ClusterCapacity;
   readonly labels: Readonly<Record<string, string>>;
   readonly provider?: string;
   readonly region?: string;
   readonly zones: readonly string[];
+}
+
+/** What is free is what can be allocated without what is taken. */
+export interface ClusterCapacity {
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** To be added up: what runs has, and what waits for a node requests. */
+  readonly taken: ReadonlyArray<Readonly<Record<string, string>>>;
 }
 
 export type EngineSchedule =

@@ -166,8 +166,10 @@ export class KarmadaEngine implements Engine {
         if (now.state === "Ready" && (before.state !== "Ready" || before.sinceMs !== now.sinceMs)) {
           this.#streams.listAnew(now.name, `cluster ${now.name} is back; its objects are being listed again`);
         }
-        // Karmada writes a heartbeat every few seconds; only the fields that the planner reads are a change.
-        if (JSON.stringify(now) !== JSON.stringify(before)) this.#allChanged();
+        // Karmada writes a heartbeat every few seconds; only the fields that the planner reads are a change. What is free
+        // changes with every pod: an application that waits for room looks again by itself.
+        const essence = (each: EngineCluster) => JSON.stringify({ ...each, capacity: undefined });
+        if (essence(now) !== essence(before)) this.#allChanged();
       },
       deleted: (cluster) => {
         this.#streams.removeCluster(cluster.metadata.name);
