@@ -194,8 +194,6 @@ export function forecast(input: ForecastInput): Forecast {
       events.push({ kind: "person", code, message, remedy });
       continue;
     }
-    // Time alone frees nothing.
-    if (open.every(({ code }) => code === "NoRoom")) return end(open);
     if (result.requeueAt === undefined || ++idleJumps > MAX_IDLE_JUMPS) return end(open);
     const { code, message } = timed(open) ?? { code: open[0]?.code ?? "WindowClosed", message: open[0]?.message ?? "" };
     events.push({ kind: "wait", code, message, forMs: result.requeueAt - nowMs });

@@ -41,9 +41,6 @@ export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName |
   });
 }
 
-/** Free resources change without an event that Lockstep sees. */
-const ROOM_RETRY_MS = 30_000;
-
 /** Whether a cluster can take so many new instances; if not, the reason is reported. */
 export function canHost(draft: Draft, cluster: ClusterName, added = 1): boolean {
   const view = viewIn(draft, cluster);
@@ -124,7 +121,6 @@ function noRoom(draft: Draft, cluster: ClusterName, added: number, { instances, 
     "Free resources there or add nodes, lower the requests, or schedule the instances elsewhere.",
     [{ object: `cluster ${cluster}`, field: "room", value: `${instances} instances; ${evidence}` }],
   );
-  draft.wakeAt(draft.nowMs + ROOM_RETRY_MS);
   return false;
 }
 
