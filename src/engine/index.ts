@@ -10,6 +10,7 @@ export { ENGINES, type EngineDefinition, findEngines, isEngineName } from "./eng
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export type { Amounts } from "./headroom.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
+export { bindingOf, fightingSettings } from "./karmada/settings.ts";
 export { OWNER_LABEL } from "./marks.ts";
 export {
   type AccessPoint,

@@ -76,6 +76,9 @@ export interface Engine {
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
+  /** Settings of the engine that would work against a rollout of this application. Absent: none are known. */
+  settings?(app: EngineApp): readonly EngineSetting[];
+
   /**
    * Makes sure that nothing but Lockstep delivers the template, and resolves to whether that holds. If the engine would
    * render the template by itself, a hold prevents it; `beforeWriting` is awaited before the hold is written, and may
@@ -138,10 +141,19 @@ export interface EngineCluster {
   readonly sinceMs?: number;
   /** The taint that repels new instances, as `KEY:EFFECT`; a user's drain (drain.ts) before any other. */
   readonly cordoned?: string;
+  /** As far as the engine knows it, in Kubernetes' quantities. */
+  readonly capacity?: ClusterCapacity;
   readonly labels: Readonly<Record<string, string>>;
   readonly provider?: string;
   readonly region?: string;
   readonly zones: readonly string[];
+}
+
+/** What is free is what can be allocated without what is taken. */
+export interface ClusterCapacity {
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** To be added up: what runs has, and what waits for a node requests. */
+  readonly taken: ReadonlyArray<Readonly<Record<string, string>>>;
 }
 
 export type EngineSchedule =
@@ -160,6 +172,12 @@ export type EngineSchedule =
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string };
+
+/** A setting, or an object of another controller: what it would do, and the command that ends it. */
+export interface EngineSetting {
+  readonly message: string;
+  readonly remedy: string;
+}
 
 export type HoldState =
   /** The engine renders nothing for this template. */

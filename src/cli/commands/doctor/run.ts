@@ -16,6 +16,7 @@ import type { Finding } from "./findings.ts";
 import { checkFeedback, checkManagedCluster } from "./ocm.ts";
 import { checkPolicies, installedSettings } from "./policies.ts";
 import { checkRoom } from "./room.ts";
+import { checkSettings } from "./settings.ts";
 import { checkTemplates } from "./templates.ts";
 
 const DEFINITIONS = resource({
@@ -89,7 +90,11 @@ async function examine(hub: Hub, named: string | undefined, tell: (finding: Find
       : await checkMember(hub, cluster, memberRules({ workloads }), distributed);
     for (const finding of [...findings, ...checkRoom(engine, cluster)]) tell(finding);
   }
-  if (!isOcm) for (const finding of await checkHolds(hub)) tell(finding);
+  if (!isOcm) {
+    for (const finding of await checkHolds(hub)) tell(finding);
+    const check = () => checkSettings(hub, items, MEMBER_TIMEOUT_MS);
+    for (const finding of await asFarAsAllowed("settings", check)) tell(finding);
+  }
   for (const finding of await checkTemplates(hub)) tell(finding);
 }
 
