@@ -61,8 +61,9 @@ function Done({ app }: { app: JobView }) {
   );
 }
 
-const WIDTH = 1000;
-const LEFT = 170;
+/** A phone gets a narrower drawing, so that its text stays readable. */
+const WIDTH = innerWidth < 760 ? 480 : 1000;
+const LEFT = innerWidth < 760 ? 110 : 170;
 const LANE = 34;
 const TOP = 26;
 /** Older ones are in the table. */
