@@ -164,7 +164,7 @@ export class OcmEngine implements Engine {
       cache: works,
       changed: (mark) => this.#byApp.get(mark)?.changed("own"),
     });
-    this.#foreign = new ForeignWorks({ unlabelled, labelled: works });
+    this.#foreign = new ForeignWorks({ unlabelled, labelled: works, isCluster: (name) => this.#isCluster(name) });
     const pluralOf = this.#plurals.of.bind(this.#plurals);
     this.#endings = new Endings({ hub, clock, own: this.#own, works, unlabelled, pluralOf });
     this.#signs = new SignsOfLife({
@@ -183,9 +183,9 @@ export class OcmEngine implements Engine {
     setMaxListeners(0, signal);
     this.#streams.start(signal);
     this.#clusters.cache.subscribe({
-      added: () => this.#allChanged(),
+      added: ({ metadata }) => this.#clusterCame(metadata.name),
       updated: (cluster, previous) => this.#clusterUpdated(cluster, previous),
-      deleted: () => this.#allChanged(),
+      deleted: ({ metadata }) => this.#clusterWent(metadata.name),
     });
     const deliveredChanged = (work: KubeObject) => {
       for (const ref of deliveredBy(work)) this.#templateChanged(ref);
@@ -226,7 +226,9 @@ export class OcmEngine implements Engine {
       selectionChanged(metadata.namespace, metadata.labels?.[PLACEMENT_LABEL]);
     };
     this.#decisions.cache.subscribe({ added: decided, updated: decided, deleted: decided });
-    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    const read = (secret: KubeObject) => {
+      if (this.#isCluster(secret.metadata.namespace)) void this.#accesses.read(secret);
+    };
     this.#secrets.cache.subscribe({
       added: read,
       updated: read,
@@ -439,6 +441,25 @@ export class OcmEngine implements Engine {
       "this hub's ManifestWorks have no field feedbackScrapeType: agents poll, and every step waits for them. Update OCM to 1.2 or newer",
       { work: work.metadata.name, cluster: work.metadata.namespace },
     );
+  }
+
+  #clusterCame(name: string): void {
+    for (const secret of this.#secretsIn(name)) void this.#accesses.read(secret);
+    this.#allChanged();
+  }
+
+  #clusterWent(name: string): void {
+    for (const secret of this.#secretsIn(name)) void this.#accesses.forget(secret);
+    this.#allChanged();
+  }
+
+  #secretsIn(namespace: string): KubeObject[] {
+    return this.#secrets.cache.list().filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /** What a tenant writes in a namespace of its own is about no cluster, whatever it looks like. */
+  #isCluster(namespace = ""): boolean {
+    return this.#clusters.cache.get({ name: namespace }) !== undefined;
   }
 
   #clusterUpdated(cluster: KubeObject, previous: KubeObject): void {
