@@ -28,6 +28,8 @@ export function crossCluster(name: string, spec: object = {}): KubeObject {
 export class PodRecorder {
   readonly #ready = new Map<string, boolean>();
   readonly order: string[] = [];
+  /** Those that are gone, in order; one that is replaced under the same name is in it once for each time. */
+  readonly gone: string[] = [];
   /** Every change, for the message when something went wrong. */
   readonly timeline: string[] = [];
   worst = 0;
@@ -54,7 +56,7 @@ export class PodRecorder {
     const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
     for await (const { type, object } of api.watch(path, this.#stop.signal)) {
       const key = `${cluster}/${object.metadata.name}`;
-      if (type === "DELETED") this.#ready.delete(key);
+      if (type === "DELETED") this.#forget(key);
       else this.#note(key, isReady(object as unknown as KubeObject));
       const ready = [...this.#ready.values()].filter(Boolean).length;
       this.timeline.push(
@@ -62,6 +64,11 @@ export class PodRecorder {
       );
       this.worst = Math.max(this.worst, this.#expected - ready);
     }
+  }
+
+  #forget(key: string): void {
+    this.#ready.delete(key);
+    this.gone.push(key);
   }
 
   #note(key: string, ready: boolean): void {

@@ -62,6 +62,12 @@ export class Processes {
     this.start(name, command.program, command.args, command.env);
   }
 
+  /** What ended by itself: what waits for it waits in vain. */
+  #ended(): string[] {
+    const isOver = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+    return [...this.#running].filter(([, child]) => isOver(child)).map(([name]) => name);
+  }
+
   get #temporary(): string {
     return join(this.#folder, "tmp");
   }
@@ -79,7 +85,9 @@ export class Processes {
       const failed = child !== undefined && child.exitCode !== null && child.exitCode !== 0;
       if (failed || performance.now() > deadline) {
         const why = failed ? `ended with exit code ${child.exitCode}` : `was not ready after ${timeoutMs / 1000} s`;
-        throw new Error(`${name} ${why}; the end of ${this.logFile(name)}:\n${tail(this.logFile(name), 15)}`);
+        const others = this.#ended().filter((each) => each !== name);
+        const also = others.length === 0 ? "" : ` (ended as well: ${others.join(", ")})`;
+        throw new Error(`${name} ${why}${also}; the end of ${this.logFile(name)}:\n${tail(this.logFile(name), 15)}`);
       }
       await sleep(POLL_MS);
     }
