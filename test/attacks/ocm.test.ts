@@ -143,28 +143,27 @@ describe("on a real Open Cluster Management", () => {
     const owner = as("owner");
     const of = { apiVersion: "cluster.open-cluster-management.io/v1beta1" };
     const metadata = { name: "zones", namespace: SHOP };
-    await create(owner, `${PLACES}/placements`, { ...of, kind: "Placement", metadata, spec: {} });
+    // So that the hub's own controller leaves it alone.
+    const annotations = { "cluster.open-cluster-management.io/experimental-scheduling-disable": "true" };
+    await create(owner, `${PLACES}/placements`, {
+      ...of,
+      kind: "Placement",
+      metadata: { ...metadata, annotations },
+      spec: {},
+    });
     const labels = { "cluster.open-cluster-management.io/placement": "zones" };
     const decision = { ...of, kind: "PlacementDecision", metadata: { ...metadata, name: "forged", labels } };
     await create(owner, `${PLACES}/placementdecisions`, decision);
     const decisions = ["member1", "member3"].map((clusterName) => ({ clusterName, reason: "" }));
+    await owner("PATCH", `${PLACES}/placementdecisions/forged/status`, { status: { decisions } }, MERGE);
+    const satisfied = { type: "PlacementSatisfied", status: "True", reason: "x", message: "" };
+    const conditions = [{ ...satisfied, lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    const selected = { status: { numberOfSelectedClusters: 2, conditions } };
+    const { message } = await owner("PATCH", `${PLACES}/placements/zones/status`, selected, MERGE);
+    expect(message).toBe("");
     const topology = { placementRef: { name: "zones" } };
     await deploy(as("editor"), "placed", { ...inline(statefulSet("placed", "web:1")), replicas: 2, topology });
     await world.until("the status says why", async () => {
-      // The hub's own controller takes it back: it is written again until Lockstep has seen it.
-      const status = { decisions, numberOfSelectedClusters: 2 };
-      await owner("PATCH", `${PLACES}/placementdecisions/forged/status`, { status }, MERGE);
-      const conditions = [
-        {
-          type: "PlacementSatisfied",
-          status: "True",
-          reason: "x",
-          message: "",
-          lastTransitionTime: "2026-01-01T00:00:00Z",
-        },
-      ];
-      const selected = { status: { numberOfSelectedClusters: 2, conditions } };
-      await owner("PATCH", `${PLACES}/placements/zones/status`, selected, MERGE);
       const text = JSON.stringify((await found("placed")).status);
       return text.includes("may not use member3") || text;
     });

@@ -2,7 +2,7 @@
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
-import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { systemClock, systemRandom, type Transport } from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, type Stage, startWorldOn, type World } from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
 
@@ -76,6 +76,7 @@ const KARMADA: Stage = {
   },
 };
 
-export const startWorld = (): Promise<World> => startWorldOn(KARMADA);
+export const startWorld = (through?: (transport: Transport) => Transport): Promise<World> =>
+  startWorldOn(KARMADA, through);
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

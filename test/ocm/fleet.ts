@@ -12,11 +12,7 @@ const ACCOUNT = { name: "lockstep", namespace: "default" };
 
 /** A real OCM of one's own, in a temporary folder, gone at the end. Its members are seen through their agents alone. */
 export async function startOcmFleet(): Promise<OcmFleet> {
-  // Seen once in some twenty boots on a busy machine: an agent never becomes available, however often it is started.
-  const fleet = await startFleet("ocm", startStack).catch((error: unknown) => {
-    console.log(`the first boot failed, and another one is tried: ${error instanceof Error ? error.message : error}`);
-    return startFleet("ocm", startStack);
-  });
+  const fleet = await startFleet("ocm", startStack);
   const { hub, log } = fleet;
   return {
     ...fleet,

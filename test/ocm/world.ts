@@ -3,7 +3,7 @@ import { memberRightsWork } from "../../src/cli/commands/install/ocm.ts";
 import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import { isKubeObject, type KubeObject } from "../../src/kube/index.ts";
-import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { systemClock, systemRandom, type Transport } from "../../src/runtime/index.ts";
 import { CCS, MANAGER, type Stage, startWorldOn, type World, XLINE_WORKLOAD } from "../stories/world.ts";
 import { giveAccess, startOcmFleet } from "./fleet.ts";
 
@@ -65,5 +65,6 @@ export function inlineCrossCluster(name: string, workload: KubeObject, spec: obj
   };
 }
 
-export const startWorld = (): Promise<World> => startWorldOn(stageOf(true));
+export const startWorld = (through?: (transport: Transport) => Transport): Promise<World> =>
+  startWorldOn(stageOf(true), through);
 export const startReportedWorld = (): Promise<World> => startWorldOn(stageOf(false));

@@ -1,4 +1,5 @@
 /** An application on any hub, and what its pods do. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
 import type { Api } from "./api.ts";
 
@@ -8,6 +9,8 @@ export const CCS = resource({
   plural: "crossclusterstatefulsets",
   namespaced: true,
 });
+
+const RECONNECT_MS = 50;
 
 export const MANAGER = { fieldManager: "test", force: true };
 
@@ -24,7 +27,11 @@ export function crossCluster(name: string, spec: object = {}): KubeObject {
   };
 }
 
-/** Follows pods on every member, and remembers the worst moment: how many of those expected were not ready at once. */
+/**
+ * Follows pods on every member, and remembers the worst moment: how many of those expected were not ready at once, and
+ * how long there was no quorum. While a member's API server is away nothing can change there, and its pods count as they
+ * were seen last.
+ */
 export class PodRecorder {
   readonly #ready = new Map<string, boolean>();
   readonly order: string[] = [];
@@ -33,7 +40,10 @@ export class PodRecorder {
   /** Every change, for the message when something went wrong. */
   readonly timeline: string[] = [];
   worst = 0;
+  /** In all, since a number was expected for the first time. */
+  withoutQuorumMs = 0;
   #expected = 0;
+  #lostSinceMs: number | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
 
@@ -53,22 +63,49 @@ export class PodRecorder {
   }
 
   async #follow(cluster: string, api: Api, app: string): Promise<void> {
-    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
-    for await (const { type, object } of api.watch(path, this.#stop.signal)) {
-      const key = `${cluster}/${object.metadata.name}`;
-      if (type === "DELETED") this.#forget(key);
-      else this.#note(key, isReady(object as unknown as KubeObject));
-      const ready = [...this.#ready.values()].filter(Boolean).length;
-      this.timeline.push(
-        `${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`,
-      );
-      this.worst = Math.max(this.worst, this.#expected - ready);
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        await this.#watch(cluster, api, app);
+      } catch {
+        // Its API server is away.
+      }
+      await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  #forget(key: string): void {
-    this.#ready.delete(key);
-    this.gone.push(key);
+  async #watch(cluster: string, api: Api, app: string): Promise<void> {
+    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
+    const list = await api.get<{ metadata: { resourceVersion: string }; items: KubeObject[] }>(path);
+    const found = new Map((list?.items ?? []).map((pod) => [`${cluster}/${pod.metadata.name}`, pod]));
+    for (const key of [...this.#ready.keys()]) {
+      if (key.startsWith(`${cluster}/`) && !found.has(key)) this.#see("DELETED", key);
+    }
+    for (const [key, pod] of found) this.#see("ADDED", key, pod);
+    const since = `${path}&resourceVersion=${list?.metadata.resourceVersion ?? ""}`;
+    for await (const { type, object } of api.watch(since, this.#stop.signal)) {
+      this.#see(type, `${cluster}/${object.metadata.name}`, object as unknown as KubeObject);
+    }
+  }
+
+  #see(type: string, key: string, pod?: KubeObject): void {
+    if (type === "DELETED" || !pod) {
+      this.#ready.delete(key);
+      this.gone.push(key);
+    } else this.#note(key, isReady(pod));
+    const ready = [...this.#ready.values()].filter(Boolean).length;
+    this.timeline.push(
+      `${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`,
+    );
+    this.worst = Math.max(this.worst, this.#expected - ready);
+    this.#count(ready);
+  }
+
+  #count(ready: number): void {
+    const nowMs = performance.now();
+    if (this.#lostSinceMs !== undefined) this.withoutQuorumMs += nowMs - this.#lostSinceMs;
+    const hasQuorum = ready >= (this.#expected === 0 ? 0 : Math.floor(this.#expected / 2) + 1);
+    this.#lostSinceMs = hasQuorum ? undefined : nowMs;
   }
 
   #note(key: string, ready: boolean): void {

@@ -9,9 +9,18 @@ import type { Engine } from "../../src/engine/index.ts";
 import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
 import { isKubeObject, KubeClient, type KubeObject, type Resource } from "../../src/kube/index.ts";
-import { type Log, lineLog, seededRandom, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import {
+  type Log,
+  lineLog,
+  seededRandom,
+  silentLog,
+  systemClock,
+  systemRandom,
+  type Transport,
+} from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, PodRecorder } from "../stack/application.ts";
 import type { RealFleet } from "../stack/fleet.ts";
+import { crashingTransport } from "./crashes.ts";
 import { connectAsAccount } from "./people.ts";
 
 const SYSTEM_NAMESPACE = "lockstep-system";
@@ -42,8 +51,13 @@ export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
   watch(workload: Resource): Promise<Observer>;
-  /** Stops the controller as a crash would, and starts another. */
+  /** Stops the controller in an orderly way, and starts another. */
   restartController(): Promise<void>;
+  /**
+   * Starts another controller, whose process ends right after this many writes; resolves with the last one. Call
+   * `restartController` afterwards.
+   */
+  controllerThatCrashes(afterWrites: number): Promise<{ readonly crashed: Promise<string> }>;
   status(name: string): Promise<Record<string, unknown>>;
   /** Whether the application is settled as it was declared last; otherwise what its status says. */
   settled(name: string, replicas?: number): Promise<true | string>;
@@ -55,12 +69,22 @@ export function installedObjects(engine: EngineName): KubeObject[] {
   return installManifests(settings).filter(isKubeObject);
 }
 
-export async function startWorldOn(stage: Stage): Promise<World> {
+/** `through`: what the controller's requests to the hub pass through, so that they can be counted. */
+export async function startWorldOn(stage: Stage, through = (transport: Transport) => transport): Promise<World> {
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const hub = new KubeClient({ transport: own.transport, clock: systemClock, random: systemRandom });
+  const hub = new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom });
   let controller = startController(stage, hub);
+  /** A process that is gone releases nothing: here the time is not waited for after which another may take the lease. */
+  const freeLease = async () => {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`;
+    const leases = await fleet.stack.hub.get<{ items: { metadata: { name: string } }[] }>(path);
+    for (const { metadata } of leases?.items ?? []) {
+      const patch = { spec: { holderIdentity: "" } };
+      await fleet.stack.hub.request("PATCH", `${path}/${metadata.name}`, patch, "application/merge-patch+json");
+    }
+  };
   const observers: Observer[] = [];
   const find = (name: string) => fleet.hub.find(CCS, { namespace: "default", name });
   return {
@@ -79,7 +103,22 @@ export async function startWorldOn(stage: Stage): Promise<World> {
     },
     async restartController() {
       await controller.stop();
+      await freeLease();
       controller = startController(stage, hub);
+    },
+    async controllerThatCrashes(afterWrites) {
+      await controller.stop();
+      await freeLease();
+      const transport = crashingTransport(own.transport, afterWrites);
+      const client = new KubeClient({ transport, clock: systemClock, random: systemRandom });
+      const running = startController(stage, client);
+      controller = {
+        stop: () => {
+          transport.end();
+          return running.stop();
+        },
+      };
+      return { crashed: transport.crashed };
     },
     async status(name) {
       return ((await find(name))?.status ?? {}) as Record<string, unknown>;
