@@ -165,7 +165,7 @@ describe("on a real Open Cluster Management", () => {
     await deploy(as("editor"), "placed", { ...inline(statefulSet("placed", "web:1")), replicas: 2, topology });
     await world.until("the status says why", async () => {
       const text = JSON.stringify((await found("placed")).status);
-      return text.includes("may not use member3") || text;
+      return text.includes(`selects member3, which namespace ${SHOP} may not use`) || text;
     });
     const inside = await world.stack.members
       .get("member3")
