@@ -135,7 +135,7 @@ export class JobReconciler {
       },
     });
     const nowMs = clock.now();
-    const moment = takeJobMoment({ engine, interpreter }, job, bundle, ledger, intent.clusters, nowMs);
+    const moment = takeJobMoment({ engine, interpreter }, job, bundle, session, intent.clusters, nowMs);
     const plan = planJob(intent, ledger, moment.seen, nowMs);
     const wasSaved = await session.save(plan.ledger);
     const done = await actOnJob({ engine, bundle, job, session }, plan, wasSaved);
