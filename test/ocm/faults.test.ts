@@ -6,13 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
 import { isLongForm } from "../form.ts";
+import { crashStory } from "../stories/crash-story.ts";
 import { PodRecorder, podImages, STATEFULSETS, type World } from "../stories/world.ts";
 import { startReportedWorld } from "./world.ts";
 
 const HANG_MS = 5_000;
-const MAX_CRASHES = 60;
-/** How many writes later the next one crashes. */
-const CRASH_STEP = isLongForm ? 1 : 3;
 
 interface Fault {
   readonly name: string;
@@ -92,12 +90,11 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
   const declare = () => world.stage.declare(world, "web", statefulSet("web", 5, `web:${version}`));
   const images = async () => Object.values(await podImages(world, "web")).flat();
   const isBegun = async () => (await images()).some((pod) => pod.endsWith(` web:${version}`));
-  const isNew = async () => {
-    const found = await images();
-    return found.length === 5 && found.every((pod) => pod.endsWith(` web:${version}`));
-  };
   const updated = async () => {
-    await world.until("all run the new image", async () => (await isNew()) || (await images()).join());
+    await world.until("all run the new image", async () => {
+      const found = await images();
+      return (found.length === 5 && found.every((pod) => pod.endsWith(` web:${version}`))) || found.join();
+    });
     await world.until("it is settled", () => world.settled("web", 5));
   };
   const expectQuorum = () => {
@@ -127,29 +124,9 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
     },
   );
 
-  it("is updated although the controller is killed after its first write, and the next ones each some writes later", async () => {
-    version++;
-    pods.expect(5);
-    const lastWrites: string[] = [];
-    for (let writes = 1; writes <= MAX_CRASHES; writes += CRASH_STEP) {
-      const { crashed } = await world.controllerThatCrashes(writes);
-      if (writes === 1) await declare();
-      let lastWrite: string | undefined;
-      void crashed.then((write) => {
-        lastWrite = write;
-      });
-      const isOver = async () => lastWrite !== undefined || ((await isNew()) && (await world.settled("web", 5)));
-      await world.until("it has crashed, or nothing is left to do", isOver);
-      if (lastWrite === undefined) break;
-      lastWrites.push(lastWrite);
-    }
-    await world.restartController();
-    await updated();
-    expectQuorum();
-    // What it wrote last, and so what was lost with it: the intention, the dispatch and the status were among it.
-    const kinds = new Set(lastWrites.map((write) => /(ledgers|manifestworks|status)/.exec(write)?.[1] ?? "another"));
-    expect([...kinds]).toEqual(expect.arrayContaining(["ledgers", "manifestworks", "status"]));
-  }, 300_000);
+  describe("and whose controller is killed", () => {
+    crashStory(() => world, "crashed");
+  });
 
   it("never ran what it was not granted", () => {
     expect(observer.violations()).toEqual([]);

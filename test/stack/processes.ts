@@ -56,7 +56,7 @@ export class Processes {
     this.#running.delete(name);
   }
 
-  /** Stops one process from running, as a machine that hangs would; `resume` lets it go on where it was. */
+  /** Stops one process from running, as a machine that hangs would; `resume` lets it continue where it was. */
   pause(name: string): void {
     this.#running.get(name)?.kill("SIGSTOP");
   }

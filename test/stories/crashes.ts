@@ -42,7 +42,7 @@ export function crashingTransport(transport: Transport, afterWrites: number): Cr
   };
 }
 
-/** Events and the lease say nothing about an application. */
+/** Events and the lease are not about an application. */
 function isWrite({ method, path }: HttpRequest): boolean {
   return method !== "GET" && !/\/(events|leases)(\/|\?|$)/.test(path);
 }

@@ -395,7 +395,9 @@ export class OcmEngine implements Engine {
     const found = this.#clusters.cache.get({ name: cluster });
     const facts = found && readManagedCluster(found);
     if (facts?.state !== "Ready") {
-      const message = `cluster ${cluster} is ${facts ? "not available to the hub" : "not in the fleet"}`;
+      const message = facts
+        ? `cluster ${cluster} is not available to the hub`
+        : `cluster ${cluster} is not in the fleet: 'kubectl get managedclusters' shows those that have joined`;
       return { kind: "unreachable", message, ...(facts?.sinceMs !== undefined && { sinceMs: facts.sinceMs }) };
     }
     const work = this.#works.cache.get({ namespace: cluster, name: workName(owner, ref) });
