@@ -69,11 +69,14 @@ function readAttempt(note: string | undefined): Attempt[] {
 export class JobSession {
   /** Every dispatch object carries this leader's term. */
   stamped = false;
+  /** When this process claimed it. */
+  readonly openedAtMs: number;
   readonly #store: OwnedLedgers<JobLedger>;
   #stored: StoredLedger<JobLedger>;
   #doubts = 0;
 
-  constructor(store: OwnedLedgers<JobLedger>, stored: StoredLedger<JobLedger>) {
+  constructor(store: OwnedLedgers<JobLedger>, stored: StoredLedger<JobLedger>, openedAtMs: number) {
+    this.openedAtMs = openedAtMs;
     this.#store = store;
     this.#stored = stored;
   }
