@@ -40,19 +40,27 @@ async function away(world: World, name: string, isUp: () => Promise<boolean>): P
 }
 
 const FAULTS: Fault[] = [
-  { name: "every agent is killed", happen: (world) => killed(world, ...agents(world)) },
-  { name: "every agent hangs", happen: (world) => hangs(world, ...agents(world)) },
   {
-    name: "the hub's API server is killed",
-    happen: (world) => away(world, "hub", () => world.stack.hub.ok("/readyz")),
+    name: "every agent is killed, and hangs as it starts again",
+    async happen(world) {
+      await killed(world, ...agents(world));
+      await hangs(world, ...agents(world));
+    },
   },
-  { name: "the hub's API server hangs", happen: (world) => hangs(world, "hub-apiserver") },
   {
-    name: "a member's API server is killed",
-    happen: (world) =>
-      away(world, "member3", async () => (await world.stack.members.get("member3")?.ok("/readyz")) ?? false),
+    name: "the hub's API server is killed, and later hangs",
+    async happen(world) {
+      await away(world, "hub", () => world.stack.hub.ok("/readyz"));
+      await hangs(world, "hub-apiserver");
+    },
   },
-  { name: "a member's API server hangs", happen: (world) => hangs(world, "member2-apiserver") },
+  {
+    name: "a member's API server is killed, and another one hangs",
+    async happen(world) {
+      await away(world, "member3", async () => (await world.stack.members.get("member3")?.ok("/readyz")) ?? false);
+      await hangs(world, "member1-apiserver");
+    },
+  },
 ];
 
 const RARE_FAULTS: Fault[] = [
