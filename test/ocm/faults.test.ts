@@ -133,7 +133,7 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
   );
 
   describe("and whose controller is killed", () => {
-    crashStory(() => world, "crashed");
+    crashStory(() => world, "web", { isNew: false });
   });
 
   it("never ran what it was not granted", () => {

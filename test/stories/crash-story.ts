@@ -8,26 +8,30 @@ const MAX_WRITES = 60;
 /** How many writes more the next controller lives. */
 const STEP = isLongForm ? 1 : 3;
 
-/** A StatefulSet is updated by controllers that each end right after a write, the first one after its first. */
-export function crashStory(on: () => World, name: string): void {
+/**
+ * A StatefulSet is updated by controllers that each end right after a write, the first one after its first.
+ * Without `isNew`, it is deployed already.
+ */
+export function crashStory(on: () => World, name: string, { isNew = true } = {}): void {
   const pods = new PodRecorder();
   let world: World;
   let observer: Observer;
-  const declare = (version: number) => world.stage.declare(world, name, statefulSet(name, 5, `${name}:${version}`));
+  const declare = (tag: string) => world.stage.declare(world, name, statefulSet(name, 5, `${name}:${tag}`));
 
   beforeAll(async () => {
     world = on();
     observer = await world.watch(STATEFULSETS);
     for (const [cluster, api] of world.stack.members) pods.follow(cluster, api, name);
-    await declare(1);
+    if (isNew) await declare("before");
     await world.until("five instances are ready", () => world.settled(name, 5));
+    await world.until("the recorder has seen them all", () => pods.order.length >= 5);
   });
   afterAll(() => pods.stop());
 
   const isUpdated = async () => {
     const images = Object.values(await podImages(world, name)).flat();
-    const isNew = images.length === 5 && images.every((image) => image.endsWith(` ${name}:2`));
-    return isNew ? world.settled(name, 5) : images.join();
+    const isEverywhere = images.length === 5 && images.every((image) => image.endsWith(` ${name}:after`));
+    return isEverywhere ? world.settled(name, 5) : images.join();
   };
 
   it("is updated with one instance down at most, and never without quorum", async () => {
@@ -35,7 +39,7 @@ export function crashStory(on: () => World, name: string): void {
     const lastWrites: string[] = [];
     for (let writes = 1; writes <= MAX_WRITES; writes += STEP) {
       const { crashed } = await world.controllerThatCrashes(writes);
-      if (writes === 1) await declare(2);
+      if (writes === 1) await declare("after");
       let lastWrite: string | undefined;
       void crashed.then((write) => {
         lastWrite = write;
