@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
 import type { HttpRequest, Transport } from "../../src/runtime/index.ts";
-import type { World } from "../../test/stories/world.ts";
+import type { World, WorldOptions } from "../../test/stories/world.ts";
 import type { BenchRow } from "../main.ts";
 import { machineLoad, setting } from "./measure.ts";
 
@@ -59,10 +59,10 @@ function wordsFor({ method, path }: HttpRequest): string {
 /** `engine`: what it is called in the table. */
 export async function stepTimes(
   engine: string,
-  startWorld: (through: (transport: Transport) => Transport) => Promise<World>,
+  startWorld: (options: WorldOptions) => Promise<World>,
 ): Promise<BenchRow[]> {
   const requests = new Requests();
-  const world = await startWorld((transport) => requests.through(transport));
+  const world = await startWorld({ through: (transport) => requests.through(transport) });
   const stop = new AbortController();
   try {
     const moments: Moments = { granted: new Map(), delivered: new Map(), finished: new Map() };

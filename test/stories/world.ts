@@ -4,7 +4,7 @@
  */
 import { CONTROLLER_ACCOUNT, type EngineName } from "../../src/api/index.ts";
 import { installManifests } from "../../src/cli/commands/install/manifests.ts";
-import { runManager } from "../../src/controllers/index.ts";
+import { type ManagerOptions, runManager } from "../../src/controllers/index.ts";
 import type { Engine } from "../../src/engine/index.ts";
 import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
@@ -24,6 +24,9 @@ import { crashingTransport } from "./crashes.ts";
 import { connectAsAccount } from "./people.ts";
 
 const SYSTEM_NAMESPACE = "lockstep-system";
+const SECRETS = { plural: "secrets", group: "" };
+/** The custom kind of the chart that the stories of whole applications use. */
+export const TICKETS = { plural: "tickets", group: "orders.example" };
 export const XLINE_WORKLOAD = { plural: "xlineclusters", group: "apps.my.io" };
 
 /** What differs from hub to hub. */
@@ -47,6 +50,11 @@ export interface Stage {
   prepareKind(world: World): Promise<void>;
 }
 
+export interface WorldOptions extends Pick<ManagerOptions, "renderer"> {
+  /** What the controller's requests to the hub pass through, so that they can be counted. */
+  readonly through?: (transport: Transport) => Transport;
+}
+
 export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
@@ -65,17 +73,23 @@ export interface World extends RealFleet {
 
 /** What `lockstep install` writes, for the kinds of these stories. */
 export function installedObjects(engine: EngineName): KubeObject[] {
-  const settings = { systemNamespace: SYSTEM_NAMESPACE, engine, workloads: [XLINE_WORKLOAD], standingHold: true };
+  const settings = {
+    systemNamespace: SYSTEM_NAMESPACE,
+    engine,
+    workloads: [XLINE_WORKLOAD],
+    standingHold: true,
+    distributed: [TICKETS, SECRETS],
+  };
   return installManifests(settings).filter(isKubeObject);
 }
 
-/** `through`: what the controller's requests to the hub pass through, so that they can be counted. */
-export async function startWorldOn(stage: Stage, through = (transport: Transport) => transport): Promise<World> {
+export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Promise<World> {
+  const { through = (transport: Transport) => transport, ...more } = options;
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
   const hub = new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom });
-  let controller = startController(stage, hub);
+  let controller = startController(stage, hub, more);
   /** A process that is gone releases nothing: here the time is not waited for after which another may take the lease. */
   const freeLease = async () => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`;
@@ -104,14 +118,14 @@ export async function startWorldOn(stage: Stage, through = (transport: Transport
     async restartController() {
       await controller.stop();
       await freeLease();
-      controller = startController(stage, hub);
+      controller = startController(stage, hub, more);
     },
     async controllerThatCrashes(afterWrites) {
       await controller.stop();
       await freeLease();
       const transport = crashingTransport(own.transport, afterWrites);
       const client = new KubeClient({ transport, clock: systemClock, random: systemRandom });
-      const running = startController(stage, client);
+      const running = startController(stage, client, more);
       controller = {
         stop: () => {
           transport.end();
@@ -157,7 +171,7 @@ async function install(stage: Stage, fleet: RealFleet): Promise<void> {
   });
 }
 
-function startController(stage: Stage, hub: KubeClient) {
+function startController(stage: Stage, hub: KubeClient, more: Omit<WorldOptions, "through">) {
   const stop = new AbortController();
   const log: Log = process.env.LOCKSTEP_TEST_LOG
     ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))
@@ -175,6 +189,7 @@ function startController(stage: Stage, hub: KubeClient) {
       systemNamespace: SYSTEM_NAMESPACE,
       identity: "test",
       allowedClusters: { required: false },
+      ...more,
     },
     stop.signal,
   );

@@ -4,16 +4,9 @@ import { FakeApi } from "../../kube/testing/fake-api.ts";
 import { seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
+import { MEMBER_ACCESS_LABEL, SECRETS } from "../members/access.ts";
 import { OcmEngine } from "./engine.ts";
-import {
-  MANAGED_CLUSTERS,
-  MANIFEST_WORKS,
-  MEMBER_ACCESS_LABEL,
-  PLACEMENT_DECISIONS,
-  PLACEMENT_LABEL,
-  PLACEMENTS,
-  SECRETS,
-} from "./resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
 import { FRESH_MS } from "./signs-of-life.ts";
 import { APP, orderFor, reported, written } from "./testing/agent.ts";
 
