@@ -8,8 +8,8 @@ export interface KarmadaFleet extends RealFleet {
 }
 
 /** A real Karmada of one's own, in a temporary folder, gone at the end. */
-export async function startKarmadaFleet(): Promise<KarmadaFleet> {
-  const fleet = await startFleet("karmada", startStack);
+export async function startKarmadaFleet(managerFlags: readonly string[] = []): Promise<KarmadaFleet> {
+  const fleet = await startFleet("karmada", (folder, members, say) => startStack(folder, members, say, managerFlags));
   const { hub, log } = fleet;
   return {
     ...fleet,

@@ -133,7 +133,7 @@ export const distributedApplicationSpec = object(
     lookups,
     targetNamespace: optional(
       text(
-        "The namespace in the members. Objects without a namespace go there; others are refused. Absent: the DistributedApplication's own. Immutable.",
+        "The namespace in the members. Objects without a namespace go there; others keep theirs, which needs the right to distribute there. Absent: the DistributedApplication's own. Immutable.",
         {
           minLength: 1,
           maxLength: LABEL_CHARS,

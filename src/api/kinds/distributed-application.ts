@@ -110,7 +110,7 @@ const status = object("The observed state.", {
       { maxItems: 102, identity: ["revision"] },
     ),
   ),
-  conditions: conditions("Available, Settled, Progressing, Degraded, Paused."),
+  conditions: conditions("Available, Settled, Progressing, Degraded, DryRun, Paused."),
 });
 
 const schema = object(

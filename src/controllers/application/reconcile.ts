@@ -25,7 +25,8 @@ import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
-import { act } from "./act.ts";
+import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
+import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle } from "./content.ts";
 import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
 import { managedIn } from "./managed.ts";
@@ -60,6 +61,8 @@ export interface ReconcilerParts {
 
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/** What is pending without a time of its own is looked at this often, should no event come first. */
+const LEAST_LOOK_MS = 1_000;
 const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
 
 export class Reconciler {
@@ -67,6 +70,8 @@ export class Reconciler {
   readonly #windows = new WindowMemory();
   readonly #lifetimes: Lifetimes;
   readonly #tracked = new Map<string, EngineBundle>();
+  /** Delivered objects that members have lost, by application. */
+  readonly #absences = new Map<string, Absences>();
   /** Objects that another owner has, by application, cluster and key. */
   readonly #refused = new Map<string, Map<string, string>>();
 
@@ -137,7 +142,12 @@ export class Reconciler {
     }
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(key, app, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+      : await reviser.revise(
+          key,
+          { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") },
+          gatherInputs(hubObjects, key, app, chosen, fleet),
+          session,
+        );
     if (revised.kind === "forbidden") {
       this.#refuse(
         key,
@@ -171,7 +181,9 @@ export class Reconciler {
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
     const result = plan(intentOf(facts), session.ledger, seen, nowMs);
-    const done = await this.#carryOut(app, session, owner, way, result, refusals);
+    const absences = this.#absences.get(key) ?? new Absences(clock);
+    this.#absences.set(key, absences);
+    const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
     if (isDeleting && result.finished && engine.dispatched(owner).length === 0) {
       await revisions.removeAll(ownerOf(object));
       await session.removeLedger();
@@ -186,6 +198,7 @@ export class Reconciler {
       divided,
       revisions: revisions.list(session.owner),
       bundle: wanted === null ? undefined : bundles.get(wanted),
+      trial: wanted === null ? undefined : reviser.trial(app, wanted),
       failures: done.failures,
       nowMs,
     };
@@ -193,12 +206,16 @@ export class Reconciler {
     await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
-    const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
+    const settleMs =
+      revised.kind === "pending" && !isDeleting
+        ? Math.max(app.spec.revisionSettleSeconds * 1000, LEAST_LOOK_MS)
+        : undefined;
+    const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const delays = [againMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
+    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -210,8 +227,14 @@ export class Reconciler {
     way: Way,
     result: ReturnType<typeof plan>,
     refusals: Map<string, string>,
+    absences: Absences,
   ) {
     const { engine, mayAct } = this.#parts;
+    const isLost: ActContext["isLost"] = (cluster, { ref, key }, one) => {
+      const isDelivered = one.delivery.state === "delivered";
+      const isAbsent = isDelivered && engine.snapshot(owner, cluster, ref).kind === "absent";
+      return absences.isLost(`${cluster} ${key}`, isAbsent);
+    };
     const confirm = async () => {
       await session.confirm();
       if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
@@ -229,7 +252,7 @@ export class Reconciler {
       else refusals.set(`${cluster} ${key}`, message);
     };
     const { adopt, prune } = app.spec;
-    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost }, result);
     return { ...done, isNew };
   }
 
@@ -333,6 +356,7 @@ export class Reconciler {
     this.#tracked.delete(key);
     this.#refused.delete(key);
     this.#lifetimes.forget(key);
+    this.#absences.delete(key);
     this.#parts.forget(key);
   }
 }

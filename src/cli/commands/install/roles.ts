@@ -15,7 +15,7 @@ interface RoleSettings {
 }
 
 export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
-const READ = ["get", "list", "watch"];
+export const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
 const APPLICATIONS = "distributedapplications";
 const JOBS = "crossclusterjobs";
