@@ -163,7 +163,7 @@ describe("hooks", () => {
   };
   const names = (list: readonly string[]) => list.map((each) => each.split("/").slice(0, 2).join("/"));
 
-  it("that succeeded are deleted or stay as their policy says, and those that stay are made again on an upgrade", async () => {
+  it("that succeeded are deleted or stay as their policy says, and those that stay are recreated on an upgrade", async () => {
     const chart = chartArchive("notes", {
       "templates/gone.yaml": hook("gone", "post-install,post-upgrade", "hook-succeeded", "hook:1"),
       "templates/stays.yaml": hook("stays", "post-install,post-upgrade", "before-hook-creation", "hook:1"),
