@@ -3,6 +3,8 @@ import { KarmadaEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { giveAccess } from "../ocm/fleet.ts";
+import type { RealFleet } from "../stack/fleet.ts";
 import {
   CCS,
   crossCluster,
@@ -88,7 +90,15 @@ const KARMADA: Stage = {
 
 /** One on which a lost cluster is noticed within seconds. */
 export const startQuickWorld = (more: WorldOptions): Promise<World> =>
-  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet(QUICK_LOSS) }, more);
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet(QUICK_LOSS), prepare: prepareWithAccess }, more);
+
+/** Karmada's proxy passes no dry runs on: a Secret gives direct access for them. */
+async function prepareWithAccess(fleet: RealFleet): Promise<void> {
+  await KARMADA.prepare(fleet);
+  for (const [name, member] of fleet.stack.members) {
+    await giveAccess(fleet.stack.hub, KARMADA.namespaceOf(name), member);
+  }
+}
 
 export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(KARMADA, more);
 

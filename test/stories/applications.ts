@@ -166,6 +166,19 @@ export function applicationStory(on: () => World): void {
     expect(await holders(CONFIG_MAPS, "orders-new")).toEqual(MEMBERS);
   });
 
+  it("what a member's API server would refuse is known before anything moves, with its own message", async () => {
+    const { revision } = await status();
+    await declare({ image: "orders:3", seats: 1000, extra: "new", kept: true });
+    await world.until("it is refused", () => says("orders", ({ reason }) => reason === "RevisionRefused"));
+    const said = await status();
+    expect(said.message).toContain("a dry run was refused, orders.example/v1 Ticket default/orders: member");
+    expect(said.message).toContain("should be less than or equal to 100");
+    expect(said.revision).toBe(revision);
+    expect(await images()).toEqual(["orders:2", "orders:2", "orders:2"]);
+    await declare({ image: "orders:2", extra: "new", kept: true });
+    await settled();
+  });
+
   it("a broken revision reaches one cluster only, and is rolled back", async () => {
     const { revision } = await status();
     await declare(
