@@ -116,6 +116,8 @@ export function applicationStory(on: () => World): void {
     });
   const gone = async (name: string) => {
     await world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: "default", name });
+    // In two steps, each with its own time: agents of OCM take half a minute for a dozen objects on a busy machine.
+    await world.until("its workload is gone", async () => (await holders(DEPLOYMENTS, name)).length === 0);
     await world.until(`${name} is gone`, async () => {
       return (await find(name)) === undefined || JSON.stringify({ ...(await status(name)), history: [], objects: [] });
     });
