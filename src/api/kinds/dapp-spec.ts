@@ -2,6 +2,7 @@ import { anyObject, choice, flag, integer, list, map, object, optional, text, ti
 import { promote } from "./ccs-spec.ts";
 import { clusterChoice, someClusters } from "./clusters-spec.ts";
 import { lookups, source } from "./dapp-source.ts";
+import { lifetime } from "./lifetime.ts";
 import {
   DAY_SECONDS,
   DNS_LABEL,
@@ -123,26 +124,6 @@ const rollout = object(
     maintenanceWindows,
   },
   { default: {} },
-);
-
-export const lifetime = optional(
-  object(
-    "When the object ends by itself: it is torn down in order as deletionPolicy says, and deleted last.",
-    {
-      ttlSeconds: optional(
-        integer("So many seconds after it was created.", { minimum: 1, maximum: 3650 * DAY_SECONDS, format: "int64" }),
-      ),
-      expiresAt: optional(time("At this time.")),
-    },
-    {
-      rules: [
-        {
-          rule: "has(self.ttlSeconds) != has(self.expiresAt)",
-          message: "lifetime needs exactly one of ttlSeconds and expiresAt",
-        },
-      ],
-    },
-  ),
 );
 
 export const distributedApplicationSpec = object(

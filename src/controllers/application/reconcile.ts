@@ -15,10 +15,11 @@ import type { Interpreter } from "../../interpret/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
 import { NotFoundError, nameOfKey } from "../../kube/index.ts";
 import { WindowMemory } from "../../rollout/index.ts";
-import { type Clock, timestamp } from "../../runtime/index.ts";
+import type { Clock } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
+import { Lifetimes } from "../common/lifetimes.ts";
 import { ledgerOwner } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
@@ -28,7 +29,6 @@ import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
 import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle } from "./content.ts";
 import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
-import { endOf } from "./lifetime.ts";
 import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
 import { observe } from "./observe.ts";
@@ -68,6 +68,7 @@ const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
 export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #windows = new WindowMemory();
+  readonly #lifetimes: Lifetimes;
   readonly #tracked = new Map<string, EngineBundle>();
   /** Delivered objects that members have lost, by application. */
   readonly #absences = new Map<string, Absences>();
@@ -76,6 +77,7 @@ export class Reconciler {
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
+    this.#lifetimes = new Lifetimes({ ...parts, of: APPLICATIONS });
   }
 
   async reconcile(key: string): Promise<WorkResult | undefined> {
@@ -98,7 +100,8 @@ export class Reconciler {
       return isDeleting ? this.#letGo(key, object) : undefined;
     }
     const app = parsed.value;
-    if (!isDeleting && (await this.#expired(app, object))) return undefined;
+    const life = isDeleting ? undefined : await this.#lifetimes.check(object);
+    if (life?.kind === "ended") return undefined;
     if (!isDeleting && !(await this.#ensureFinalizer(object))) return undefined;
     this.#parts.hubObjects.begin(key);
     const bundle = this.#bundleOf(key, app);
@@ -107,7 +110,10 @@ export class Reconciler {
       this.#refuse(key, object, "LedgerUnreadable", session.unreadable);
       return undefined;
     }
-    return this.#step(key, app, object, session, bundle);
+    const lifeMs = life?.lookAgainMs;
+    const result = await this.#step(key, app, object, session, bundle);
+    if (lifeMs === undefined) return result;
+    return { ...result, requeueAfterMs: Math.min(lifeMs, result?.requeueAfterMs ?? lifeMs) };
   }
 
   async #step(
@@ -205,11 +211,7 @@ export class Reconciler {
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const endMs = isDeleting ? undefined : endOf(app);
-    const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
-    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter(
-      (each) => each !== undefined,
-    );
+    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -306,17 +308,6 @@ export class Reconciler {
     revisions.prune(session.owner, new Set([...inUse].filter((id) => id !== undefined)), app.spec.revisionHistoryLimit);
   }
 
-  /** [A23] Its time is over: it is deleted, and torn down like any other. Whether it was. */
-  async #expired(app: ParsedDistributedApplication, object: KubeObject): Promise<boolean> {
-    const { hub, clock, announcer } = this.#parts;
-    const endMs = endOf(app);
-    if (endMs === undefined || clock.now() < endMs) return false;
-    const { uid } = object.metadata;
-    announcer.event(object, "Normal", "Expired", `its lifetime ended at ${timestamp(endMs)}; it is torn down in order`);
-    await hub.delete(APPLICATIONS, object.metadata, uid === undefined ? {} : { preconditions: { uid } });
-    return true;
-  }
-
   async #ensureFinalizer(object: KubeObject): Promise<boolean> {
     const marked = withFinalizer(object);
     if (!marked) return true;
@@ -366,6 +357,7 @@ export class Reconciler {
     if (owner) this.#parts.engine.untrack(owner);
     this.#tracked.delete(key);
     this.#refused.delete(key);
+    this.#lifetimes.forget(key);
     this.#absences.delete(key);
     this.#parts.forget(key);
   }

@@ -14,9 +14,9 @@ import {
 import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
 import { REASONS, type Waiting } from "../../rollout/index.ts";
 import { timestamp } from "../../runtime/index.ts";
+import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
-import { endOf } from "./lifetime.ts";
 import type { Trial } from "./trials.ts";
 import type { Way } from "./way.ts";
 

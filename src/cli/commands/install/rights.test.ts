@@ -75,6 +75,7 @@ function unused(rules: readonly Rule[], where: Right["where"], asked: ReadonlyMa
 const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
   hub: [
     // The other kinds, and what an application's ServiceAccount may distribute.
+    "delete crossclusterstatefulsets.apps.karmada.io",
     "update distributedapplications.apps.karmada.io",
     "delete distributedapplications.apps.karmada.io",
     "update crossclusterjobs.apps.karmada.io",
