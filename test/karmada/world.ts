@@ -92,7 +92,7 @@ const KARMADA: Stage = {
 async function prepareWithAccess(fleet: RealFleet): Promise<void> {
   await KARMADA.prepare(fleet);
   for (const [name, member] of fleet.stack.members) {
-    await giveAccess(fleet.stack.hub, KARMADA.namespaceOf(name), member);
+    await giveAccess(fleet.stack, KARMADA.namespaceOf(name), member);
   }
 }
 
