@@ -9,7 +9,7 @@ export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
 export { ENGINES, type EngineDefinition, findEngines, isEngineName } from "./engines.ts";
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
-export { OWNER_LABEL } from "./marks.ts";
+export { MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";
 export {
   type AccessPoint,
   accessPointOf,
