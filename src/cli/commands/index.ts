@@ -8,6 +8,7 @@ import { registerDemo } from "./demo/command.ts";
 import { registerDoctor } from "./doctor/command.ts";
 import { registerDrain } from "./drain/command.ts";
 import { registerFault } from "./fault/command.ts";
+import { registerGc } from "./gc/command.ts";
 import { registerHistory } from "./history/command.ts";
 import { registerInstall } from "./install/command.ts";
 import { registerInterpret } from "./interpret/command.ts";
@@ -58,6 +59,7 @@ export function registerCommands(registry: Registry): void {
   registerTransferLeader(registry);
   registerDrain(registry);
   registerConfirm(registry);
+  registerGc(registry);
   program.commandsGroup("Set up and run:");
   registerInstall(registry);
   registerDoctor(registry);
