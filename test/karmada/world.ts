@@ -1,10 +1,19 @@
 /** Stories on a real Karmada: the template is an object on the hub, and a policy says where it runs. */
-import { KarmadaEngine } from "../../src/engine/index.ts";
+import { KarmadaEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { CCS, crossCluster, MANAGER, type Stage, startWorldOn, type World } from "../stories/world.ts";
+import {
+  CCS,
+  crossCluster,
+  MANAGER,
+  type Stage,
+  startWorldOn,
+  type World,
+  type WorldOptions,
+} from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
+import { QUICK_LOSS } from "./stack/stack.ts";
 
 export const POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
@@ -41,7 +50,8 @@ const KARMADA: Stage = {
   works: WORKS,
   namespaceOf: (cluster) => `karmada-es-${cluster}`,
   start: () => startKarmadaFleet(),
-  open: (hub, log) => new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log }),
+  open: (hub, log) =>
+    new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
   async prepare({ stack, until }) {
     // Karmada carries the role to the members; before, the controller may not look into them.
     const binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/lockstep-member";
@@ -76,9 +86,14 @@ const KARMADA: Stage = {
   },
 };
 
+/** One on which a lost cluster is noticed within seconds. */
+export const startQuickWorld = (more: WorldOptions): Promise<World> =>
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ managerFlags: QUICK_LOSS }) }, more);
+
 /** The connection to each member can be cut. */
 export const startRelayedWorld = (): Promise<World> =>
-  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ relays: true }) });
-export const startWorld = (): Promise<World> => startWorldOn(KARMADA);
+  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet({ relays: true, managerFlags: QUICK_LOSS }) });
+
+export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(KARMADA, more);
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

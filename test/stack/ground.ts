@@ -81,6 +81,8 @@ export type Say = (line: string) => void;
 export interface StackOptions {
   /** The hub's side reaches each member over a relay, so that the connection can be cut. */
   readonly relays?: boolean;
+  /** More flags for the engine's controllers. */
+  readonly managerFlags?: readonly string[];
 }
 
 const GROUND_PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager"] as const;

@@ -1,7 +1,8 @@
 /**
  * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it,
  * become ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never
- * becomes ready. A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ * becomes ready; one whose image contains "hook" ends well after `startMs`, or badly if it contains "failing". A pod's
+ * annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
  *
  * A pod that is not restarted ends `lockstep.test/run-ms` after it was ready, unless `lockstep.test/hold-in` names its
  * member; in those that `lockstep.test/fail-in` names it fails.
@@ -119,6 +120,8 @@ class Kubelet {
   }
 
   #markRunning(pod: Pod) {
+    const hasImage = (word: string) => pod.spec.containers.some(({ image }) => image.includes(word));
+    if (hasImage("hook")) return this.#markEnded(pod, hasImage("failing") ? "Failed" : "Succeeded");
     const ready = !pod.spec.containers.some(({ image }) => image.includes("broken"));
     const status = {
       phase: "Running",

@@ -31,6 +31,13 @@ const KARMADA_PROGRAMS = [
 
 type Programs = Record<(typeof KARMADA_PROGRAMS)[number], string>;
 
+/** A lost cluster, and one that is back, are noticed within seconds; by default each takes more than half a minute. */
+export const QUICK_LOSS = [
+  "--cluster-status-update-frequency=2s",
+  "--cluster-failure-threshold=4s",
+  "--cluster-success-threshold=2s",
+];
+
 export async function startStack(
   folder: string,
   memberNames: string[],
@@ -39,7 +46,7 @@ export async function startStack(
 ): Promise<Stack> {
   return startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
     const source = await moduleSource("karmada");
-    return new Boot(ground, programs, source, say).run(memberNames, options);
+    return new Boot(ground, programs, source, say, options.managerFlags ?? []).run(memberNames, options);
   });
 }
 
@@ -49,13 +56,15 @@ class Boot {
   readonly programs: Programs;
   readonly source: string;
   readonly say: Say;
+  readonly managerFlags: readonly string[];
 
-  constructor(ground: Ground, programs: Programs, source: string, say: Say) {
+  constructor(ground: Ground, programs: Programs, source: string, say: Say, managerFlags: readonly string[]) {
     this.ground = ground;
     this.processes = ground.processes;
     this.programs = programs;
     this.source = source;
     this.say = say;
+    this.managerFlags = managerFlags;
   }
 
   async run(memberNames: string[], { relays = false }: StackOptions): Promise<Stack> {
@@ -160,6 +169,7 @@ class Boot {
       "--leader-elect=false",
       "--metrics-bind-address=0",
       `--health-probe-bind-address=127.0.0.1:${managerHealth}`,
+      ...this.managerFlags,
     ]);
     this.processes.start("karmada-scheduler", this.programs["karmada-scheduler"], [
       `--kubeconfig=${hub.kubeconfig}`,
