@@ -91,7 +91,7 @@ describe("a CrossClusterJob of a kind that a webhook interprets", () => {
     await world.until("it runs in member1", () => objectIn("member1") !== undefined, "train");
     await report("member1", "bad");
     await world.until("it runs in member2", () => objectIn("member2") !== undefined, "train");
-    await world.until("the failure is told", () => world.courses("train")[0] === "member1 Failed", "train");
+    await world.until("the status has the failure", () => world.courses("train")[0] === "member1 Failed", "train");
     expect(world.attempts("train")[0]).toMatchObject({ reason: "Told", message: "the webhook says bad" });
     expect(new Set(asked)).toEqual(new Set(["InterpretCompletion"]));
   });
