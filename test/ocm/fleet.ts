@@ -48,6 +48,7 @@ export async function giveAccess(
   const rules = [
     ...memberRules({ workloads: [XLINE] }),
     ...rulesFor(kinds, ["get", "list", "watch", "create", "patch"]),
+    ...rulesFor([{ plural: "jobs", group: "batch" }], ["get", "list", "watch"]),
     // The API server checks that a role gives nothing away that its writer does not have, also in a dry run.
     { apiGroups: [rbac], resources: ["roles", "clusterroles"], verbs: ["bind", "escalate"] },
   ];

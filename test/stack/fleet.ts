@@ -23,8 +23,8 @@ import { startTicks, stopRecorded } from "./processes.ts";
 const UNTIL_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
-export interface RealFleet extends Omit<ContractFleet, "engine"> {
-  readonly stack: Stack;
+export interface RealFleet<S extends Stack = Stack> extends Omit<ContractFleet, "engine"> {
+  readonly stack: S;
   /** Cuts the member off from the hub; inside, it continues. Its stack must have been started with relays. */
   isolate(member: string): void;
   rejoin(member: string): void;
@@ -32,11 +32,11 @@ export interface RealFleet extends Omit<ContractFleet, "engine"> {
   readonly log: Log;
 }
 
-export async function startFleet(
+export async function startFleet<S extends Stack>(
   name: string,
-  startStack: (folder: string, members: string[], say: Say, options?: StackOptions) => Promise<Stack>,
+  startStack: (folder: string, members: string[], say: Say, options?: StackOptions) => Promise<S>,
   options: StackOptions = {},
-): Promise<RealFleet> {
+): Promise<RealFleet<S>> {
   const folder = await runFolder(name);
   const stack = await startStack(folder, MEMBERS, () => {}, options);
   const transports: HttpTransport[] = [];
@@ -100,8 +100,9 @@ async function runFolder(name: string): Promise<string> {
 export async function until(
   what: string,
   condition: () => boolean | string | Promise<boolean | string>,
+  timeoutMs = UNTIL_TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = performance.now() + UNTIL_TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
   let last: unknown = "";
   while (performance.now() < deadline) {
     try {
@@ -113,5 +114,5 @@ export async function until(
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`after ${UNTIL_TIMEOUT_MS / 1000} s still not: ${what} ${last}`);
+  throw new Error(`after ${timeoutMs / 1000} s still not: ${what} ${last}`);
 }

@@ -63,6 +63,8 @@ export interface Stack {
   readonly members: Map<string, Api>;
   /** Where the hub's side finds each member: behind a relay, if there is one. */
   readonly ways: Map<string, string>;
+  /** Whom all clusters trust: for certificates that differ from the usual ones. */
+  readonly authority: CertificateAuthority;
   /** A kubeconfig for the hub with a certificate of this user's own. */
   kubeconfigOf(identity: Identity): Promise<string>;
   stop(): Promise<void>;
@@ -81,7 +83,7 @@ export type Say = (line: string) => void;
 export interface StackOptions {
   /** The hub's side reaches each member over a relay, so that the connection can be cut. */
   readonly relays?: boolean;
-  /** More flags for the engine's controllers. */
+  /** More flags for the hub's controller manager, on Karmada. */
   readonly managerFlags?: readonly string[];
 }
 
@@ -123,12 +125,12 @@ export class Ground {
     this.#serviceAccounts = this.#serviceAccountKeys();
   }
 
-  async startEtcd(): Promise<string> {
+  async startEtcd(name = "etcd", flags: string[] = []): Promise<string> {
     const [client = 0, peer = 0] = await freePorts(2);
     const url = `http://127.0.0.1:${client}`;
     const peerUrl = `http://127.0.0.1:${peer}`;
-    this.processes.start("etcd", this.#programs.etcd, [
-      `--data-dir=${join(this.folder, "etcd")}`,
+    this.processes.start(name, this.#programs.etcd, [
+      `--data-dir=${join(this.folder, name)}`,
       `--listen-client-urls=${url}`,
       `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peerUrl}`,
@@ -136,9 +138,10 @@ export class Ground {
       `--initial-cluster=default=${peerUrl}`,
       // The data lives as long as the stack; waiting for the disk would only slow every suite.
       "--unsafe-no-fsync",
+      ...flags,
     ]);
     const probe = async () => (await fetch(`${url}/health`)).ok;
-    await this.processes.ready("etcd", probe, READY_TIMEOUT_MS);
+    await this.processes.ready(name, probe, READY_TIMEOUT_MS);
     return url;
   }
 
@@ -206,7 +209,7 @@ export class Ground {
     return { ...over, kubeconfig, api };
   }
 
-  startKubelets(members: Cluster[]): void {
+  startKubelets(members: Cluster[], name = "simulated-kubelets"): void {
     const settings: KubeletSettings = {
       members: members.map(({ name, server, admin }) => ({
         name,
@@ -218,11 +221,11 @@ export class Ground {
       startMs: KUBELET_START_MS,
       stopMs: KUBELET_STOP_MS,
     };
-    this.processes.start("simulated-kubelets", process.execPath, [
+    this.processes.start(name, process.execPath, [
       "--import",
       import.meta.resolve("tsx"),
       new URL("./kubelet.ts", import.meta.url).pathname,
-      this.file("kubelets.json", JSON.stringify(settings)),
+      this.file(`${name}.json`, JSON.stringify(settings)),
     ]);
   }
 
@@ -249,6 +252,7 @@ export class Ground {
       hub: hub.api,
       members: new Map(members.map(({ name, api }) => [name, api])),
       ways: new Map(ways.map(({ name, server }) => [name, server])),
+      authority,
       async kubeconfigOf(identity) {
         const path = join(folder, "people", `${identity.name.replaceAll(":", "-")}.kubeconfig`);
         const credentials = await authority.issueClient(identity);

@@ -120,8 +120,10 @@ class Kubelet {
   }
 
   #markRunning(pod: Pod) {
-    const hasImage = (word: string) => pod.spec.containers.some(({ image }) => image.includes(word));
-    if (hasImage("hook")) return this.#markEnded(pod, hasImage("failing") ? "Failed" : "Succeeded");
+    if (pod.spec.containers.some(({ image }) => image.includes("hook"))) {
+      const isFailure = pod.spec.containers.some(({ image }) => image.includes("failing"));
+      return this.#markEnded(pod, isFailure ? "Failed" : "Succeeded");
+    }
     const ready = !pod.spec.containers.some(({ image }) => image.includes("broken"));
     const status = {
       phase: "Running",

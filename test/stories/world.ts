@@ -9,12 +9,20 @@ import type { Engine } from "../../src/engine/index.ts";
 import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
 import { isKubeObject, KubeClient, type KubeObject, type Resource } from "../../src/kube/index.ts";
-import { type Log, lineLog, seededRandom, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import {
+  type Log,
+  lineLog,
+  seededRandom,
+  silentLog,
+  systemClock,
+  systemRandom,
+  type Transport,
+} from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, PodRecorder } from "../stack/application.ts";
 import type { RealFleet } from "../stack/fleet.ts";
 import { connectAsAccount } from "./people.ts";
 
-const SYSTEM_NAMESPACE = "lockstep-system";
+export const SYSTEM_NAMESPACE = "lockstep-system";
 const SECRETS = { plural: "secrets", group: "" };
 /** The custom kind of the chart that the stories of whole applications use. */
 export const TICKETS = { plural: "tickets", group: "orders.example" };
@@ -47,8 +55,11 @@ export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
   watch(workload: Resource): Promise<Observer>;
-  /** Stops the controller as a crash would, and starts another. */
+  /** Stops the controller as a SIGTERM would, and starts another. */
   restartController(): Promise<void>;
+  stopController(): Promise<void>;
+  /** `through`: changes or cuts off what the controller sends. The returned function gives it up without waiting. */
+  startController(through?: (transport: Transport) => Transport): () => void;
   status(name: string): Promise<Record<string, unknown>>;
   /** Whether the application is settled as it was declared last; otherwise what its status says. */
   settled(name: string, replicas?: number): Promise<true | string>;
@@ -70,8 +81,13 @@ export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promi
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const hub = new KubeClient({ transport: own.transport, clock: systemClock, random: systemRandom });
-  let controller = startController(stage, hub, more);
+  const start = (through = (transport: Transport) => transport) =>
+    startController(
+      stage,
+      new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom }),
+      more,
+    );
+  let controller = start();
   const observers: Observer[] = [];
   const find = (name: string) => fleet.hub.find(CCS, { namespace: "default", name });
   return {
@@ -90,7 +106,12 @@ export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promi
     },
     async restartController() {
       await controller.stop();
-      controller = startController(stage, hub, more);
+      controller = start();
+    },
+    stopController: () => controller.stop(),
+    startController(through) {
+      controller = start(through);
+      return controller.abandon;
     },
     async status(name) {
       return ((await find(name))?.status ?? {}) as Record<string, unknown>;
@@ -151,7 +172,13 @@ function startController(stage: Stage, hub: KubeClient, more: WorldOptions) {
     },
     stop.signal,
   );
+  const abandon = () => {
+    stop.abort(new Error("the test ends the controller"));
+    // What it still tries is cut off by the test, and may fail.
+    running.catch(() => {});
+  };
   return {
+    abandon,
     async stop() {
       stop.abort(new Error("the test stops the controller"));
       await running;
