@@ -39,7 +39,15 @@ function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     done: doneOf(attempt, seen),
   });
   if (known.outcome) return credit(draft, known, seen);
-  if (seen.state === "succeeded" || seen.state === "failed") ended(draft, known, seen);
+  if (seen.state === "succeeded" || seen.state === "failed" || isStoppedIdle(known, seen)) ended(draft, known, seen);
+}
+
+/**
+ * [J7] A suspended Job has no deadline. With the order to stop in it, it never starts a pod, even if a queue resumes it:
+ * its parallelism is 0.
+ */
+function isStoppedIdle({ stop }: Attempt, { isSuspended, deadlineSeconds }: AttemptPresent): boolean {
+  return stop !== null && isSuspended === true && deadlineSeconds === STOP_DEADLINE_SECONDS;
 }
 
 /**

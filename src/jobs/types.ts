@@ -70,6 +70,8 @@ export interface AttemptPresent {
   readonly share?: Share;
   /** The live spec's. */
   readonly deadlineSeconds?: number;
+  /** By its own `spec.suspend`, which a queue in the member may set. */
+  readonly isSuspended?: boolean;
   readonly state: "running" | "succeeded" | "failed" | "unknown";
   readonly reason?: string;
   readonly message?: string;

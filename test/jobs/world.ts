@@ -7,11 +7,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../src/api/index.ts";
+import {
+  admissionPolicies,
+  DEFAULT_POLICY_SETTINGS,
+  DEFAULT_SYSTEM_NAMESPACE,
+  type Workload,
+} from "../../src/api/index.ts";
 import { runManager } from "../../src/controllers/index.ts";
 import { EmbeddedFleet, type PodRuntime } from "../../src/embedded/index.ts";
 import { Children, ProcessRuntime } from "../../src/embedded/process/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
+import { httpWebhookTransports } from "../../src/interpret/index.ts";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
 import {
   isJsonObject,
@@ -45,6 +51,7 @@ export const LOST_AFTER_SECONDS = 1;
 export interface Asked {
   /** Of the Job. */
   readonly job?: JsonObject;
+  readonly labels?: Readonly<Record<string, string>>;
   /** Of the CrossClusterJob. */
   readonly spec?: JsonObject;
   /** Clusters in which the program fails. */
@@ -63,16 +70,16 @@ export class JobWorld {
   #others = 0;
   #controller: { readonly stop: AbortController; readonly running: Promise<void> } | undefined;
 
-  constructor(members: readonly string[] = ["member1", "member2", "member3"]) {
+  /** `workloads`: kinds that may be templates, in addition to Jobs. */
+  constructor({ workloads = [] }: { readonly workloads?: readonly Workload[] } = {}) {
     mkdirSync(join(this.#folder, "gates"));
     writeFileSync(this.#runs, "");
     this.fleet = new EmbeddedFleet({
       clock: systemClock,
       random: this.#random,
-      members,
       trackUpdates: false,
       timings: { healthThresholdMs: 300 },
-      installed: admissionPolicies(DEFAULT_POLICY_SETTINGS),
+      installed: admissionPolicies({ ...DEFAULT_POLICY_SETTINGS, workloads }),
       runtime: (member) => this.#runtime(member),
     });
   }
@@ -103,9 +110,7 @@ export class JobWorld {
         random,
         log,
         engine: () => new KarmadaEngine({ hub, clock, random, log }),
-        webhookTransports: () => {
-          throw new Error("no webhook is configured here");
-        },
+        webhookTransports: httpWebhookTransports,
         systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
         identity: "test",
       },
@@ -153,7 +158,10 @@ export class JobWorld {
   }
 
   /** The work is named after the object, so the file tells its runs from those of other stories. */
-  async submit(name: string, { job = {}, spec = {}, failIn = [], graceSeconds = 1 }: Asked = {}): Promise<KubeObject> {
+  async submit(
+    name: string,
+    { job = {}, labels = {}, spec = {}, failIn = [], graceSeconds = 1 }: Asked = {},
+  ): Promise<KubeObject> {
     const env = Object.entries({
       RUNS: this.#runs,
       GATES: join(this.#folder, "gates"),
@@ -175,12 +183,19 @@ export class JobWorld {
         template: {
           apiVersion: "batch/v1",
           kind: "Job",
+          metadata: { labels },
           spec: { backoffLimit: 0, template: { spec: pods }, ...job },
         },
         clusters: { names: [...this.fleet.memberNames] },
         ...spec,
       },
     });
+  }
+
+  /** An object of any kind, on the hub or in a member. */
+  async create(object: KubeObject, member?: string): Promise<void> {
+    const client = this.fleet.client(member);
+    await client.create(resource(await client.discovery.resource(object.apiVersion, object.kind)), object);
   }
 
   async patch(name: string, spec: JsonObject): Promise<void> {

@@ -63,9 +63,15 @@ export function jobStory(on: () => World): void {
   };
   const statusOf = async (name: string): Promise<JobStatus> =>
     ((await world.hub.find(CCJ, { namespace: "default", name }))?.status ?? {}) as JobStatus;
+  /** Its status, and how its dispatch objects fare, for the message of a failure. */
+  const told = async (name: string): Promise<string> => {
+    const { items } = await world.hub.listAll(world.stage.works);
+    const own = items.filter(({ metadata }) => metadata.annotations?.["lockstep.karmada.io/app-name"] === name);
+    return JSON.stringify({ status: await statusOf(name), works: own.map(({ spec, status }) => ({ spec, status })) });
+  };
   const isIn = (name: string, phase: string) => async () => {
     const status = await statusOf(name);
-    return status.phase === phase || JSON.stringify(status);
+    return status.phase === phase || told(name);
   };
   const waitsFor = (name: string, reason: string) => async () => {
     const status = await statusOf(name);
@@ -105,7 +111,11 @@ export function jobStory(on: () => World): void {
     const { kubectl } = await ensurePrograms(["kubectl"]);
     await submit("plain", { job: { completions: 3, parallelism: 3 } });
     const wait = ["wait", "--for=condition=Complete", "ccj/plain", "--timeout=60s"];
-    const { stdout } = await promisify(execFile)(kubectl, ["--kubeconfig", world.stack.kubeconfig, ...wait]);
+    const { stdout } = await promisify(execFile)(kubectl, ["--kubeconfig", world.stack.kubeconfig, ...wait]).catch(
+      async (error) => {
+        throw new Error(`${error}; ${await told("plain")}`);
+      },
+    );
     expect(stdout).toContain("condition met");
     expect(pods.of("plain").map(({ cluster, phase }) => `${cluster} ${phase}`)).toEqual(
       Array.from({ length: 3 }, () => "member1 Succeeded"),

@@ -64,7 +64,7 @@ export class JobController {
     if (!isUp()) return undefined;
     const { namespace, name } = splitKey(key);
     const job = api.get(JOBS, namespace, name);
-    if (!job || isDeleting(job)) return undefined;
+    if (!job || isDeleting(job) || isManagedByAnother(job)) return undefined;
     const nowMs = clock.now();
     const expired = await this.#expire(job, nowMs);
     if (expired) return expired;
@@ -164,6 +164,12 @@ export function decide({ job, pods, nowMs }: JobView): JobDecision {
   const held = new Set([...done, ...[...alive, ...ending].flatMap((pod) => indexOf(pod) ?? [])]);
   const free = Array.from({ length: wanted ?? 0 }, (_, index) => index).filter((index) => !held.has(index));
   return conclude(before, { create: free.slice(0, create), ...next });
+}
+
+/** `spec.managedBy` gives the Job to another controller. */
+function isManagedByAnother(job: KubeObject): boolean {
+  const manager = textAt(job, "spec", "managedBy");
+  return manager !== "" && manager !== "kubernetes.io/job-controller";
 }
 
 function completionOf(job: KubeObject): JsonObject {

@@ -55,7 +55,8 @@ export function workFor(
   annotations[OCM_MARKS.version] = String(version);
   const isTakenOver = annotations[MARKS.takesOver] === "true";
   const manager = (previous && managerOf(previous)) ?? FIELD_MANAGER + (app.uid ?? mark.lineage);
-  const strategy = isTakenOver ? REPLACING : applying(manager, previous !== undefined && isOwner(previous));
+  const mayForce = isTakenOver || (previous !== undefined && isOwner(previous));
+  const strategy = isTakenOver && !isJob(ref) ? REPLACING : applying(manager, mayForce);
   return {
     apiVersion: MANIFEST_WORKS.apiVersion,
     kind: MANIFEST_WORKS.kind,
@@ -70,6 +71,11 @@ export function workFor(
       ...pods.map((pod) => ({ manifest: headOf(pod), config: configOf(pod, "pods", OBSERVING) })),
     ]),
   };
+}
+
+/** Most of a Job's spec is immutable, and completed by its API server: it cannot be replaced as a whole. */
+function isJob({ apiVersion, kind }: ObjectRef): boolean {
+  return apiVersion === "batch/v1" && kind === "Job";
 }
 
 /**

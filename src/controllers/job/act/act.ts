@@ -71,9 +71,11 @@ async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promis
   const { cluster } = attempt;
   const { term } = session;
   const ref = attemptRef(job, attempt.number);
-  // Its object exists already, and carries the attempt's mark: it is taken over.
-  const takeOver = attempt.uid !== null;
-  if (!find(context, cluster, ref)) await reserve(context, cluster, ref, takeOver);
+  const found = find(context, cluster, ref);
+  // Its object exists and carries the attempt's mark, but its dispatch object was lost: it is taken over. Never otherwise:
+  // Open Cluster Management would replace the whole spec of what it takes over, and a Job's cannot be replaced.
+  const takeOver = attempt.uid !== null && !found;
+  if (!found) await reserve(context, cluster, ref, takeOver);
   const expected = find(context, cluster, ref);
   if (!expected || expected.deleting) return false;
   await engine.dispatch(bundle, {

@@ -135,6 +135,7 @@ function seenOf(
     ...(succeeded !== undefined && { succeeded }),
     ...(failed !== undefined && { failed }),
     ...(deadlineSeconds !== undefined && { deadlineSeconds }),
+    ...(valueAt(object, "spec", "suspend") === true && { isSuspended: true }),
     ...(typeof completedIndexes === "string" && { completedIndexes }),
     isPending: (at("spec", "parallelism") ?? 0) > 0 && (ready ?? 0) === 0 && (succeeded ?? 0) === 0,
   };
