@@ -13,6 +13,7 @@ export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { OWNER_LABEL } from "./marks.ts";
 export { type AccessPoint, accessPointOf, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
+export { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor, executorOf, readExecutor } from "./ocm/executor.ts";
 export { MEMBER_ACCESS_LABEL } from "./ocm/resources.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

@@ -1,11 +1,11 @@
 /** What `doctor` checks on a hub of Open Cluster Management only: its clusters, and what Lockstep can know of them. */
 import type { Workload } from "../../../api/index.ts";
-import { type EngineDefinition, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
+import { type EngineDefinition, EXECUTOR_WORK, executorOf, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
 import { includesJson, isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
-import { MEMBER_RIGHTS_WORK, memberRightsWork } from "../install/ocm.ts";
+import { executorWork, MEMBER_RIGHTS_WORK, memberRightsWork } from "../install/ocm.ts";
 import type { Finding } from "./findings.ts";
 
 const WORKS = resource({
@@ -66,6 +66,7 @@ export async function checkManagedCluster(
   return [
     await checkAccess(hub, engine, name, timeoutMs),
     ...(await checkMemberRights(hub.client, hub, name, workloads)),
+    ...(await checkExecutor(hub, name, workloads)),
   ];
 }
 
@@ -84,6 +85,33 @@ async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, tim
       message: `is available, and known by its agent's reports alone (${error instanceof Error ? error.message : String(error)}). They do not prove: ${UNPROVEN}`,
       remedy: `To let Lockstep read it: a Secret labelled ${MEMBER_ACCESS_LABEL}=true in namespace ${name} of the hub, with server, ca.crt and token (docs/guides/ocm.md).`,
     };
+  }
+}
+
+/** The account that the agent acts as, if one is installed. */
+async function checkExecutor(
+  { client, request }: Hub,
+  name: string,
+  workloads: readonly Workload[],
+): Promise<Finding[]> {
+  const check = `executor of ${name}`;
+  try {
+    const work = await client.find(WORKS, { namespace: name, name: EXECUTOR_WORK }, request);
+    const executor = executorOf(work);
+    if (!work || !executor) return [];
+    const account = `${executor.namespace}/${executor.name}`;
+    const remedy = `As an administrator of the hub: lockstep install --apply --executor ${account}, with the same options as before.`;
+    if (!includesJson(work.spec, executorWork(name, executor, workloads).spec)) {
+      return [{ check, state: "problem", message: `the rights of ${account} are outdated`, remedy }];
+    }
+    const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
+    const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
+    if (applied?.status === "True") return [{ check, state: "ok", message: `the agent acts as ${account}` }];
+    const message = `${account} is not there yet: ${String(applied?.message ?? "no report")}`;
+    return [{ check, state: "problem", message, remedy }];
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return [{ check, state: "warning", message: `cannot be checked: ${error.message}` }];
   }
 }
 
