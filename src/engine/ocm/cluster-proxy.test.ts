@@ -2,7 +2,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { selfSigned } from "../../runtime/testing/certificates.ts";
-import { openMemberOverHttp } from "./access.ts";
+import { openMemberOverHttp } from "../members/access.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

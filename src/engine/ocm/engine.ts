@@ -14,6 +14,13 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
+import {
+  type AccessPoint,
+  MEMBER_ACCESS_LABEL,
+  MemberAccesses,
+  type MemberConnection,
+  SECRETS,
+} from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -31,7 +38,6 @@ import type {
   ObjectRef,
   Snapshot,
 } from "../port.ts";
-import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
 import { isDetaching, readManagedCluster } from "./clusters.ts";
 import { ClusterDetachingError, Endings } from "./endings.ts";
 import { EXECUTOR_WORK, executorOf } from "./executor.ts";
@@ -45,12 +51,10 @@ import { isApplied } from "./reports.ts";
 import {
   MANAGED_CLUSTERS,
   MANIFEST_WORKS,
-  MEMBER_ACCESS_LABEL,
   PLACEMENT_DECISIONS,
   PLACEMENT_LABEL,
   PLACEMENT_SCORES,
   PLACEMENTS,
-  SECRETS,
 } from "./resources.ts";
 import { withWeights } from "./scores.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
@@ -142,6 +146,7 @@ export class OcmEngine implements Engine {
       random,
       log,
       open: openMember,
+      clusterOf: (namespace) => namespace,
       opened: (cluster) => {
         this.#streams.addCluster(cluster);
         this.#allChanged();
@@ -314,6 +319,11 @@ export class OcmEngine implements Engine {
     return withWeights({ ...schedule, clusters: all }, scoreOf(app), this.#scores.cache, this.#clock.now());
   }
 
+  /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
+  needsHubKinds(clusters: readonly string[]): boolean {
+    return clusters.some((cluster) => !this.#accesses.client(cluster));
+  }
+
   async hold(app: EngineApp): Promise<HoldState> {
     return this.#foreign.state(app);
   }
@@ -389,8 +399,11 @@ export class OcmEngine implements Engine {
     if (!this.#accesses.client(cluster)) return this.#byValues(owner, cluster, ref);
     const isOwned = owner.kind !== undefined;
     const state = this.#streams.state(cluster, { ...ref, isOwned });
-    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#byValues(owner, cluster, ref, state.message);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved, state.isForbidden);
+    if (state.kind === "never") {
+      const seen = this.#byValues(owner, cluster, ref, state.message);
+      return seen.kind === "unreachable" && state.isForbidden ? { ...seen, isForbidden: true } : seen;
+    }
     const atMs = this.#clock.now();
     const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
@@ -536,8 +549,8 @@ export class OcmEngine implements Engine {
   }
 }
 
-function unreachable(message: string, isBlind: boolean): Snapshot {
-  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
+  return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
 }
 
 function scoreOf(owner: EngineOwner): EngineApp["placementScore"] {

@@ -2,10 +2,11 @@
 import type { Workload } from "../../../api/index.ts";
 import { type EngineDefinition, EXECUTOR_WORK, executorOf, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
-import { includesJson, isJsonObject } from "../../../runtime/index.ts";
+import { isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
-import { executorWork, MEMBER_RIGHTS_WORK, memberRightsWork } from "../install/ocm.ts";
+import { agentMayApply, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
+import type { DistributedKind } from "./applications.ts";
 import type { Finding } from "./findings.ts";
 
 const WORKS = resource({
@@ -47,7 +48,7 @@ export async function checkManagedCluster(
   hub: Hub,
   engine: EngineDefinition,
   cluster: KubeObject,
-  workloads: readonly Workload[],
+  kinds: { readonly workloads: readonly Workload[]; readonly distributed: readonly DistributedKind[] },
   timeoutMs: number,
 ): Promise<Finding[]> {
   const { name, deletionTimestamp } = cluster.metadata;
@@ -65,8 +66,8 @@ export async function checkManagedCluster(
   }
   return [
     await checkAccess(hub, engine, name, timeoutMs),
-    ...(await checkMemberRights(hub.client, hub, name, workloads)),
-    ...(await checkExecutor(hub, name, workloads)),
+    ...(await checkMemberRights(hub.client, hub, name, kinds)),
+    ...(await checkExecutor(hub, name)),
   ];
 }
 
@@ -89,11 +90,7 @@ async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, tim
 }
 
 /** The account that the agent acts as, if one is installed. */
-async function checkExecutor(
-  { client, request }: Hub,
-  name: string,
-  workloads: readonly Workload[],
-): Promise<Finding[]> {
+async function checkExecutor({ client, request }: Hub, name: string): Promise<Finding[]> {
   const check = `executor of ${name}`;
   try {
     const work = await client.find(WORKS, { namespace: name, name: EXECUTOR_WORK }, request);
@@ -101,9 +98,6 @@ async function checkExecutor(
     if (!work || !executor) return [];
     const account = `${executor.namespace}/${executor.name}`;
     const remedy = `As an administrator of the hub: lockstep install --apply --executor ${account}, with the same options as before.`;
-    if (!includesJson(work.spec, executorWork(name, executor, workloads).spec)) {
-      return [{ check, state: "problem", message: `the rights of ${account} are outdated`, remedy }];
-    }
     const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
     const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
     if (applied?.status === "True") return [{ check, state: "ok", message: `the agent acts as ${account}` }];
@@ -120,20 +114,27 @@ async function checkMemberRights(
   client: KubeClient,
   { request }: Pick<Hub, "request">,
   name: string,
-  workloads: readonly Workload[],
+  {
+    workloads,
+    distributed,
+  }: { readonly workloads: readonly Workload[]; readonly distributed: readonly DistributedKind[] },
 ): Promise<Finding[]> {
-  if (workloads.length === 0) return [];
+  if (workloads.length === 0 && distributed.length === 0) return [];
   const check = `rights: agent of ${name}`;
-  const remedy = "As an administrator of the hub: lockstep install --apply, with the same options as before.";
   try {
     const work = await client.find(WORKS, { namespace: name, name: MEMBER_RIGHTS_WORK }, request);
-    if (!work || !includesJson(work.spec, memberRightsWork(name, workloads).spec)) {
-      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${workloads.map(({ plural }) => plural).join(", ")}`;
+    const missing = [...workloads, ...distributed].filter((kind) => !work || !agentMayApply(work, kind));
+    const custom = missing.filter(({ group }) => group !== "").map(({ plural, group }) => `${plural}.${group}`);
+    const options = custom.map((kind) => ` --distribute ${kind}`).join("");
+    const remedy = `As an administrator of the hub: lockstep install --apply${options}, in addition to the options that you use already.`;
+    if (!work || missing.length > 0) {
+      const names = missing.map(({ plural, group }) => (group === "" ? plural : `${plural}.${group}`));
+      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${names.join(", ")}`;
       return [{ check, state: "problem", message, remedy }];
     }
     const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
     const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
-    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply the custom kinds" }];
+    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply all kinds that are used" }];
     return [
       { check, state: "problem", message: `are not applied yet: ${String(applied?.message ?? "no report")}`, remedy },
     ];

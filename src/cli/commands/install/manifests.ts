@@ -10,6 +10,7 @@ import {
 } from "../../../api/index.ts";
 import type { Executor } from "../../../engine/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
+import { type Distributed, rulesFor } from "./distributed.ts";
 import { customizationDefinition, executeAs } from "./ocm.ts";
 import {
   clusterRole,
@@ -19,6 +20,7 @@ import {
   ON_CALL_LABEL,
   ON_CALL_ROLE,
   peopleRoles,
+  READ,
   rule,
   systemRules,
 } from "./roles.ts";
@@ -29,6 +31,8 @@ export interface InstallSettings {
   readonly engine?: EngineName | undefined;
   /** Custom workloads that may be managed; StatefulSets always may. */
   readonly workloads: readonly Workload[];
+  /** Kinds that applications may distribute, beside Kubernetes' own. */
+  readonly distributed?: Distributed | undefined;
   readonly standingHold: boolean;
   /** The hub's user that the controller authenticates as; absent: its ServiceAccount. */
   readonly controllerUser?: string | undefined;
@@ -88,7 +92,7 @@ function karmadaManifests(settings: InstallSettings, subject: JsonObject): JsonO
   return [
     ...(controllerUser === undefined ? accountGroups(systemNamespace) : []),
     // Karmada's proxy acts in the members under the controller's own name, so it needs rights there too.
-    clusterRole(MEMBER_ROLE, memberRules(settings)),
+    clusterRole(MEMBER_ROLE, [...memberRules(settings), ...rulesFor(settings.distributed ?? [], READ)]),
     clusterRoleBinding(MEMBER_ROLE, subject),
     carriedToMembers(MEMBER_ROLE, [
       { apiVersion: RBAC, kind: "ClusterRole", name: MEMBER_ROLE },

@@ -9,6 +9,7 @@ import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
+import { type Distributed, distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
 import { executorWork, memberRightsWork } from "./ocm.ts";
 import { writeHost, writeHub } from "./write.ts";
@@ -24,11 +25,13 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   const named = options.engine === undefined ? undefined : namedEngine(options.engine);
   const workloads = workloadsOf(options.workload);
   const executor = executorOption(options.executor);
+  const distributed = distributedOf(options.distribute);
   const manifestsFor = (engine: EngineName) =>
     installManifests({
       systemNamespace: options.systemNamespace,
       engine,
       workloads,
+      distributed,
       standingHold: options.standingHold !== false,
       controllerUser: options.controllerUser,
       executor,
@@ -41,7 +44,7 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
       throw new CommandError("--executor is for hubs of Open Cluster Management; Karmada has no such account");
     }
     const manifests = manifestsFor(engine.name);
-    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads, executor))]) {
+    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads, distributed, executor))]) {
       if (!isKubeObject(manifest)) continue;
       await applyOne(hub, engine, manifest);
       const { name, namespace } = manifest.metadata;
@@ -53,20 +56,21 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
 }
 
 /**
- * Agents of Open Cluster Management need the right to write custom kinds, and the account that they act as: ManifestWorks
- * carry both to each cluster.
+ * Rights in the members of Open Cluster Management, and the account that agents act as: ManifestWorks carry them to each
+ * cluster.
  */
 async function memberRights(
   hub: Hub,
   engine: EngineDefinition,
   workloads: readonly Workload[],
+  distributed: Distributed,
   executor: Executor | undefined,
 ) {
-  if (engine.name !== "ocm" || (workloads.length === 0 && !executor)) return [];
+  if (engine.name !== "ocm") return [];
   const { items } = await hub.client.listAll(engine.clusters, hub.request);
   return items.flatMap(({ metadata: { name } }) => [
-    ...(workloads.length > 0 ? [memberRightsWork(name, workloads)] : []),
-    ...(executor ? [executorWork(name, executor, workloads)] : []),
+    memberRightsWork(name, workloads, distributed),
+    ...(executor ? [executorWork(name, executor, workloads, distributed)] : []),
   ]);
 }
 

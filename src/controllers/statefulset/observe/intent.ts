@@ -18,6 +18,7 @@ import { isJsonObject } from "../../../runtime/index.ts";
 import { promotionOf } from "../report/acts.ts";
 import type { TopologyRefusal } from "./allowed-topology.ts";
 import type { LeaderSource } from "./observe.ts";
+import { roomIn } from "./room.ts";
 import { scoredSchedule } from "./scored-schedule.ts";
 
 export interface IntentFacts {
@@ -26,6 +27,8 @@ export interface IntentFacts {
   readonly template: KubeObject | undefined;
   /** The template's own count, as the interpreter reads it. */
   readonly templateReplicas: number | undefined;
+  /** What one instance requests, as far as the interpreter reads it. */
+  readonly instanceRequest?: Readonly<Record<string, string>>;
   readonly revision: RevisionIntent;
   readonly inForce?: InForce | undefined;
   readonly schedule: EngineSchedule;
@@ -246,13 +249,14 @@ function requestsOf({ statefulset, approvals, clusters }: IntentFacts): Requests
   };
 }
 
-function fleetOf({ clusters, goneSinceMs, nowMs }: IntentFacts): Record<string, FleetFact> {
+function fleetOf({ clusters, goneSinceMs, nowMs, instanceRequest = {} }: IntentFacts): Record<string, FleetFact> {
   const fleet: Record<string, FleetFact> = {};
   for (const [name, sinceMs] of Object.entries(goneSinceMs)) fleet[name] = { state: "Gone", sinceMs };
-  for (const { name, state, sinceMs, cordoned } of clusters) {
+  for (const { name, state, sinceMs, cordoned, capacity } of clusters) {
     if (state === "Ready") {
       const maintenance = isDrainTaint(cordoned) && ({ maintenance: true } as const);
-      fleet[name] = { state, ...(cordoned !== undefined && { cordoned }), ...maintenance };
+      const room = roomIn(capacity, instanceRequest);
+      fleet[name] = { state, ...(cordoned !== undefined && { cordoned }), ...maintenance, ...(room && { room }) };
     } else if (state === "NotReady") fleet[name] = { state, sinceMs: sinceMs ?? nowMs };
     else fleet[name] = { state, ...(sinceMs !== undefined && { sinceMs }) };
   }
