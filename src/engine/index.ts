@@ -20,5 +20,6 @@ export {
   openMemberOverHttp,
 } from "./members/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
+export { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor, executorOf, readExecutor } from "./ocm/executor.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

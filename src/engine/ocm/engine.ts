@@ -40,6 +40,7 @@ import type {
 } from "../port.ts";
 import { isDetaching, readManagedCluster } from "./clusters.ts";
 import { ClusterDetachingError, Endings } from "./endings.ts";
+import { EXECUTOR_WORK, executorOf } from "./executor.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
 import { Holdings } from "./holdings.ts";
 import { ReachableMember, ReportedMember } from "./member.ts";
@@ -459,7 +460,8 @@ export class OcmEngine implements Engine {
     const found = this.#clusters.cache.get({ name: cluster });
     if (found && isDetaching(found)) throw new ClusterDetachingError(cluster);
     const plural = await this.#plurals.of(cluster, apiVersion, kind);
-    return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [] };
+    const executor = executorOf(this.#otherWorks.cache.get({ namespace: cluster, name: EXECUTOR_WORK }));
+    return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [], executor };
   }
 
   /**
