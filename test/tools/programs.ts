@@ -4,12 +4,12 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 interface Program {
-  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd" | "helm" | "kustomize";
+  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd" | "etcd35" | "etcd37" | "probe" | "helm" | "kustomize";
   readonly package: string;
 }
 
@@ -31,6 +31,11 @@ const PROGRAMS = {
   "ocm-klusterlet": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration-operator" },
   etcd: { module: "etcd", package: "go.etcd.io/etcd/server/v3" },
   etcdctl: { module: "etcd", package: "go.etcd.io/etcd/etcdctl/v3" },
+  // The versions that the suites upgrade from and to.
+  "etcd-3.5": { module: "etcd35", package: "go.etcd.io/etcd/server/v3" },
+  "etcd-3.7": { module: "etcd37", package: "go.etcd.io/etcd/server/v3" },
+  // Writes to an etcd, records every request, and checks the record: its source is in the module's own folder.
+  probe: { module: "probe", package: "." },
   helm: { module: "helm", package: "helm.sh/helm/v3/cmd/helm" },
   kustomize: { module: "kustomize", package: "sigs.k8s.io/kustomize/kustomize/v5" },
 } as const satisfies Record<string, Program>;
@@ -64,6 +69,9 @@ const MODULES = {
     versionVariables: ["open-cluster-management.io/ocm/pkg/version.versionFromGit"],
   },
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  etcd35: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  etcd37: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  probe: { main: "go.etcd.io/etcd/client/v3", tags: "", versionVariables: [] },
   helm: {
     main: "helm.sh/helm/v3",
     tags: "",
@@ -163,10 +171,14 @@ function moduleFolder(module: Program["module"]): string {
   return new URL(`./${module}/`, import.meta.url).pathname;
 }
 
-/** Changes when any pinned dependency does, so that a cached program is never that of other pins. */
+/**
+ * Changes when any pinned dependency or a source of our own does, so that a cached program is never that of other pins.
+ */
 function lockHash(module: Program["module"]): string {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleFolder(module), file)));
+  const folder = moduleFolder(module);
+  const sources = readdirSync(folder).filter((file) => file.endsWith(".go") && !file.endsWith("_test.go"));
+  for (const file of ["go.mod", "go.sum", ...sources.sort()]) hash.update(readFileSync(join(folder, file)));
   return hash.digest("hex").slice(0, 8);
 }
 
