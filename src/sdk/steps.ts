@@ -9,7 +9,7 @@ export interface InstanceView {
   readonly state: InstanceState;
   /**
    * `down`: it should run, and does not answer. `starting`: it answers, and does not take part in every decision of the
-   * application, or not at this moment. `ending`: it was told to stop.
+   * application, or not at this moment. `ending`: its pod was deleted.
    */
   readonly process: "none" | "down" | "starting" | "ready" | "ending";
   /** The revision that its process runs; undefined without a process. */

@@ -92,7 +92,7 @@ export const COORDINATED: Way = {
 
 /**
  * The new spec reaches all clusters, and each cluster's operator, which is the same, restarts its own members one after
- * the other as in a single cluster. No one tells it to wait for another cluster.
+ * the other as in a single cluster. Nothing makes it wait for another cluster.
  */
 export const UNCOORDINATED: Way = {
   clusters: ["member1", "member2", "member3"],

@@ -10,7 +10,7 @@ const [OLD, NEW] = ["conformance-1", "conformance-2"];
 
 /**
  * Plays Lockstep for one object, and looks at what the operator does: its report, and the pods that have the instances'
- * names. Every check names the rule that it is for. `told` hears of each one at once.
+ * names. Every check names the rule that it is for. `told` is called for each one at once.
  */
 export async function checkOperator(
   options: ConformanceOptions,

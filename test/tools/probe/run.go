@@ -14,6 +14,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 )
 
@@ -112,7 +113,9 @@ func split(list string) []string { return strings.Split(list, ",") }
 // connect opens a client as a user would: it knows every member, and notices a dead connection by itself.
 func (s settings) connect(endpoints []string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{
-		Endpoints:            endpoints,
+		Endpoints: endpoints,
+		// Every failed attempt is in the record.
+		Logger:               zap.NewNop(),
 		DialKeepAliveTime:    2 * time.Second,
 		DialKeepAliveTimeout: time.Second,
 		DialOptions:          []grpc.DialOption{grpc.WithContextDialer(s.dial)},
