@@ -5,7 +5,7 @@
 export { ALLOWED_CLUSTERS, type AllowedClustersRule, forbiddenClusters } from "./allowed-clusters.ts";
 export { selectedWorkload } from "./inline-template.ts";
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
-export { JOB_PHASES, type JobPhase, MAX_LISTED_ATTEMPTS } from "./kinds/ccj-status.ts";
+export { JOB_PHASES, type JobPhase, MAX_INDEXES_CHARS, MAX_LISTED_ATTEMPTS } from "./kinds/ccj-status.ts";
 export {
   APPLICATION_PHASES,
   type ApplicationPhase,

@@ -26,7 +26,7 @@ export type Shares = ReadonlyMap<ClusterName, Readonly<Record<WorkloadKey, numbe
 export function sharesOf(draft: Draft): Shares {
   const shares = new Map<ClusterName, Record<WorkloadKey, number>>(draft.chosen.map((cluster) => [cluster, {}]));
   for (const workload of draft.intent.divided) {
-    const base = baseShares(draft, workload);
+    const base = baseShares(draft.chosen, workload);
     for (const [cluster, share] of base) watch(draft, workload, cluster, share);
     for (const [cluster, share] of withLent(draft, workload, base)) {
       const own = shares.get(cluster);
@@ -36,7 +36,11 @@ export function sharesOf(draft: Draft): Shares {
   return shares;
 }
 
-function baseShares({ chosen }: Draft, { total, weights }: Divided): Map<ClusterName, number> {
+/** What each cluster is to run while all of them serve. */
+export function baseShares(
+  chosen: readonly ClusterName[],
+  { total, weights }: Pick<Divided, "total" | "weights">,
+): Map<ClusterName, number> {
   const divided = divide(
     total,
     chosen.map((cluster) => weightOf(weights, cluster)),

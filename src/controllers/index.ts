@@ -4,10 +4,14 @@
  */
 
 export { type Bundled, makeBundle } from "./application/bundler.ts";
-export { type Bundle, type Part, partsFor, unpackBundle } from "./application/content.ts";
+export { type Bundle, type Part, packBundle, unpackBundle } from "./application/content.ts";
 export { wantedClusters } from "./application/intent.ts";
+export { type KeptApplication, readKept } from "./application/kept.ts";
 export { Kinds } from "./application/kinds.ts";
+export { managedIn } from "./application/managed.ts";
+export { namedRemedy } from "./application/report.ts";
 export { gatherInputs } from "./application/source.ts";
+export { Way } from "./application/way.ts";
 export type { HubRef } from "./common/hub/hub-objects.ts";
 export type { HubReader } from "./common/hub/hub-reader.ts";
 export type { Found, Outline } from "./common/hub/hub-readings.ts";

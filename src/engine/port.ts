@@ -21,6 +21,8 @@ export interface EngineBundle {
   readonly kind: "DistributedApplication" | "CrossClusterJob";
   readonly namespace: string;
   readonly name: string;
+  /** As of an EngineApp. */
+  readonly uid?: string;
   /** What is watched in the members. Cluster-scoped objects have the namespace "". */
   readonly objects: readonly ObjectRef[];
   /** As of an EngineApp. */
@@ -32,6 +34,11 @@ export interface EngineApp {
   readonly kind?: never;
   readonly namespace: string;
   readonly name: string;
+  /**
+   * The uid of its object on the hub. What it delivered is recognized by it, even if the dispatch object is gone, and
+   * is not mistaken for what an earlier object of the same name left behind.
+   */
+  readonly uid?: string;
   readonly template: ObjectRef;
   /** The template is no object on the hub: unless there happens to be one of its name, nothing needs to be held. */
   readonly isInline?: boolean;
@@ -192,6 +199,8 @@ export type Snapshot =
       readonly isBlind?: boolean;
       /** This engine looks only where something is dispatched or reserved, and nothing is: `reserve` makes it look. */
       readonly isUnasked?: boolean;
+      /** The cluster was read: it has an object of this name that Lockstep did not write, and cannot be shown whole. */
+      readonly isForeign?: boolean;
     }
   | { readonly kind: "absent"; readonly atMs: number }
   | {

@@ -1,8 +1,9 @@
 /** What the clusters show of each attempt, and whether that proves it over. */
 import { timestamp } from "../runtime/index.ts";
 import type { Draft } from "./draft.ts";
+import { STOP_DEADLINE_SECONDS } from "./grants.ts";
 import { atPositions, indexesText, parseIndexes, union } from "./index-set.ts";
-import type { Attempt, AttemptPresent } from "./types.ts";
+import type { Attempt, AttemptPresent, OutcomeKind } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
 export function readAttempts(draft: Draft) {
@@ -105,15 +106,43 @@ function ended(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
 function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   const message = seen.message ?? "";
   if (seen.state === "succeeded") {
-    draft.over(attempt, "succeeded", seen.reason ?? "Completed", message);
+    conclude(draft, attempt, ["succeeded", seen.reason ?? "Completed", message], seen);
   } else if (attempt.stop) {
-    draft.over(attempt, stopOutcome(attempt.stop.reason), attempt.stop.reason, attempt.stop.message);
+    const { reason } = attempt.stop;
+    conclude(draft, attempt, [stopOutcome(reason), reason, attempt.stop.message], seen);
   } else if (attempt.isSwitched && seen.reason === "DeadlineExceeded") {
     // [J12] Lockstep's own deadline is no failure of the work.
-    draft.over(attempt, "lost", "NoExtension", `its cluster ended it at the deadline, because no extension arrived`);
+    const why = "its cluster ended it at the deadline, because no extension arrived";
+    conclude(draft, attempt, ["lost", "NoExtension", why], seen);
   } else {
-    draft.over(attempt, "failed", seen.reason ?? "Failed", message);
+    conclude(draft, attempt, ["failed", seen.reason ?? "Failed", message], seen);
   }
+}
+
+/**
+ * [J12] The end of a Job is noted, and recorded when the order to stop stands on the hub and, if the object can be seen,
+ * in the object: until then the hub's last grant could reach an object that an old delivery creates again. A
+ * CrossClusterJob that is being deleted starts nothing any more, and removes what is on the hub.
+ */
+function conclude(draft: Draft, attempt: Attempt, end: [OutcomeKind, string, string], seen?: AttemptPresent) {
+  const [kind, reason, message] = end;
+  const { number, cluster, ending } = attempt;
+  // The first evidence stays, except that a success takes precedence.
+  const isFirst = ending === undefined || (kind === "succeeded" && ending.kind !== "succeeded");
+  const noted = isFirst ? { kind, reason, message, atMs: draft.nowMs } : ending;
+  const isOrdered = draft.seen.orderedStop.has(number);
+  const hasArrived = seen === undefined || seen.deadlineSeconds === STOP_DEADLINE_SECONDS;
+  if (!draft.intent.isBatch || draft.intent.isDeleted || (isOrdered && hasArrived)) {
+    draft.over(attempt, noted.kind, noted.reason, noted.message);
+    return;
+  }
+  draft.update(attempt, { ending: noted });
+  draft.wait(
+    "WaitingForTermination",
+    cluster,
+    `attempt ${number} in ${cluster} has ended (${noted.reason}); the order never to run again is not ${isOrdered ? "there" : "on the hub"} yet`,
+    `no action needed; if this takes too long, check the engine's delivery to ${cluster}`,
+  );
 }
 
 function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
@@ -141,7 +170,7 @@ function gone(draft: Draft, attempt: Attempt) {
     );
   }
   const { reason, message } = known.stop ?? { reason: "ObjectDeleted" as const, message: why };
-  draft.over(known, stopOutcome(reason), reason, message);
+  conclude(draft, known, [stopOutcome(reason), reason, message]);
 }
 
 function awaitTermination(draft: Draft, { number, cluster }: Attempt, why: string) {
@@ -159,9 +188,14 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   const attempt = draft.update(before, { unheardSinceMs: before.unheardSinceMs ?? sinceMs });
   if (attempt.outcome) return;
   const since = attempt.unheardSinceMs ?? nowMs;
-  const { number, cluster } = attempt;
+  const { number, cluster, ending } = attempt;
+  // Its end was seen before its cluster fell silent. With a deadline, that passes first: nothing can have run it again.
+  if (ending && (ending.kind === "succeeded" || !attempt.isSwitched)) {
+    conclude(draft, attempt, [ending.kind, ending.reason, ending.message]);
+    return;
+  }
   if ((intent.confirmedLost[cluster] ?? Number.NEGATIVE_INFINITY) >= since) {
-    draft.over(attempt, "lost", "ConfirmedLost", `a user confirmed that ${cluster} is lost`);
+    conclude(draft, attempt, ["lost", "ConfirmedLost", `a user confirmed that ${cluster} is lost`]);
     return;
   }
   const lostAtMs = since + intent.lostAfterMs;
@@ -176,7 +210,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
     return;
   }
   if (intent.isBatch && attempt.uid === null) {
-    draft.over(attempt, "unused", "NeverStarted", `it was lost with ${cluster} before it was allowed to run`);
+    conclude(draft, attempt, ["unused", "NeverStarted", `it was lost with ${cluster} before it was allowed to run`]);
     return;
   }
   if (attempt.isSwitched) return awaitDeadline(draft, attempt);
@@ -204,13 +238,8 @@ function awaitDeadline(draft: Draft, attempt: Attempt) {
   const { number, cluster } = attempt;
   const overAtMs = overAtMsOf(draft, attempt);
   if (draft.nowMs >= overAtMs) {
-    draft.over(
-      attempt,
-      "lost",
-      "DeadlinePassed",
-      `${cluster} did not report, and must have ended the attempt by itself`,
-    );
-    return;
+    const why = `${cluster} did not report, and must have ended the attempt by itself`;
+    return conclude(draft, attempt, ["lost", "DeadlinePassed", why]);
   }
   draft.wakeAt(overAtMs);
   draft.wait(

@@ -6,7 +6,7 @@ import { sizeOfShare } from "./work.ts";
 /** [J11] Extended when a third of the window has passed, so that two extensions may be lost without harm. */
 const RENEW_AFTER_SHARE = 1 / 3;
 /** [J7] A Job's own controller ends it at once, and says so: a Job that has failed by its deadline never starts a pod again. */
-const STOP_DEADLINE_SECONDS = 1;
+export const STOP_DEADLINE_SECONDS = 1;
 
 export function decideGrants(draft: Draft): Attempt[] {
   const standing = draft.attempts.filter((attempt) => isStanding(draft, attempt));
@@ -34,7 +34,7 @@ function wantedOf(draft: Draft, attempt: Attempt): Omit<JobGrant, "epoch"> {
   const { intent } = draft;
   const { grant, uid, stop, share } = attempt;
   if (!intent.isBatch) return { parallelism: 1, deadlineSeconds: null };
-  if (stop || attempt.outcome) return { parallelism: 0, deadlineSeconds: STOP_DEADLINE_SECONDS };
+  if (stop || attempt.ending || attempt.outcome) return { parallelism: 0, deadlineSeconds: STOP_DEADLINE_SECONDS };
   const size = sizeOfShare(share);
   const parallelism = Math.min(intent.parallelism, size ?? intent.parallelism);
   const seen = draft.seenOf(attempt);

@@ -2,6 +2,7 @@
  * The pure planner of CrossClusterJob: attempts, the choice of clusters, failover, the division of work, and the
  * guarantees. SPEC.md's chapter J has its rules. Imports src/runtime and src/rollout.
  */
+export { STOP_DEADLINE_SECONDS } from "./grants.ts";
 export { type IndexSet, indexesText, parseIndexes, sizeOf } from "./index-set.ts";
 export {
   emptyJobLedger,

@@ -91,6 +91,11 @@ export interface JobObservations {
   readonly next: Readonly<Record<ClusterName, AttemptSeen>>;
   /** Attempts that have a dispatch object. */
   readonly dispatched: ReadonlySet<number>;
+  /**
+   * Attempts that the hub lets run no more: the dispatch object has the order to stop, or there is none. As this leader
+   * reads it after stamping its term, so that no earlier leader can take the order back.
+   */
+  readonly orderedStop: ReadonlySet<number>;
 }
 
 /** What the cluster of an attempt got last. */
@@ -132,6 +137,8 @@ export interface Attempt {
   readonly stop: { readonly reason: StopReason; readonly message: string } | null;
   /** The last counts that were seen. `indexes` are the work's own. */
   readonly done: { readonly succeeded: number; readonly failed: number; readonly indexes: string };
+  /** How it has ended. It is over when the order to stop stands, so that nothing runs it again. Absent: not known yet. */
+  readonly ending?: Outcome;
   readonly outcome: Outcome | null;
   /** Nothing of it is left for Lockstep to remove. */
   readonly isCleaned: boolean;

@@ -2,7 +2,7 @@ import { anyObject, integer, list, object, optional, text, time } from "./build.
 import { conditions } from "./ccs-status.ts";
 import { LABEL_CHARS, MESSAGE_CHARS, NAME_CHARS, REASON_CHARS } from "./names.ts";
 
-/** `status` of CrossClusterJob: a view of the ledger. Lockstep decides nothing from it. */
+/** `status` of CrossClusterJob: a view of the ledger. Lockstep decides nothing from it, unless the ledger is lost. */
 
 const count = (description: string) => optional(integer(description, { minimum: 0 }));
 const word = (description: string) => optional(text(description, { maxLength: REASON_CHARS }));
@@ -22,14 +22,19 @@ export type JobPhase = (typeof JOB_PHASES)[number];
 
 /** Older attempts are only counted. */
 export const MAX_LISTED_ATTEMPTS = 100;
-const INDEXES_CHARS = 4096;
+/** Longer sets of indexes are cut. */
+export const MAX_INDEXES_CHARS = 4096;
 
 const attempt = object("One attempt at the work, in one cluster.", {
   number: integer("Counts from 1.", { minimum: 1 }),
   cluster: text("Where it runs.", { maxLength: LABEL_CHARS }),
   object: optional(text("The name of its object there.", { maxLength: NAME_CHARS })),
-  indexes: optional(text("The indexes that it was given, such as 0-3,7.", { maxLength: INDEXES_CHARS })),
+  indexes: optional(text("The indexes that it was given, such as 0-3,7.", { maxLength: MAX_INDEXES_CHARS })),
   completions: count("The completions that it was given, of a Job without indexes."),
+  succeeded: count("Its pods that have succeeded."),
+  completedIndexes: optional(
+    text("The indexes that it had done when it ended otherwise than by success.", { maxLength: MAX_INDEXES_CHARS }),
+  ),
   state: text("Starting, Running, Stopping, Succeeded, Failed, Moved, Lost or Unused.", { maxLength: REASON_CHARS }),
   startedAt: optional(time("When Lockstep decided on it.")),
   finishedAt: optional(time("When its end was recorded.")),
@@ -58,7 +63,7 @@ export const crossClusterJobStatus = object("The state of the work.", {
   succeeded: count("Pods that have succeeded."),
   failed: count("Pods that have failed."),
   completions: count("How many completions the work needs."),
-  completedIndexes: optional(text("The indexes that are done, such as 0-3,7.", { maxLength: INDEXES_CHARS })),
+  completedIndexes: optional(text("The indexes that are done, such as 0-3,7.", { maxLength: MAX_INDEXES_CHARS })),
   startTime: optional(time("When the first attempt was decided on.")),
   completionTime: optional(time("When the work was complete.")),
   waiting: optional(list("What is awaited.", waiting, { maxItems: 32 })),

@@ -1,4 +1,4 @@
-/** What people do to a rollout of an application: pause, resume, undo, approve. */
+/** What people do to a rollout of an application: pause, resume, undo, approve, promote, abort. */
 import { AlreadyExistsError, ConflictError, type KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { CommandError } from "../errors.ts";
@@ -6,6 +6,7 @@ import { FIELD_MANAGER, timeNow } from "../hub/change.ts";
 import { APPROVALS, type Hub, withHub } from "../hub/hub.ts";
 import { whoAmI } from "../hub/whoami.ts";
 import type { GlobalOptions } from "../options.ts";
+import { confirm } from "../terminal/confirm.ts";
 import type { Io } from "../terminal/io.ts";
 import { print } from "../terminal/output.ts";
 import { APPLICATIONS, describeApplication, getApplication, readApplication } from "./kind.ts";
@@ -88,6 +89,78 @@ export function undoApplication(
     }
     await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } });
     return `${what} returns to revision ${found.number ?? "?"} (${found.revision}), in order; it stays there until its source changes`;
+  });
+}
+
+/** [W7] Past a soak, a closed window, or both. */
+export function promoteApplication(
+  io: Io,
+  name: string,
+  options: GlobalOptions & { readonly yes?: boolean },
+): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    const { spec, status } = readApplication(object, what);
+    const { to, wave } = status?.rollout ?? {};
+    const reasons = new Set([status?.reason, ...(status?.clusters ?? []).map(({ reason }) => reason)]);
+    const soaks = reasons.has("Soaking") && wave !== undefined;
+    const isClosed = reasons.has("WindowClosed");
+    if (to === undefined || (!soaks && !isClosed)) {
+      const approval = reasons.has("AwaitingApproval")
+        ? `; it waits for approval: ${io.program} approve dapp/${name}`
+        : "";
+      throw new CommandError(
+        `${what} waits neither for a soak nor for a maintenance window: it is ${status?.phase ?? "not reported yet"}${approval}`,
+      );
+    }
+    const consequences = [
+      ...(soaks ? [`Wave ${wave} would not soak any longer.`] : []),
+      ...(isClosed
+        ? [
+            `No maintenance window is open. Steps to ${to} would start now, and outside the windows until it is complete.`,
+          ]
+        : []),
+    ];
+    await confirm(io, options.yes, consequences.join(" "));
+    const before = spec.promote?.revision === to ? spec.promote : undefined;
+    const promote: JsonObject = {
+      revision: to,
+      // A merge patch removes null values: nothing of a promotion of another revision may remain.
+      wave: soaks ? wave : (before?.wave ?? null),
+      window: isClosed || before?.window ? true : null,
+      at: timeNow(hub),
+      by: (await whoAmI(hub)) ?? null,
+    };
+    await patchSpec(hub, object, { promote });
+    const past = [...(soaks ? [`past the soak of wave ${wave}`] : []), ...(isClosed ? ["outside the windows"] : [])];
+    return `${what} continues ${past.join(" and ")}`;
+  });
+}
+
+/** [A2] An undo to the revision that the rollout in progress started from. */
+export function abortApplication(
+  io: Io,
+  name: string,
+  options: GlobalOptions & { readonly yes?: boolean },
+): Promise<undefined> {
+  return change(io, name, options, async (hub, object) => {
+    const what = describeApplication(object);
+    const { status } = readApplication(object, what);
+    const { rollout, rejectedRevision, clusters = [] } = status ?? {};
+    const { from, to } = rollout ?? {};
+    if (to === undefined) throw new CommandError(`there is nothing to abort in ${what}: no rollout is in progress`);
+    if (rejectedRevision !== undefined && rejectedRevision !== to)
+      throw new CommandError(`there is nothing to abort in ${what}: it returns to ${to} already`);
+    if (from === undefined || from === to)
+      throw new CommandError(
+        `${what} has never completed another revision than ${to}: there is nothing to return to; delete it to remove it`,
+      );
+    const begun = clusters.filter(({ revision }) => revision === to).map(({ name: each }) => each);
+    const moves =
+      begun.length === 0 ? "No cluster has started; nothing moves." : `These return to ${from}: ${begun.join(", ")}.`;
+    await confirm(io, options.yes, `This aborts the rollout to ${to}. ${moves}`);
+    await patchSpec(hub, object, { undo: { to: from, at: timeNow(hub) } });
+    return `${what} aborts ${to} and returns to ${from}, in order; it stays there until its source changes`;
   });
 }
 

@@ -1,10 +1,14 @@
 /** Commands on `dapp/NAME`, against a fleet with the real controller, on virtual time. */
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { CONTROLLER_REASONS, namedRemedy as named } from "../../controllers/index.ts";
 import { application, configMap, inline, settle, statusOf } from "../../embedded/testing/application.ts";
 import { resource } from "../../kube/index.ts";
+import { REASONS } from "../../rollout/index.ts";
 import { valueAt } from "../../runtime/index.ts";
 import { CliWorld } from "../testing/harness.ts";
+import { remedyOf } from "./remedies.ts";
 
 const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 const shop = (value: string, more: object = {}) =>
@@ -120,7 +124,12 @@ describe("an application on the command line", () => {
     await world.apply(shop("5", { rollout }));
     await world.until("it waits", () => statusOf(world, "shop").reason === "AwaitingApproval");
     expect(await rolled()).toEqual(["5", "4"]);
-    expect((await cli.run(["why", "dapp/shop"])).out).toContain("Run 'lockstep approve'");
+    const why = (await cli.run(["why", "dapp/shop"])).out;
+    expect(why).toContain("Run 'lockstep approve dapp/shop'");
+    expect(why).toContain("Remedy\n  lockstep plan dapp/shop -n default\n  lockstep approve dapp/shop -n default\n");
+    expect((await cli.run(["promote", "dapp/shop", "--yes"])).err).toContain(
+      "waits neither for a soak nor for a maintenance window: it is Waiting; it waits for approval: lockstep approve dapp/shop",
+    );
     expect((await cli.run(["approve", "dapp/shop", "--wave", "2"])).err).toContain("wave 1 of");
     const { code, out } = await cli.run(["approve", "dapp/shop", "--comment", "looks good"]);
     expect([code, out]).toEqual([
@@ -134,5 +143,67 @@ describe("an application on the command line", () => {
     await world.apply(shop("6", { rollout }));
     await world.until("it waits again", () => statusOf(world, "shop").reason === "AwaitingApproval");
     expect(await rolled()).toEqual(["6", "5"]);
+  });
+
+  it("abort returns the clusters that have started, and there is nothing to abort afterwards", async () => {
+    const { world } = cli;
+    const { code, out } = await cli.run(["abort", "dapp/shop", "--yes"]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/aborts shop-\w+ and returns to shop-\w+, in order/)]);
+    await settle(world, "shop");
+    const found = world.fleet.client("member1").find(CONFIG_MAPS, { namespace: "default", name: "settings" });
+    expect(valueAt(await world.ask(found), "data", "value")).toBe("5");
+    expect((await cli.run(["abort", "dapp/shop"])).err).toContain("there is nothing to abort in");
+  });
+
+  it("promote ends a soak, and continues outside the maintenance windows", async () => {
+    const { world } = cli;
+    const rollout = { waves: [{ clusters: ["member1"], soakSeconds: 86_400 }] };
+    await world.apply(shop("7", { rollout }));
+    await world.until("it soaks", () => statusOf(world, "shop").reason === "Soaking");
+    expect((await cli.run(["why", "dapp/shop"])).out).toContain("run 'lockstep promote dapp/shop' to end the soak now");
+    expect((await cli.run(["promote", "dapp/shop", "--yes"])).out).toContain("continues past the soak of wave 1");
+    await settle(world, "shop");
+
+    const maintenanceWindows = [{ cron: "0 3 29 2 *", durationSeconds: 3600 }];
+    await world.apply(shop("8", { rollout: { maintenanceWindows } }));
+    await world.until("it waits for a window", () => statusOf(world, "shop").reason === "WindowClosed");
+    expect((await cli.run(["promote", "dapp/shop", "--yes"])).out).toContain("continues outside the windows");
+    await world.until("it is settled", () => statusOf(world, "shop").phase === "Settled");
+  });
+
+  it("status without a name lists every kind, what needs a person first and with its remedy", async () => {
+    const { world } = cli;
+    const source = inline(configMap("settings", { value: "1" }));
+    await world.apply(application("broken", { source, clusters: { names: ["member1"] }, serviceAccountName: "none" }));
+    await world.until("it is refused", () => statusOf(world, "broken").reason !== undefined);
+    const { out } = await cli.run(["status"]);
+    expect(out).toMatch(/^NAME +READY .*\ndapp\/broken .*\ndapp\/shop +2\/2 +2\/2 +Settled /);
+    expect(out).toMatch(/\ndapp\/broken needs a person: \w+: .*\n {2}lockstep why dapp\/broken\n/);
+    expect((await cli.run(["status", "-o", "name"])).out).toContain("distributedapplication.apps.karmada.io/shop\n");
+  });
+});
+
+describe("the remedy of every reason of an application", () => {
+  const facts = { program: "lockstep", namespace: "default", name: "shop", serviceAccount: "default", cluster: "a" };
+  const codes = Object.keys({ ...REASONS, ...CONTROLLER_REASONS });
+
+  it.each(codes)("%s: every command of Lockstep names dapp/shop, and is one that works on it", (code) => {
+    for (const command of remedyOf(code, facts)) {
+      if (!command.startsWith("lockstep ") || command === "lockstep doctor") continue;
+      expect(command).toMatch(
+        /^lockstep (status|plan|render|history|undo|resume|approve|promote) dapp\/shop -n default$/,
+      );
+    }
+  });
+
+  it("the planner's own remedies name it as well", () => {
+    const folder = new URL("../../", import.meta.url);
+    const files = readdirSync(new URL("applications/", folder)).filter((file) => file.endsWith(".ts"));
+    const sources = [...files.map((file) => `applications/${file}`), "rollout/waves.ts"];
+    const commands = sources.flatMap(
+      (file) => readFileSync(new URL(file, folder), "utf8").match(/'lockstep [^']*'/g) ?? [],
+    );
+    expect(commands.length).toBeGreaterThan(5);
+    for (const command of commands) expect(named(command, "shop")).toMatch(/^'lockstep \w+ dapp\/shop/);
   });
 });

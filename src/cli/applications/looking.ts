@@ -1,5 +1,6 @@
 /** What people see of an application: its tree, why it waits, its history, and waiting until it has settled. */
 import type { DistributedApplicationStatus } from "../../api/index.ts";
+import { guideOf } from "../commands/why/reasons.ts";
 import { CommandError } from "../errors.ts";
 import { withHub } from "../hub/hub.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -7,6 +8,7 @@ import { durationOption } from "../terminal/duration-option.ts";
 import type { Io } from "../terminal/io.ts";
 import { age, duration, formatOf, print, printData, type Style, styleOf } from "../terminal/output.ts";
 import { describeApplication, getApplication, readApplication } from "./kind.ts";
+import { remedyOf } from "./remedies.ts";
 
 type Output = GlobalOptions & { readonly output?: string };
 const LOOK_MS = 500;
@@ -73,24 +75,42 @@ export function whyApplication(io: Io, name: string, options: Output): Promise<u
   return withHub(io, options, async (hub) => {
     const object = await getApplication(hub, name);
     const what = describeApplication(object);
-    const { status } = readApplication(object, what);
+    const { status, spec, metadata } = readApplication(object, what);
     const waiting = (status?.clusters ?? []).filter(({ phase, reason }) => phase !== "Settled" && reason !== undefined);
-    const data = { reason: status?.reason, message: status?.message, since: status?.since, clusters: waiting };
+    const { reason, message, since } = status ?? {};
+    const isFresh = status?.observedGeneration === object.metadata.generation;
+    const remedy =
+      reason === undefined
+        ? []
+        : remedyOf(reason, {
+            program: io.program,
+            namespace: metadata.namespace,
+            name,
+            serviceAccount: spec.serviceAccountName,
+            cluster: waiting.find((row) => row.reason === reason)?.name,
+          });
+    const needsPerson = reason !== undefined && guideOf(reason)?.needsPerson === true;
     if (format !== "text") {
-      printData(io, format, data);
+      printData(io, format, { reason, message, since, needsPerson, remedy, clusters: waiting });
       return undefined;
     }
     const style = styleOf(io);
-    if (status?.reason === undefined)
-      print(io, `${what} is ${status?.phase ?? "not reported yet"}: nothing is waited for`);
-    else
+    if (!isFresh) {
       print(
         io,
-        `${style.bold(status.reason)}  ${status.message}\n${style.dim(`For ${age(status.since, hub.clock.now())}.`)}`,
+        `${what} has a change that the controller has not processed yet. If this persists: ${io.program} doctor`,
       );
-    for (const { name: cluster, reason, message, stage } of waiting)
-      print(io, `  ${cluster}  ${reason}  ${stage === undefined ? "" : `${stage}: `}${message}`);
-    if (status?.reason !== undefined) print(io, `\nRead more: docs/runbook.md, ${status.reason}`);
+    }
+    if (reason === undefined) {
+      if (isFresh) print(io, `${what} is ${status?.phase ?? "not reported yet"}: nothing is waited for`);
+      return undefined;
+    }
+    print(io, `${style.bold(reason)}  ${message}\n${style.dim(`For ${age(since, hub.clock.now())}.`)}`);
+    for (const row of waiting)
+      print(io, `  ${row.name}  ${row.reason}  ${row.stage === undefined ? "" : `${row.stage}: `}${row.message}`);
+    print(io, ["", style.bold(needsPerson ? "Remedy" : "No action needed. If this takes too long, check:")].join("\n"));
+    for (const command of remedy) print(io, `  ${command}`);
+    print(io, `\nRead more: docs/runbook.md, ${reason}`);
     return undefined;
   });
 }

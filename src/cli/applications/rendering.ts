@@ -1,82 +1,43 @@
 /** `render` and `plan` of an application: what each cluster would get, and what would change there. */
 import type { ParsedDistributedApplication } from "../../api/index.ts";
-import {
-  type Bundle,
-  gatherInputs,
-  type HubReader,
-  Kinds,
-  makeBundle,
-  type Part,
-  partsFor,
-  unpackBundle,
-} from "../../controllers/index.ts";
-import type { EngineCluster } from "../../engine/index.ts";
 import { toYaml, yamlDiff } from "../../interpret/index.ts";
-import { type KubeObject, resource } from "../../kube/index.ts";
-import { labelSelectorMatches } from "../../render/index.ts";
-import { isJsonObject, type JsonObject, silentLog } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { CommandError } from "../errors.ts";
-import { type Hub, withHub } from "../hub/hub.ts";
-import type { GlobalOptions } from "../options.ts";
-import { readObjects } from "../preview/sources.ts";
+import { hideSecrets } from "../preview/rendering.ts";
 import type { Io } from "../terminal/io.ts";
-import { formatOf, print, printData, styleOf } from "../terminal/output.ts";
-import { APPLICATIONS, applicationName, describeApplication, getApplication, readApplication } from "./kind.ts";
-import type { ProgramOptions } from "./program-options.ts";
-import { openRenderer } from "./renderer.ts";
+import { formatOf, print, printData, type Style, styleOf } from "../terminal/output.ts";
+import { describeApplication } from "./kind.ts";
+import { type Placed, type Subject, type SubjectOptions, withSubject } from "./subject.ts";
 
-export interface RenderingOptions extends GlobalOptions, ProgramOptions {
-  readonly filename?: string[];
+export interface RenderingOptions extends SubjectOptions {
   readonly cluster?: string;
-  readonly offline?: boolean;
   readonly output?: string;
   readonly diff?: boolean;
 }
 
-const CLUSTERS = resource({
-  apiVersion: "cluster.karmada.io/v1alpha1",
-  kind: "Cluster",
-  plural: "clusters",
-  namespaced: false,
-});
-const REVISIONS = resource({
-  apiVersion: "apps/v1",
-  kind: "ControllerRevision",
-  plural: "controllerrevisions",
-  namespaced: true,
-});
-/** Kinds without a namespace, where no hub says so. */
-const CLUSTER_SCOPED =
-  /^(Namespace|CustomResourceDefinition|ClusterRole|ClusterRoleBinding|StorageClass|PriorityClass|PersistentVolume|IngressClass|RuntimeClass|APIService|.*WebhookConfiguration|ValidatingAdmissionPolicy.*)$/;
-
-/** Whether a name or files mean an application. */
-export function isAboutApplication(io: Io, name: string | undefined, filename: readonly string[] = []): boolean {
-  if (applicationName(name) !== undefined) return true;
-  return (
-    name === undefined && filename.some((path) => readObjects(io, path).some(({ kind }) => kind === APPLICATIONS.kind))
-  );
-}
-
-interface Subject {
-  readonly app: ParsedDistributedApplication;
-  readonly bundle: Bundle;
-  readonly clusters: readonly string[];
-  /** What each cluster was granted, as far as its readable copy shows. */
-  readonly granted: ReadonlyMap<string, Bundle>;
+/** What happens to the objects of one cluster. No value of a Secret is in it. */
+export interface ClusterChanges {
+  readonly cluster: string;
+  readonly added: readonly string[];
+  readonly changed: ReadonlyArray<{ readonly key: string; readonly diff: readonly string[] }>;
+  readonly removed: ReadonlyArray<{ readonly key: string; readonly stays?: string }>;
+  readonly hooks: readonly string[];
 }
 
 export function renderApplication(io: Io, name: string | undefined, options: RenderingOptions): Promise<undefined> {
   const format = formatOf(options.output, ["json", "yaml"]);
-  return withSubject(io, name, options, async ({ bundle, clusters }) => {
+  return withSubject(io, name, options, async (subject) => {
+    const { clusters } = subject;
     const wanted = options.cluster === undefined ? clusters : [options.cluster];
     if (options.cluster !== undefined && !clusters.includes(options.cluster)) {
       throw new CommandError(
         `--cluster ${options.cluster}: the application is not in that cluster; it is in ${clusters.join(", ")}`,
       );
     }
+    for (const note of subject.notes) io.stderr.write(`note: ${note}\n`);
     const rendered = wanted.map((cluster) => ({
       cluster,
-      objects: partsFor(bundle, cluster).map(({ object }) => object),
+      objects: subject.all(cluster).map((object) => hideSecrets(object)),
     }));
     if (format === "json") printData(io, "json", rendered);
     else {
@@ -91,32 +52,42 @@ export function renderApplication(io: Io, name: string | undefined, options: Ren
 
 export function planApplication(io: Io, name: string | undefined, options: RenderingOptions): Promise<number> {
   const format = formatOf(options.output, ["json", "yaml"]);
-  return withSubject(io, name, options, async ({ app, bundle, clusters, granted }) => {
-    const changes = inOrder(app, clusters).map((cluster) => ({
-      cluster,
-      ...changesIn(granted.get(cluster), bundle, cluster),
-    }));
+  return withSubject(io, name, options, async (subject) => {
+    const { app, leaving } = subject;
+    const changes = [...inOrder(app, subject.clusters), ...leaving].map((cluster) => changesIn(subject, cluster));
+    for (const note of subject.notes) io.stderr.write(`note: ${note}\n`);
     if (format !== "text") printData(io, format, changes);
-    else {
-      const style = styleOf(io);
-      const { maxUnavailableClusters } = app.spec.rollout;
-      print(
-        io,
-        `${style.bold(describeApplication(app))}: ${maxUnavailableClusters} of ${clusters.length} clusters at a time, in this order`,
-      );
-      for (const [index, { cluster, added, changed, removed }] of changes.entries()) {
-        const counts = `${added.length} new, ${changed.length} changed, ${removed.length} removed`;
-        print(io, `${index + 1}. ${style.bold(cluster)}  ${counts}`);
-        for (const key of added) print(io, `   + ${key}`);
-        for (const { key, diff } of changed) {
-          print(io, `   ~ ${key}`);
-          if (options.diff !== false) for (const line of diff) print(io, `       ${line}`);
-        }
-        for (const key of removed) print(io, `   - ${key}${app.spec.prune ? "" : " (stays: prune is false)"}`);
-      }
-    }
+    else print(io, planLines(subject, changes, options.diff !== false, styleOf(io)).join("\n"));
     return 0;
   });
+}
+
+function planLines(
+  { app, clusters, leaving }: Subject,
+  changes: readonly ClusterChanges[],
+  withDiff: boolean,
+  style: Style,
+): string[] {
+  const title = style.bold(describeApplication(app));
+  const isQuiet = changes.every(
+    ({ added, changed, removed, hooks }) => added.length + changed.length + removed.length + hooks.length === 0,
+  );
+  if (isQuiet) return [`${title}: nothing changes in ${clusters.join(", ")}`];
+  const lines = [
+    `${title}: ${app.spec.rollout.maxUnavailableClusters} of ${clusters.length} clusters at a time, in this order`,
+  ];
+  for (const [index, { cluster, added, changed, removed, hooks }] of changes.entries()) {
+    const counts = `${added.length} new, ${changed.length} changed, ${removed.length} removed`;
+    lines.push(`${index + 1}. ${style.bold(cluster)}  ${counts}${leaving.includes(cluster) ? " (it leaves)" : ""}`);
+    for (const key of added) lines.push(`   + ${key}`);
+    for (const { key, diff } of changed) {
+      lines.push(`   ~ ${key}`);
+      if (withDiff) for (const line of diff) lines.push(`       ${line}`);
+    }
+    for (const { key, stays } of removed) lines.push(`   - ${key}${stays === undefined ? "" : ` (stays: ${stays})`}`);
+    for (const hook of hooks) lines.push(`   > ${hook}`);
+  }
+  return lines;
 }
 
 function inOrder({ spec }: ParsedDistributedApplication, clusters: readonly string[]): string[] {
@@ -128,199 +99,56 @@ function inOrder({ spec }: ParsedDistributedApplication, clusters: readonly stri
   return [...clusters].sort((a, b) => waveOf(a) - waveOf(b));
 }
 
-function changesIn(before: Bundle | undefined, after: Bundle, cluster: string) {
-  const old = new Map((before ? partsFor(before, cluster) : []).filter(isOwn).map((part) => [part.key, part]));
-  const now = new Map(
-    partsFor(after, cluster)
-      .filter(isOwn)
-      .map((part) => [part.key, part]),
-  );
+function changesIn(subject: Subject, cluster: string): ClusterChanges {
+  const isLeaving = subject.leaving.includes(cluster);
+  const old = byKey(subject.before(cluster) ?? []);
+  const now = byKey(isLeaving ? [] : subject.after(cluster));
   return {
+    cluster,
     added: [...now.keys()].filter((key) => !old.has(key)),
-    removed: [...old.keys()].filter((key) => !now.has(key)),
     changed: [...now.values()].flatMap(({ key, object }) => {
       const previous = old.get(key)?.object;
       if (!previous) return [];
-      // The readable copy has no Secret's content: whether one changes is not known here, and none is ever printed.
-      if (object.kind === "Secret") return [];
-      const diff = yamlDiff(previous, object);
+      const diff = previous.omitted === true ? outlineDiff(previous, object) : secretlyDiff(previous, object);
       return diff.length > 0 ? [{ key, diff }] : [];
     }),
+    removed: [...old.values()]
+      .filter(({ key }) => !now.has(key))
+      .map(({ key, part }) => {
+        const stays = staying(subject.app, part, isLeaving);
+        return { key, ...(stays !== undefined && { stays }) };
+      }),
+    hooks: isLeaving ? [] : subject.hooks(cluster),
   };
 }
 
-function isOwn({ hook }: Part): boolean {
-  return hook === undefined;
+/** Why an object stays in the cluster although the application no longer has it. */
+function staying(
+  { spec }: ParsedDistributedApplication,
+  { keep, isCrd, isImplicit }: Placed["part"],
+  isLeaving: boolean,
+): string | undefined {
+  if (isImplicit) return "a namespace is never deleted";
+  if (isCrd) return "a CustomResourceDefinition is never deleted";
+  if (keep) return "helm.sh/resource-policy: keep";
+  if (isLeaving) return spec.deletionPolicy === "Release" ? "deletionPolicy is Release" : undefined;
+  return spec.prune ? undefined : "prune is false";
 }
 
-async function withSubject<T>(
-  io: Io,
-  name: string | undefined,
-  options: RenderingOptions,
-  use: (subject: Subject) => Promise<T>,
-): Promise<T> {
-  if (options.offline) {
-    const files = (options.filename ?? []).flatMap((path) => readObjects(io, path));
-    const app = applicationIn(files, options.namespace ?? "default");
-    const clusters = app.spec.clusters.names;
-    if (!clusters)
-      throw new CommandError("--offline needs spec.clusters.names: without a hub no cluster can be selected");
-    const [clock, random] = await Promise.all([io.clock(), io.random()]);
-    const bundle = await bundleOf(
-      app,
-      clusters,
-      new Map(),
-      files,
-      undefined,
-      offlineKinds(),
-      openRenderer(io, { clock, random, log: silentLog }, options),
-    );
-    return use({ app, bundle, clusters, granted: new Map() });
-  }
-  return withHub(io, options, async (hub) => {
-    const files = (options.filename ?? []).flatMap((path) => readObjects(io, path));
-    const given = applicationName(name);
-    const app =
-      given === undefined
-        ? applicationIn(files, hub.namespace)
-        : readApplication(await getApplication(hub, given), `dapp/${given}`);
-    const fleet = await fleetOf(hub);
-    const clusters = chosenIn(app, fleet);
-    const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
-    const bundle = await bundleOf(app, clusters, fleet, files, hub, new Kinds(hub.client), renderer);
-    return use({ app, bundle, clusters, granted: await grantedIn(hub, await onHub(hub, app)) });
-  });
+function byKey(placed: readonly Placed[]): Map<string, Placed> {
+  return new Map(placed.map((each) => [each.key, each]));
 }
 
-function applicationIn(files: readonly KubeObject[], namespace: string): ParsedDistributedApplication {
-  const [found, ...more] = files.filter(({ kind }) => kind === APPLICATIONS.kind);
-  if (!found || more.length > 0)
-    throw new CommandError(
-      `the files must have exactly one ${APPLICATIONS.kind}; they have ${found ? more.length + 1 : 0}`,
-    );
-  const metadata = { ...found.metadata, namespace: found.metadata.namespace ?? namespace };
-  return readApplication({ ...found, metadata }, `${APPLICATIONS.kind} ${found.metadata.name}`);
+/** Of a large revision, or of a Secret, only the name is known, and of a Secret perhaps its values. */
+function outlineDiff(previous: JsonObject, object: JsonObject): string[] {
+  if (object.kind !== "Secret" || !isJsonObject(previous.data)) return [];
+  const texts = Object.entries(isJsonObject(object.stringData) ? object.stringData : {});
+  const encoded = texts.map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")]);
+  const data = { ...(isJsonObject(object.data) ? object.data : {}), ...Object.fromEntries(encoded) };
+  const { apiVersion, kind } = object;
+  return secretlyDiff({ apiVersion, kind, data: previous.data }, { apiVersion, kind, data });
 }
 
-async function bundleOf(
-  app: ParsedDistributedApplication,
-  clusters: readonly string[],
-  fleet: ReadonlyMap<string, EngineCluster>,
-  files: readonly KubeObject[],
-  hub: Hub | undefined,
-  kinds: Kinds,
-  renderer: ReturnType<typeof openRenderer>,
-): Promise<Bundle> {
-  const reader = new FileReader(files, hub);
-  for (;;) {
-    const inputs = gatherInputs(reader, "cli", app, clusters, fleet);
-    if (inputs.kind === "pending" && (await reader.fetch())) continue;
-    if (inputs.kind !== "inputs") throw new CommandError(`${inputs.message}. ${inputs.remedy}`);
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, undefined, new AbortController().signal);
-    if (made.kind === "refused") throw new CommandError(`${made.message}. ${made.remedy}`);
-    return made.bundle;
-  }
-}
-
-/** ConfigMaps and Secrets from the files, and what they do not have from the hub. */
-class FileReader implements HubReader {
-  readonly #files: readonly KubeObject[];
-  readonly #hub: Hub | undefined;
-  readonly #fetched = new Map<string, KubeObject | undefined>();
-  readonly #missing = new Map<string, { kind: string; namespace: string; name: string }>();
-
-  constructor(files: readonly KubeObject[], hub: Hub | undefined) {
-    this.#files = files;
-    this.#hub = hub;
-  }
-
-  get(_key: string, { kind, namespace, name }: Parameters<HubReader["get"]>[1]): ReturnType<HubReader["get"]> {
-    const file = this.#files.find((object) => object.kind === kind && object.metadata.name === name);
-    const id = `${kind}/${name}`;
-    if (file) return { kind: "present", object: file };
-    if (this.#fetched.has(id) || !this.#hub) {
-      const object = this.#fetched.get(id);
-      return object ? { kind: "present", object } : { kind: "absent" };
-    }
-    this.#missing.set(id, { kind, namespace, name });
-    return { kind: "unknown", message: "not read yet" };
-  }
-
-  list(): undefined {
-    return undefined;
-  }
-
-  notServed(): undefined {
-    return undefined;
-  }
-
-  /** Whether anything more is known now. */
-  async fetch(): Promise<boolean> {
-    const hub = this.#hub;
-    if (!hub || this.#missing.size === 0) return false;
-    for (const [id, { kind, namespace, name }] of this.#missing) {
-      const of = resource({ apiVersion: "v1", kind, plural: `${kind.toLowerCase()}s`, namespaced: true });
-      this.#fetched.set(id, await hub.client.find(of, { namespace, name }, hub.request));
-    }
-    this.#missing.clear();
-    return true;
-  }
-}
-
-function offlineKinds(): Kinds {
-  const discovery = {
-    resource: async (apiVersion: string, kind: string) =>
-      resource({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: !CLUSTER_SCOPED.test(kind) }),
-    served: async () => [],
-    serverVersion: async () => undefined,
-  };
-  return new Kinds({ discovery });
-}
-
-async function fleetOf({ client, request }: Hub): Promise<Map<string, EngineCluster>> {
-  const { items } = await client.listAll(CLUSTERS, request);
-  return new Map(
-    items.map(({ metadata: { name, labels = {} } }) => [name, { name, state: "Ready" as const, labels, zones: [] }]),
-  );
-}
-
-function chosenIn({ spec }: ParsedDistributedApplication, fleet: ReadonlyMap<string, EngineCluster>): string[] {
-  const { names, selector, placementRef } = spec.clusters;
-  if (names) return [...names];
-  if (placementRef) throw new CommandError("spec.clusters.placementRef cannot be resolved here: name the clusters");
-  return [...fleet.values()]
-    .filter(({ labels }) => labelSelectorMatches({ ...selector }, labels))
-    .map(({ name }) => name);
-}
-
-/** A file has no status: what the hub says of the same application counts. */
-async function onHub(
-  { client, request }: Hub,
-  app: ParsedDistributedApplication,
-): Promise<ParsedDistributedApplication> {
-  const { namespace, name } = app.metadata;
-  const found = await client.find(APPLICATIONS, { namespace, name }, request);
-  return found ? readApplication(found, describeApplication(found)) : app;
-}
-
-/** What the clusters were granted, from the readable copies in the application's namespace. */
-async function grantedIn(
-  { client, request }: Hub,
-  { metadata, status }: ParsedDistributedApplication,
-): Promise<Map<string, Bundle>> {
-  const granted = new Map<string, Bundle>();
-  for (const { name, revision } of status?.clusters ?? []) {
-    if (revision === undefined) continue;
-    const copy = await client.find(REVISIONS, { namespace: metadata.namespace, name: revision }, request);
-    const bundle = copy && bundleIn(copy);
-    if (bundle) granted.set(name, bundle);
-  }
-  return granted;
-}
-
-function bundleIn({ data }: KubeObject): Bundle | undefined {
-  const content = isJsonObject(data) && isJsonObject(data.content) ? data.content : undefined;
-  if (!content || !isJsonObject(content.template) || !Array.isArray(content.dependencies)) return undefined;
-  const dependencies: JsonObject[] = content.dependencies.filter(isJsonObject);
-  return unpackBundle({ template: content.template, dependencies, overrides: [] });
+function secretlyDiff(previous: JsonObject, object: JsonObject): string[] {
+  return yamlDiff(hideSecrets(previous), hideSecrets(object, previous));
 }

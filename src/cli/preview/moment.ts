@@ -3,6 +3,7 @@ import type { ParsedCrossClusterStatefulset } from "../../api/index.ts";
 import { isFresh, type Moment } from "../../controllers/index.ts";
 import type {
   Dispatched,
+  Engine,
   EngineApp,
   EngineCluster,
   EngineDefinition,
@@ -34,6 +35,21 @@ const LOOK_AGAIN_MS = 20;
 
 /** Nothing is written. */
 export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts> {
+  return withEngine(hub, async (engine, definition) => ({
+    clusters: engine.clusters(),
+    schedule: engine.schedule(app),
+    policies: engine.overridePolicies?.() ?? [],
+    dispatched: engine.dispatched(app),
+    hold: await (engine.foreseeHold?.(app) ?? engine.hold(app)),
+    engine: definition,
+  }));
+}
+
+/** The engine's adapter, running until `use` has ended. */
+export async function withEngine<T>(
+  hub: Hub,
+  use: (engine: Engine, definition: EngineDefinition) => Promise<T>,
+): Promise<T> {
   const { client, clock, random, request } = hub;
   // Says at once when this is no hub; the adapter would wait for the kinds to be installed.
   const definition = await engineOf(hub);
@@ -53,14 +69,7 @@ export async function engineFacts(hub: Hub, app: EngineApp): Promise<EngineFacts
       }
       await clock.sleep(LOOK_AGAIN_MS);
     }
-    return {
-      clusters: engine.clusters(),
-      schedule: engine.schedule(app),
-      policies: engine.overridePolicies?.() ?? [],
-      dispatched: engine.dispatched(app),
-      hold: await (engine.foreseeHold?.(app) ?? engine.hold(app)),
-      engine: definition,
-    };
+    return await use(engine, definition);
   } finally {
     stop.abort();
     await running;

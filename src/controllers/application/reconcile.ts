@@ -15,7 +15,7 @@ import type { Interpreter } from "../../interpret/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
 import { NotFoundError, nameOfKey } from "../../kube/index.ts";
 import { WindowMemory } from "../../rollout/index.ts";
-import { type Clock, isJsonObject, timestamp } from "../../runtime/index.ts";
+import { type Clock, timestamp } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
@@ -25,9 +25,10 @@ import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resourc
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
 import { act } from "./act.ts";
-import { allParts, type Bundle, type Part } from "./content.ts";
+import { allParts, type Bundle } from "./content.ts";
 import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
 import { endOf } from "./lifetime.ts";
+import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
 import { observe } from "./observe.ts";
 import { refusalStatus, statusOf } from "./report.ts";
@@ -142,7 +143,12 @@ export class Reconciler {
     }
     const target = targetOf(revised, session.ledger, app);
     const bundles = await this.#bundles(app, session.ledger, target);
-    const way = new Way({ app, bundles, mark: ownerMark(tracked), isManaged: this.#isManaged(app) });
+    const way = new Way({
+      app,
+      bundles,
+      mark: ownerMark(tracked),
+      isManaged: managedIn(app, this.#parts.statefulsets.list()),
+    });
     const owner = this.#track(key, app, bundles, tracked);
     const refusals = this.#refused.get(key) ?? new Map<string, string>();
     this.#refused.set(key, refusals);
@@ -223,14 +229,16 @@ export class Reconciler {
     return { ...done, isNew };
   }
 
-  #bundleOf(key: string, { metadata: { namespace, name } }: ParsedDistributedApplication): EngineBundle {
-    return this.#tracked.get(key) ?? { kind: DAPP_KIND, namespace, name, objects: [] };
+  #bundleOf(key: string, { metadata: { namespace, name, uid } }: ParsedDistributedApplication): EngineBundle {
+    return (
+      this.#tracked.get(key) ?? { kind: DAPP_KIND, namespace, name, ...(uid !== undefined && { uid }), objects: [] }
+    );
   }
 
   /** Everything that any granted revision has, and what is dispatched, is watched. */
   #track(
     key: string,
-    { metadata: { namespace, name } }: ParsedDistributedApplication,
+    { metadata: { namespace, name, uid } }: ParsedDistributedApplication,
     bundles: ReadonlyMap<string, Bundle>,
     known: EngineBundle,
   ): EngineBundle {
@@ -240,8 +248,9 @@ export class Reconciler {
     for (const { ref } of engine.dispatched(known)) refs.set(keyOfRef(ref), ref);
     const before = this.#tracked.get(key);
     const isSame = before?.objects.length === refs.size && before.objects.every((ref) => refs.has(keyOfRef(ref)));
-    if (before && isSame) return before;
-    const owner: EngineBundle = { kind: DAPP_KIND, namespace, name, objects: [...refs.values()] };
+    if (before && isSame && before.uid === uid) return before;
+    const own = { kind: DAPP_KIND, namespace, name, ...(uid !== undefined && { uid }) } as const;
+    const owner: EngineBundle = { ...own, objects: [...refs.values()] };
     this.#tracked.set(key, owner);
     engine.track(owner, (news) => changed(key, news));
     return owner;
@@ -261,22 +270,6 @@ export class Reconciler {
       if (bundle) bundles.set(id, bundle);
     }
     return bundles;
-  }
-
-  /** A workload inside that has a CrossClusterStatefulset is left to it. */
-  #isManaged({ spec: { targetNamespace } }: ParsedDistributedApplication): (part: Part) => boolean {
-    const managed = new Set(
-      this.#parts.statefulsets.list().flatMap(({ metadata, spec }) => {
-        const { resourceSelector, template } = isJsonObject(spec) ? spec : {};
-        const selected = isJsonObject(resourceSelector) ? resourceSelector : {};
-        const inline = isJsonObject(template) ? template : undefined;
-        const given = inline && isJsonObject(inline.metadata) ? inline.metadata.name : undefined;
-        const [kind, name] = inline ? [inline.kind, given ?? metadata.name] : [selected.kind, selected.name];
-        return metadata.namespace === targetNamespace && typeof name === "string" ? [`${kind}/${name}`] : [];
-      }),
-    );
-    return ({ object }) =>
-      object.metadata.namespace === targetNamespace && managed.has(`${object.kind}/${object.metadata.name}`);
   }
 
   #tidy(app: ParsedDistributedApplication, session: Session, ledger: Ledger): void {

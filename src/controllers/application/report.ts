@@ -50,7 +50,7 @@ export function statusOf(facts: ReportFacts, before: Status | undefined): Status
   return {
     ...(app.metadata.generation !== undefined && { observedGeneration: app.metadata.generation }),
     phase,
-    ...(main && { reason: main.code, message: textOf(main) }),
+    ...(main && { reason: main.code, message: textOf(facts, main) }),
     since: before?.phase === phase && before.reason === main?.code && before.since ? before.since : timestamp(nowMs),
     ...(figures.targetRevision !== null && { revision: figures.targetRevision }),
     ...(figures.currentRevision !== null && { currentRevision: figures.currentRevision }),
@@ -121,8 +121,19 @@ function mainReason({ result: { reasons } }: ReportFacts): Waiting | undefined {
   );
 }
 
-function textOf({ cluster, message, remedy }: Pick<Waiting, "cluster" | "message" | "remedy">): string {
-  return `${cluster === undefined ? "" : `${cluster}: `}${message}. ${remedy}`.slice(0, 4096);
+function textOf(
+  { app }: Pick<ReportFacts, "app">,
+  { cluster, message, remedy }: Omit<Waiting, "code" | "evidence">,
+): string {
+  const said = `${cluster === undefined ? "" : `${cluster}: `}${message}. ${namedRemedy(remedy, app.metadata.name)}`;
+  return said.slice(0, 4096);
+}
+
+/** The planners know no object's name, and waves are those of every kind: commands in a remedy get it here. */
+export function namedRemedy(remedy: string, name: string): string {
+  return remedy
+    .replaceAll("dapp/NAME", `dapp/${name}`)
+    .replace(/'lockstep (approve|promote|resume|undo|abort)'/g, `'lockstep $1 dapp/${name}'`);
 }
 
 function clusterRow(
@@ -136,7 +147,9 @@ function clusterRow(
   const failure = failures.find(({ cluster }) => cluster === name);
   const waiting = result.reasons.find(({ cluster }) => cluster === name);
   const reason = failure ? "DispatchFailed" : waiting?.code;
-  const message = failure ? failure.message : waiting && textOf({ message: waiting.message, remedy: waiting.remedy });
+  const message = failure
+    ? failure.message
+    : waiting && textOf(facts, { message: waiting.message, remedy: waiting.remedy });
   const states = entry ? objectStates(facts, name, entry) : [];
   const old = before?.clusters?.find((each) => each.name === name);
   const grant = entry?.grant ?? undefined;
@@ -224,14 +237,15 @@ function workloadRows({ divided, result, seen }: ReportFacts): NonNullable<Statu
 }
 
 function conditionsOf(
-  { app, result, nowMs }: ReportFacts,
+  facts: ReportFacts,
   before: Status | undefined,
   isSettled: boolean,
   main: Waiting | undefined,
 ): NonNullable<Status["conditions"]> {
+  const { app, result, nowMs } = facts;
   const { ledger, figures } = result;
   const generation = app.metadata.generation;
-  const said = main ? textOf(main) : "every cluster runs the desired revision and is healthy";
+  const said = main ? textOf(facts, main) : "every cluster runs the desired revision and is healthy";
   const reason = main?.code ?? "Settled";
   const failed = Object.values(ledger.clusters).some(({ failed: why }) => why !== null);
   const healthy = Object.values(figures.phases).filter((phase) => phase === "Settled").length;

@@ -27,7 +27,7 @@ export interface State {
 
 export const DAPP_KIND = "DistributedApplication";
 
-const FORMAT: LedgerFormat<State> = {
+export const FORMAT: LedgerFormat<State> = {
   kind: DAPP_KIND,
   prefix: "dapp",
   version: APPLICATION_LEDGER_VERSION,

@@ -143,7 +143,7 @@ export class OwnedLedgers<Ledger> {
   }
 
   #nameOf(owner: Owner) {
-    return { namespace: this.#namespace, name: `${this.#format.prefix}-${ownerId(owner)}` };
+    return { namespace: this.#namespace, name: ledgerNameOf(owner, this.#format) };
   }
 
   #object(owner: Owner, state: LedgerState<Ledger>, term: number, previous: KubeObject | undefined): KubeObject {
@@ -164,6 +164,10 @@ export class OwnedLedgers<Ledger> {
       },
     };
   }
+}
+
+export function ledgerNameOf(owner: Owner, { prefix }: Pick<LedgerFormat<unknown>, "prefix">): string {
+  return `${prefix}-${ownerId(owner)}`;
 }
 
 /** The object that a ledger is about; undefined: it is not of this kind. */
@@ -196,7 +200,11 @@ function undefinedIfOutdated(error: unknown): undefined {
   if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
 }
 
-function readLedgerObject<Ledger>(object: KubeObject, owner: Owner, format: LedgerFormat<Ledger>): LedgerFound<Ledger> {
+export function readLedgerObject<Ledger>(
+  object: KubeObject,
+  owner: Owner,
+  format: LedgerFormat<Ledger>,
+): LedgerFound<Ledger> {
   if (!Number.isFinite(termOf(object))) return outOfRange(object.metadata);
   const spec = isJsonObject(object.spec) ? object.spec : {};
   const where = `CrossClusterLedger ${object.metadata.namespace}/${object.metadata.name}`;

@@ -7,6 +7,7 @@ import {
   JobLedgerUnreadable,
   packJobLedger,
   parseJobLedger,
+  STOP_DEADLINE_SECONDS,
 } from "../../jobs/index.ts";
 import { isJsonObject, sameJson } from "../../runtime/index.ts";
 import type { LedgerFormat, OwnedLedgers, StoredLedger } from "../common/owned-ledgers.ts";
@@ -32,6 +33,15 @@ export const ATTEMPT_NOTE = "attempt";
 export const LIFE_NOTE = "life";
 /** What the dispatch object delivers, in a word. */
 export const GRANT_NOTE = "grant";
+
+export function grantText({ grant, uid }: Attempt): string {
+  return [grant.parallelism, grant.deadlineSeconds ?? "-", grant.epoch > 1 ? (uid ?? "-") : "-"].join(" ");
+}
+
+/** Whether what the dispatch object delivers is the order to stop. */
+export function ordersStop({ notes }: Dispatched): boolean {
+  return notes[GRANT_NOTE]?.startsWith(`0 ${STOP_DEADLINE_SECONDS} `) ?? false;
+}
 
 /** [J15] A ledger that is gone: every attempt that has a dispatch object is known again. */
 export function rebuiltLedger(template: string, owner: Owner, dispatched: readonly Dispatched[]): JobLedger {
@@ -59,11 +69,14 @@ function readAttempt(note: string | undefined): Attempt[] {
 export class JobSession {
   /** Every dispatch object carries this leader's term. */
   stamped = false;
+  /** When this process claimed it. */
+  readonly openedAtMs: number;
   readonly #store: OwnedLedgers<JobLedger>;
   #stored: StoredLedger<JobLedger>;
   #doubts = 0;
 
-  constructor(store: OwnedLedgers<JobLedger>, stored: StoredLedger<JobLedger>) {
+  constructor(store: OwnedLedgers<JobLedger>, stored: StoredLedger<JobLedger>, openedAtMs: number) {
+    this.openedAtMs = openedAtMs;
     this.#store = store;
     this.#stored = stored;
   }

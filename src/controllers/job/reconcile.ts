@@ -8,7 +8,7 @@ import {
   parseCrossClusterJob,
   type Workload,
 } from "../../api/index.ts";
-import type { Engine, EngineBundle, News } from "../../engine/index.ts";
+import type { Engine, EngineBundle, EngineCluster, News } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import { type JobLedger, planJob, templateDigest } from "../../jobs/index.ts";
 import {
@@ -28,6 +28,7 @@ import { attemptRef } from "./attempt-marks.ts";
 import { JOB_LEDGERS, JobSession, rebuiltLedger } from "./ledger.ts";
 import { jobIntentOf } from "./observe/intent.ts";
 import { takeJobMoment } from "./observe/observe.ts";
+import { recovered } from "./recover.ts";
 import type { JobReporter } from "./report/reporter.ts";
 
 export interface JobReconcilerParts {
@@ -47,6 +48,12 @@ export interface JobReconcilerParts {
 
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/**
+ * After it was claimed, no attempt starts for so long while a Ready cluster has not been read yet: the work would go to
+ * the first cluster that answers, which may be the one where it has just failed.
+ */
+const FIRST_LOOK_MS = 5_000;
+const FIRST_LOOK_RETRY_MS = 100;
 
 export class JobReconciler {
   readonly #parts: JobReconcilerParts;
@@ -135,8 +142,14 @@ export class JobReconciler {
       },
     });
     const nowMs = clock.now();
-    const moment = takeJobMoment({ engine, interpreter }, job, bundle, ledger, intent.clusters, nowMs);
+    const moment = takeJobMoment({ engine, interpreter }, job, bundle, session, intent.clusters, nowMs);
     const plan = planJob(intent, ledger, moment.seen, nowMs);
+    const isUnread = ({ name, state }: EngineCluster) =>
+      state === "Ready" && intent.clusters.includes(name) && moment.seen.next[name]?.kind === "unreachable";
+    const isEarly = nowMs < session.openedAtMs + FIRST_LOOK_MS;
+    if (isEarly && plan.ledger.nextAttempt > ledger.nextAttempt && moment.clusters.some(isUnread)) {
+      return { requeueAfterMs: FIRST_LOOK_RETRY_MS };
+    }
     const wasSaved = await session.save(plan.ledger);
     const done = await actOnJob({ engine, bundle, job, session }, plan, wasSaved);
     if (plan.isFinished && engine.dispatched(bundle).length === 0) {
@@ -161,13 +174,14 @@ export class JobReconciler {
     const objects = numbers.map((number) => attemptRef({ metadata, spec } as ParsedCrossClusterJob, number));
     const known = this.#bundles.get(key);
     const names = (refs: EngineBundle["objects"]) => refs.map(({ name }) => name).join(" ");
-    if (known && names(known.objects) === names(objects)) return known;
-    const { namespace, name } = metadata;
+    if (known && known.uid === metadata.uid && names(known.objects) === names(objects)) return known;
+    const { namespace, name, uid } = metadata;
     const placement = spec.clusters.placementRef?.name;
     const bundle: EngineBundle = {
       kind: "CrossClusterJob",
       namespace,
       name,
+      ...(uid !== undefined && { uid }),
       objects,
       ...(placement !== undefined && { placement }),
     };
@@ -177,7 +191,7 @@ export class JobReconciler {
   }
 
   async #open(key: string, object: KubeObject, job: ParsedCrossClusterJob): Promise<JobSession | undefined> {
-    const { engine, ledgers, reporter } = this.#parts;
+    const { engine, ledgers, reporter, clock } = this.#parts;
     const owner = ownerOf(object);
     const known = this.#sessions.get(key);
     if (known?.owner.uid === owner.uid) return known;
@@ -190,7 +204,8 @@ export class JobReconciler {
     };
     const fresh = async () => {
       await this.#mustStillExist(key);
-      return { ledger: rebuiltLedger(digest, owner, await engine.readDispatched(bundle)), revisions: [] };
+      const rebuilt = rebuiltLedger(digest, owner, await engine.readDispatched(bundle));
+      return { ledger: recovered(rebuilt, object.status, job, clock.now()), revisions: [] };
     };
     const claimed = await ledgers.claim(owner, fresh, () => engine.dispatched(bundle).map(({ term }) => term));
     if (claimed.kind === "unreadable") {
@@ -198,7 +213,7 @@ export class JobReconciler {
       return undefined;
     }
     if (claimed.kind === "none") throw new Error(`the ledger of ${key} could not be claimed`);
-    const session = new JobSession(ledgers, claimed.stored);
+    const session = new JobSession(ledgers, claimed.stored, clock.now());
     this.#sessions.set(key, session);
     return session;
   }

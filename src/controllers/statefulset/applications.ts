@@ -97,10 +97,18 @@ export class Applications {
     const isKnown =
       known?.isInline === isInline &&
       known.placement === placement &&
+      known.uid === metadata.uid &&
       targetText(known.template) === targetText(template);
     if (isKnown) return known;
-    const { namespace, name } = metadata;
-    return this.#track(key, { namespace, name, template, isInline, ...(placement !== undefined && { placement }) });
+    const { namespace, name, uid } = metadata;
+    return this.#track(key, {
+      namespace,
+      name,
+      ...(uid !== undefined && { uid }),
+      template,
+      isInline,
+      ...(placement !== undefined && { placement }),
+    });
   }
 
   untrack(key: string): void {

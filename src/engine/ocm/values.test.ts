@@ -49,6 +49,15 @@ describe("a workload by what its agent reports", () => {
     const made = reported(written(orderFor(1)), { mark: `other123.1.${SENT_AT_MS}` });
     expect(look(made).kind).toBe("unreachable");
   });
+
+  it("is another writer's only if the agent has read it and found no mark of Lockstep's on it", () => {
+    const values = { "/metadata/uid": "o1" };
+    const strangers = look(reported(written(orderFor(1)), { mark: null, values }));
+    expect(strangers).toMatchObject({ kind: "unreachable", isForeign: true });
+    const earlier = look(reported(written(orderFor(1)), { mark: `other123.1.${SENT_AT_MS}`, values }));
+    expect(earlier).not.toHaveProperty("isForeign");
+    expect(look(reported(written(orderFor(1)), { mark: null }))).not.toHaveProperty("isForeign");
+  });
 });
 
 describe("pods by name", () => {

@@ -3,11 +3,12 @@ import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
 import type { ObjectRef, Snapshot } from "../port.ts";
-import { objectOf, podOf, readValues } from "./feedback.ts";
+import { markIn, objectOf, podOf, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, isThere, manifestStatus } from "./reports.ts";
 import { MEMBER_ACCESS_LABEL } from "./resources.ts";
 import { isReserved, returnedMark, sentMark, writtenSpec } from "./works.ts";
 
+const UID = "/metadata/uid";
 const ACCESS = `a Secret labelled ${MEMBER_ACCESS_LABEL} in its namespace on the hub lets Lockstep read it directly`;
 
 export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: number): Snapshot {
@@ -21,8 +22,11 @@ export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: num
   const [sent, returned] = [sentMark(work), returnedMark(work)];
   if (isReserved(work) || returned?.lineage !== sent?.lineage) {
     const why = isApplied(work) === false ? ` (${appliedMessage(work)})` : "";
+    const values = readValues(report);
+    const isForeign = values.has(UID) && markIn(values) === undefined;
     return {
       kind: "unreachable",
+      ...(isForeign && { isForeign }),
       message: `the cluster has a ${what} that did not come from this dispatch${why}, and its agent does not report objects as a whole; ${ACCESS}`,
     };
   }

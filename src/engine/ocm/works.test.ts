@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { KubeObject } from "../../kube/index.ts";
 import { APP, LINEAGE, orderFor, reported, SENT_AT_MS, strategyOf, written } from "./testing/agent.ts";
 import {
   askingPatch,
@@ -10,6 +11,7 @@ import {
   reservationFor,
   sentMark,
   versionOf,
+  workFor,
   writtenSpec,
 } from "./works.ts";
 
@@ -38,6 +40,18 @@ describe("a ManifestWork of ours", () => {
     // Once forced, always: the next report may be on its way.
     const forced = written(orderFor(2), reported(first));
     expect(strategyOf(written(orderFor(3), forced))).toEqual(apply(true));
+  });
+
+  it("has the fields of what its owner delivered before, whichever ManifestWork of the owner's delivered it", () => {
+    const owned = (lineage: string, previous?: KubeObject) => {
+      const writing = { plural: "statefulsets", lineage, nowMs: SENT_AT_MS, pods: [] };
+      return strategyOf(workFor({ ...APP, uid: "u-1" }, orderFor(1), previous, writing));
+    };
+    const manager = { serverSideApply: { fieldManager: "work-agent-lockstep-u-1" } };
+    expect(owned("aaaa1111")).toMatchObject(manager);
+    expect(owned("bbbb2222")).toMatchObject(manager);
+    // A ManifestWork of an earlier version keeps its field manager: fields that are dropped would otherwise stay.
+    expect(owned(LINEAGE, written(orderFor(1)))).toEqual(apply(false));
   });
 
   it("does not own an object after a refusal, nor after a report on its reservation", () => {

@@ -26,7 +26,10 @@ import { appliedMessage, isApplied, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS, OCM_MARKS } from "./resources.ts";
 import { markText, readMark, type WriteMark } from "./write-marks.ts";
 
-/** OCM requires this prefix. The rest is the ManifestWork's lineage, so that no two share their fields. */
+/**
+ * OCM requires this prefix. The rest is the owner's uid: a ManifestWork that replaces a lost one finds the object's
+ * fields its own, although no report on the lost one was ever seen; the fields of any other writer stay a conflict.
+ */
 const FIELD_MANAGER = "work-agent-lockstep-";
 
 /** How to write it, beyond the order itself. */
@@ -51,7 +54,8 @@ export function workFor(
   const annotations = orderAnnotations(app, order, previous);
   annotations[OCM_MARKS.version] = String(version);
   const isTakenOver = annotations[MARKS.takesOver] === "true";
-  const strategy = isTakenOver ? REPLACING : applying(mark.lineage, previous !== undefined && isOwner(previous));
+  const manager = (previous && managerOf(previous)) ?? FIELD_MANAGER + (app.uid ?? mark.lineage);
+  const strategy = isTakenOver ? REPLACING : applying(manager, previous !== undefined && isOwner(previous));
   return {
     apiVersion: MANIFEST_WORKS.apiVersion,
     kind: MANIFEST_WORKS.kind,
@@ -108,8 +112,8 @@ const REPLACING: JsonObject = { type: "Update" };
  * The first apply is not forced: an object of this name from another writer is refused, not overwritten. Once the
  * object is known to be ours, changes of others in our fields are reverted.
  */
-function applying(lineage: string, force: boolean): JsonObject {
-  return { type: "ServerSideApply", serverSideApply: { fieldManager: FIELD_MANAGER + lineage, force } };
+function applying(fieldManager: string, force: boolean): JsonObject {
+  return { type: "ServerSideApply", serverSideApply: { fieldManager, force } };
 }
 
 interface Part {
@@ -249,9 +253,18 @@ export function isOwner(work: KubeObject): boolean {
 }
 
 function isForced(work: KubeObject): boolean {
+  return applyOf(work).force === true;
+}
+
+/** A field manager is kept from write to write: what the next one drops would otherwise stay the last one's. */
+function managerOf(work: KubeObject): string | undefined {
+  const { fieldManager } = applyOf(work);
+  return typeof fieldManager === "string" ? fieldManager : undefined;
+}
+
+function applyOf(work: KubeObject): JsonObject {
   const strategy = configsOf(work)[0]?.updateStrategy;
-  const apply = isJsonObject(strategy) ? strategy.serverSideApply : undefined;
-  return isJsonObject(apply) && apply.force === true;
+  return isJsonObject(strategy) && isJsonObject(strategy.serverSideApply) ? strategy.serverSideApply : {};
 }
 
 export function policyOf({ spec }: KubeObject): string {

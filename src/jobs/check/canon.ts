@@ -24,7 +24,7 @@ export function keyOf(state: State): string {
     const readAt = (readAtMs ?? 0) / 1000;
     if (each.isCleaned) return [number, cluster, outcome?.kind];
     return [
-      [number, cluster, uid, stop?.reason, outcome?.kind, outcome?.reason, each.mayRunTwice],
+      [number, cluster, uid, stop?.reason, outcome?.kind, outcome?.reason, each.ending?.kind, each.mayRunTwice],
       readAtMs === null ? null : remaining(readAt, latestDeadlineSeconds),
       readAtMs === null ? null : remaining(readAt, grant.deadlineSeconds ?? 0),
       [grant.parallelism, grant.epoch > 1, works[number]?.manifest.epoch === grant.epoch],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { JOB_RULES } from "../plan.ts";
 import type { AttemptSeen } from "../types.ts";
-import { explore, walk } from "./explore.ts";
+import { explore, play, walk } from "./explore.ts";
 import type { Mutation, Scenario } from "./model.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -13,6 +13,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "a Job is deleted, and an old delivery creates it again": { faults: { delete: 1, late: 1 } },
   "the controller crashes after any write, and a cluster is cut off": { faults: { crash: 2, cut: 1 } },
   "a deposed leader continues to write, and a cluster is cut off": { faults: { depose: 1, cut: 1 } },
+  "a Job is deleted, an old delivery creates it again, and a leader is deposed": {
+    faults: { delete: 1, late: 1, depose: 1 },
+  },
+  "a Job that is kept after its end is deleted, and an old delivery creates it again, without deadlines": {
+    intent: { guarantee: "Wait", memberCleanup: "AfterTTL" },
+    faults: { delete: 1, late: 1, fail: 1 },
+  },
   "a cluster is drained while the other one is cut off": { faults: { drain: 1, cut: 1 } },
   "everything at once": { faults: { cut: 2, crash: 1, delete: 1, recreate: 1, late: 1, depose: 1, fail: 1, drain: 1 } },
 };
@@ -47,7 +54,25 @@ interface Mutant {
   /** Where its mistake can do harm. */
   readonly ground: Scenario;
   readonly finds: RegExp;
+  /** The steps that show it, where random ones take too long. */
+  readonly trace?: readonly string[];
 }
+
+const STARTED = ["plan", "act", "deliver a 1", "watch a", "plan", "act"];
+const RUNNING = [...STARTED, "deliver a 1", "run a 1"];
+const CONTINUED_ELSEWHERE = [
+  "plan",
+  "act",
+  "act",
+  "plan",
+  "act",
+  "deliver b 2",
+  "watch b",
+  "plan",
+  "act",
+  "deliver b 2",
+  "run b 2",
+];
 
 /** A planner, or its guard, with one mistake. */
 const MUTANTS: Readonly<Record<string, Mutant>> = {
@@ -55,6 +80,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     mutation: { intent: { graceMs: 0, allowanceMs: 0 } },
     ground: LOSS,
     finds: RUNS_TWICE,
+    // The grant arrives when the member's clock still allows it.
+    trace: [...STARTED, "cut a", "watch a", "tick", "mend a", "deliver a 1", "run a 1", "tick", ...CONTINUED_ELSEWHERE],
   },
   "treats a lost cluster's work as over at once": {
     mutation: { intent: { guarantee: "AtLeastOnce" } },
@@ -82,6 +109,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     },
     ground: { faults: { drain: 1 } },
     finds: RUNS_TWICE,
+    trace: [...RUNNING, "drain a", "plan", "tick", "deliver a 1", "deadline a 1", "watch a", ...CONTINUED_ELSEWHERE],
   },
   "does not pin what it grants to one uid": {
     mutation: { pin: "none" },
@@ -90,8 +118,13 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   "acts before it writes the ledger": {
     mutation: { write: "after acting" },
-    ground: { faults: { cut: 1, crash: 2 } },
+    ground: { faults: { cut: 1, crash: 1 } },
     finds: RUNS_TWICE,
+    // The member has an extension that the ledger does not know.
+    trace: [
+      ...[...RUNNING, "tick", "plan, act and crash", "deliver a 1", "cut a", "watch a"],
+      ...["tick", "tick", "tick", "deadline a 1", ...CONTINUED_ELSEWHERE],
+    ],
   },
   "removes what is left in a cluster that cannot be reached": {
     mutation: {
@@ -132,7 +165,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
 const MUTANT_SEEDS = 1_000;
 const FAIR_STEPS = 1_000;
 
-describe.each(Object.entries(MUTANTS))("a planner that %s", (_, { mutation, ground, finds }) => {
+describe.each(Object.entries(MUTANTS))("a planner that %s", (_, { mutation, ground, finds, trace }) => {
+  if (trace) {
+    it("is found in steps that are harmless without the mistake", () => {
+      expect(play(ground, trace, mutation)).toMatch(finds);
+      const inOrder = trace.flatMap((name) => (name === "plan, act and crash" ? ["plan", "act", "crash"] : [name]));
+      expect(play(ground, inOrder)).toBeUndefined();
+    });
+    return;
+  }
+
   it("is found", () => {
     // Whether work ends takes long walks, and few of them.
     const isAboutEnds = finds === NEVER_ENDS;

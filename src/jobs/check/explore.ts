@@ -48,8 +48,11 @@ export function explore(scenario: Scenario, maxStates: number, mutation: Mutatio
 /** A walk takes so many steps with faults, then continues without them until the work has ended. */
 const STEPS = 70;
 const FAIR_STEPS = 4_000;
-/** Time passes less often than everything else happens; otherwise nothing would happen in time. */
-const TICK_SHARE = 0.16;
+/**
+ * Time passes less often than everything else happens; otherwise nothing would happen in time. Some mistakes need that
+ * much happens within one step of the clock, others that several steps pass: the seeds take turns.
+ */
+const TICK_SHARES = [0.16, 0.07] as const;
 /** Faults and what takes long are seldom chosen: otherwise few attempts would live long enough for anything to go wrong. */
 const SELDOM = /^(?:succeed|mend|ended|deadline) /;
 const SELDOM_WEIGHT = 0.15;
@@ -65,7 +68,8 @@ export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {},
     for (let at = 0; at < STEPS + fairSteps; at++) {
       const isFair = at >= STEPS;
       if (isFair && state.ledger.end) break;
-      const next = randomStep(state, scenario, mutation, random, isFair);
+      const tickShare = TICK_SHARES[seed % TICK_SHARES.length] ?? TICK_SHARES[0];
+      const next = randomStep(state, scenario, mutation, random, isFair ? undefined : tickShare);
       if (!next) continue;
       trace.push(next.name);
       const report = (what: string): Explored => ({ states, isComplete: false, found: { what, trace } });
@@ -80,11 +84,34 @@ export function walk(scenario: Scenario, seeds: number, mutation: Mutation = {},
   return { states, isComplete: false };
 }
 
-function randomStep(state: State, scenario: Scenario, mutation: Mutation, random: Random, isFair: boolean) {
+/** Takes the named steps in their order, those that are possible. Returns what goes wrong; undefined: nothing. */
+export function play(scenario: Scenario, names: readonly string[], mutation: Mutation = {}): string | undefined {
+  const guarantee = scenario.intent?.guarantee ?? MODEL_INTENT.guarantee;
+  let state = start(scenario);
+  for (const name of names) {
+    const step = steps(state, scenario, mutation).find((each) => each.name === name);
+    const to = step && attempt(step.take);
+    if (typeof to === "string") return to;
+    if (!to) continue;
+    const wrong = violation(state, to, guarantee);
+    if (wrong !== undefined) return wrong;
+    state = to;
+  }
+  return undefined;
+}
+
+function randomStep(
+  state: State,
+  scenario: Scenario,
+  mutation: Mutation,
+  random: Random,
+  tickShare: number | undefined,
+) {
+  const isFair = tickShare === undefined;
   const all = steps(state, scenario, mutation).filter(({ isFault }) => !(isFair && isFault));
   const tick = all.find(({ name }) => name === "tick");
   const others = all.filter(({ name }) => name !== "tick");
-  if (tick && random.next() < TICK_SHARE) return { name: "tick", to: attempt(tick.take) ?? state };
+  if (tick && random.next() < (tickShare ?? TICK_SHARES[0])) return { name: "tick", to: attempt(tick.take) ?? state };
   const weightOf = ({ name, isFault }: Step) => (!isFair && (isFault || SELDOM.test(name)) ? SELDOM_WEIGHT : 1);
   let at = random.next() * others.reduce((sum, step) => sum + weightOf(step), 0);
   const chosen = others.find((step) => {

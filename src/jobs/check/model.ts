@@ -2,6 +2,7 @@
  * A small world around the planner, one step at a time: dispatch objects on a hub, members with their own Job controller
  * and clock, deliveries that come late, agents that create again what they remember, and a controller that crashes.
  */
+import { STOP_DEADLINE_SECONDS } from "../grants.ts";
 import { emptyJobLedger } from "../ledger.ts";
 import { JOB_RULES, type JobRules, planJob } from "../plan.ts";
 import type { AttemptSeen, JobIntent, JobLedger, JobObservations } from "../types.ts";
@@ -261,14 +262,11 @@ function plan(next: State, { intent }: Scenario, mutation: Mutation, beforeWriti
   const ledger = mutation.ledger ? mutation.ledger(result.ledger) : result.ledger;
   const acts: Act[] = [];
   for (const { number, cluster, grant, uid } of result.standing) {
-    if ((next.works[number]?.manifest.epoch ?? 0) >= grant.epoch) continue;
     const pin = mutation.pin === "none" || grant.epoch === 1 ? null : uid;
     const deadline = grant.deadlineSeconds ?? Number.POSITIVE_INFINITY;
-    acts.push({
-      kind: "dispatch",
-      cluster: cluster as Cluster,
-      manifest: { attempt: number, epoch: grant.epoch, parallelism: grant.parallelism, deadline, pin },
-    });
+    const manifest = { attempt: number, epoch: grant.epoch, parallelism: grant.parallelism, deadline, pin };
+    if (isSameGrant(next.works[number]?.manifest, manifest)) continue;
+    acts.push({ kind: "dispatch", cluster: cluster as Cluster, manifest });
   }
   for (const action of result.actions) {
     if (action.kind === "expire") continue;
@@ -296,6 +294,11 @@ function plan(next: State, { intent }: Scenario, mutation: Mutation, beforeWriti
   return true;
 }
 
+/** As the controller compares: by what the member would get. */
+function isSameGrant(a: Manifest | undefined, b: Manifest): boolean {
+  return a !== undefined && a.parallelism === b.parallelism && a.deadline === b.deadline && a.pin === b.pin;
+}
+
 function observe(state: State, mutation: Mutation): JobObservations {
   const attempts: Record<number, AttemptSeen> = {};
   for (const { number, cluster } of state.ledger.attempts) {
@@ -312,7 +315,17 @@ function observe(state: State, mutation: Mutation): JobObservations {
       },
     ]),
   );
-  return { clusters, attempts, next, dispatched: new Set(Object.keys(state.works).map(Number)) };
+  const dispatched = new Set(Object.keys(state.works).map(Number));
+  return { clusters, attempts, next, dispatched, orderedStop: orderedStop(state) };
+}
+
+function orderedStop({ ledger, works }: State): Set<number> {
+  const isOrdered = (manifest: Manifest) => manifest.parallelism === 0 && manifest.deadline === STOP_DEADLINE_SECONDS;
+  const stopped = ledger.attempts.filter(({ number }) => {
+    const work = works[number];
+    return !work || isOrdered(work.manifest);
+  });
+  return new Set(stopped.map(({ number }) => number));
 }
 
 function seenAs(seen: State["seen"][Cluster], attempt: number): AttemptSeen {

@@ -106,7 +106,7 @@ export class TranscriptMember {
       return true;
     }
     const before = JSON.stringify(job);
-    if (job.state === "running") Object.assign(job, { parallelism, deadlineSeconds });
+    Object.assign(job, { parallelism, deadlineSeconds });
     // A stop order is a deadline of one second: the transcript does not wait for it.
     if (deadlineSeconds === 1) this.#endAtDeadline(job, nowMs + SECOND_MS);
     return JSON.stringify(job) !== before;

@@ -4,9 +4,10 @@
  * C`, `succeed|fail|recreate N`, `show N KEY=VALUE` (of its status), `vanish N` (its object), `retry ID`, `confirm C`,
  * `suspend`, `continue`, `forget` (the ledger's last attempt), `delete`.
  */
+import { STOP_DEADLINE_SECONDS } from "../grants.ts";
 import { emptyJobLedger } from "../ledger.ts";
 import { planJob } from "../plan.ts";
-import type { AttemptSeen, JobIntent, JobLedger, JobObservations, JobPlan, Share } from "../types.ts";
+import type { AttemptSeen, JobGrant, JobIntent, JobLedger, JobObservations, JobPlan, Share } from "../types.ts";
 import { TranscriptMember } from "./transcript-member.ts";
 
 const SECOND_MS = 1000;
@@ -39,8 +40,8 @@ export class Transcript {
   #ledger: JobLedger = emptyJobLedger("t");
   #nowMs = 0;
   readonly #members = new Map<string, TranscriptMember>();
-  /** Dispatch objects on the hub, by attempt. */
-  readonly #dispatched = new Map<number, string>();
+  /** What stands on the hub, by attempt. */
+  readonly #dispatched = new Map<number, JobGrant>();
 
   play(text: string): string {
     const out: string[] = [];
@@ -164,7 +165,7 @@ export class Transcript {
   /** Members carry out at once what they get, where they can be reached. Whether anything has moved. */
   #deliver({ ledger, standing, actions }: JobPlan): boolean {
     let isMoved = false;
-    for (const { number, cluster } of standing) this.#dispatched.set(number, cluster);
+    for (const { number, grant } of standing) this.#dispatched.set(number, grant);
     for (const action of actions) {
       if (action.kind === "expire") continue;
       const member = this.#members.get(action.cluster);
@@ -178,6 +179,11 @@ export class Transcript {
     return isMoved;
   }
 
+  #isOrdered(attempt: number): boolean {
+    const grant = this.#dispatched.get(attempt);
+    return !grant || (grant.parallelism === 0 && grant.deadlineSeconds === STOP_DEADLINE_SECONDS);
+  }
+
   #observations(): JobObservations {
     const members = [...this.#members.entries()];
     const seen = (name: string, number: number): AttemptSeen =>
@@ -189,6 +195,7 @@ export class Transcript {
       ),
       next: Object.fromEntries(members.map(([name]) => [name, seen(name, this.#ledger.nextAttempt)] as const)),
       dispatched: new Set(this.#dispatched.keys()),
+      orderedStop: new Set(this.#ledger.attempts.map(({ number }) => number).filter((each) => this.#isOrdered(each))),
     };
   }
 }

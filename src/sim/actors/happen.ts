@@ -211,8 +211,6 @@ export class Happenings {
         this.#forAWhile(happening, happening.forMs, () => this.agentReturns(cluster));
         return;
       case "tear off":
-        // While nothing answers there: a first grant that was delivered and never seen is then a stranger's object.
-        if (!ground.members.get(cluster)?.reachable) return;
         this.torn.add(cluster);
         void agents.tearOff(cluster).then((some) => {
           if (some) reach.count("a finalizer is torn off");

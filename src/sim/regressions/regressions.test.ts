@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FULL_ABILITIES } from "../full/ground.ts";
 import { describeFailure, HubImage, runScenario } from "../index.ts";
+import { OCM_ABILITIES } from "../seed/ocm.ts";
 import { LEAN_ABILITIES } from "../seed/run.ts";
 import { scenarioOf } from "../seed/scenario.ts";
 import { STORIES } from "./index.ts";
@@ -31,7 +32,7 @@ describe("a story", () => {
 
   it("can describe every scenario that a seed draws", () => {
     for (let seed = 1; seed <= 1_000; seed++) {
-      for (const abilities of [LEAN_ABILITIES, FULL_ABILITIES]) {
+      for (const abilities of [LEAN_ABILITIES, FULL_ABILITIES, OCM_ABILITIES]) {
         const drawn = scenarioOf(seed, undefined, abilities);
         expect(scenarioOfStory(storyOf(drawn, "a title"))).toEqual(drawn);
       }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { appOf, PROGRESS_DEADLINE_S, type Protocol } from "../seed/app.ts";
 import type { Happening } from "../seed/happenings.ts";
+import type { OcmTraits } from "../seed/ocm.ts";
 import type { Tier } from "../seed/run.ts";
 import type { Scenario } from "../seed/scenario.ts";
 
@@ -43,6 +44,8 @@ export interface Story {
    */
   readonly settles?: true;
   readonly topologyInlineBytes?: number;
+  /** The engine is Open Cluster Management; clusters that are not named have access and do not poll. */
+  readonly ocm?: OcmTraits;
   /** From then on there are no faults, and everything must settle. */
   readonly calmAtMs: number;
   readonly ending: Scenario["ending"];
@@ -67,6 +70,7 @@ export function scenarioOfStory(story: Story): Scenario {
     minReadySeconds: story.minReadySeconds ?? 0,
     rollingUpdate: { ...USUAL_UPDATE, ...story.rollingUpdate },
     parallelPods: story.parallelPods ?? false,
+    ...(story.ocm && { isInline: true }),
   });
   const deletionPolicy = ending === "keeps running" ? {} : { deletionPolicy: ending };
   return {
@@ -84,6 +88,7 @@ export function scenarioOfStory(story: Story): Scenario {
     engineFailsOver: story.engineFailsOver ?? false,
     upgrades: story.upgrades ?? false,
     topologyInlineBytes: story.topologyInlineBytes,
+    ...(story.ocm && { ocm: story.ocm }),
   };
 }
 
@@ -110,6 +115,7 @@ export function storyOf(scenario: Scenario, title: string): Story {
     ...(scenario.upgrades && { upgrades: true }),
     ...(spec.revisionSettleSeconds === undefined && { settles: true }),
     ...(scenario.topologyInlineBytes !== undefined && { topologyInlineBytes: scenario.topologyInlineBytes }),
+    ...(scenario.ocm && { ocm: scenario.ocm }),
     calmAtMs: scenario.calmAtMs,
     ending: scenario.ending,
     ...(scenario.deletedAtMs !== undefined && { deletedAtMs: scenario.deletedAtMs }),

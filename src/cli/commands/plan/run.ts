@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { isAboutApplication, planApplication, renderApplication } from "../../applications/rendering.ts";
+import { planApplication, renderApplication } from "../../applications/rendering.ts";
+import { isAboutApplication } from "../../applications/subject.ts";
 import { CommandError } from "../../errors.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { durationsFrom } from "../../preview/durations.ts";

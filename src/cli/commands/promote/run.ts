@@ -1,5 +1,7 @@
 import type { CrossClusterStatefulsetStatus, ParsedCrossClusterStatefulset } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
+import { abortApplication, promoteApplication } from "../../applications/acting.ts";
+import { applicationName } from "../../applications/kind.ts";
 import { CommandError } from "../../errors.ts";
 import { change, describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
 import { goingOn } from "../../hub/rollout-words.ts";
@@ -14,6 +16,8 @@ type Status = CrossClusterStatefulsetStatus;
 
 /** [W7] Past everything that delays the rollout now and that a user may override: a soak, a closed window, or both. */
 export function promote(io: Io, given: string, options: Options): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return promoteApplication(io, application, options);
   return change(io, given, options, async (hub, object) => {
     const { spec, status } = readStatefulset(object);
     const { to, wave, soakUntil, windowClosed, awaitingApproval } = status?.rollout ?? {};
@@ -60,6 +64,8 @@ function afterWave({ updateStrategy }: ParsedCrossClusterStatefulset["spec"], wa
 
 /** [F9] An undo to the revision that the rollout in progress started from. */
 export function abort(io: Io, given: string, options: Options): Promise<undefined> {
+  const application = applicationName(given);
+  if (application !== undefined) return abortApplication(io, application, options);
   return change(io, given, options, async (hub, object) => {
     const { status } = readStatefulset(object);
     const { rollout } = status ?? {};

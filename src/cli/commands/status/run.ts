@@ -1,20 +1,17 @@
-import {
-  CROSS_CLUSTER_STATEFULSET,
-  type CrossClusterStatefulsetStatus,
-  parseCrossClusterStatefulset,
-} from "../../../api/index.ts";
+import { type CrossClusterStatefulsetStatus, parseCrossClusterStatefulset } from "../../../api/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { applicationName } from "../../applications/kind.ts";
 import { applicationStatus } from "../../applications/looking.ts";
 import { CommandError } from "../../errors.ts";
-import { getStatefulset, type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
+import { getStatefulset, type Hub, withHub } from "../../hub/hub.ts";
 import { podReports } from "../../hub/pod-reports.ts";
 import { statusOf } from "../../hub/status.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
-import { formatOf, print, printData, styleOf, table } from "../../terminal/output.ts";
+import { formatOf, print, printData, styleOf } from "../../terminal/output.ts";
 import type { StatusOptions } from "./command.ts";
-import { LIST_HEADS, listRow, statusTree, WIDE_HEADS } from "./view.ts";
+import { kubectlName, listAll } from "./list.ts";
+import { statusTree } from "./view.ts";
 
 export async function runStatus(
   io: Io,
@@ -32,7 +29,7 @@ export async function runStatus(
   }
   if (options.watch && given !== undefined) return watch(io, given, options, format === "json");
   return withHub(io, options, async (hub) => {
-    if (given === undefined) return list(io, hub, options, format);
+    if (given === undefined) return listAll(io, hub, options.allNamespaces === true, format);
     const object = await getStatefulset(hub, given);
     if (format === "json" || format === "yaml") printData(io, format, object);
     else if (format === "name") print(io, kubectlName(object));
@@ -52,31 +49,6 @@ async function watch(io: Io, given: string, options: GlobalOptions, json: boolea
   });
   const { watchStatus } = await import("./watch.ts");
   return watchStatus(io, options, watched, json);
-}
-
-async function list(
-  io: Io,
-  hub: Hub,
-  { allNamespaces }: StatusOptions,
-  format: "text" | "json" | "yaml" | "wide" | "name",
-): Promise<undefined> {
-  const items = await listStatefulsets(hub, allNamespaces ? undefined : hub.namespace);
-  if (format === "json" || format === "yaml") {
-    printData(io, format, { apiVersion: "v1", kind: "List", items });
-  } else if (format === "name") {
-    for (const object of items) print(io, kubectlName(object));
-  } else if (items.length === 0) {
-    io.stderr.write(`No CrossClusterStatefulsets found${allNamespaces ? "" : ` in namespace ${hub.namespace}`}.\n`);
-  } else {
-    const wide = format === "wide";
-    const heads = wide ? WIDE_HEADS : LIST_HEADS;
-    const rows = items.map((object) => [
-      ...(allNamespaces ? [object.metadata.namespace ?? ""] : []),
-      ...listRow({ object, status: statusOf(object) }, wide, hub.clock.now()),
-    ]);
-    print(io, table(allNamespaces ? ["NAMESPACE", ...heads] : heads, rows).join("\n"));
-  }
-  return undefined;
 }
 
 /** The tree shows this itself. */
@@ -105,9 +77,4 @@ async function withPodReasons(hub: Hub, object: KubeObject): Promise<CrossCluste
     }),
   }));
   return { ...status, clusters };
-}
-
-function kubectlName({ metadata }: KubeObject): string {
-  const { singular, group } = CROSS_CLUSTER_STATEFULSET;
-  return `${singular}.${group}/${metadata.name}`;
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../engine/index.ts";
 import type { Attempt, JobAction, JobPlan } from "../../../jobs/index.ts";
 import { attemptRef } from "../attempt-marks.ts";
-import { ATTEMPT_NOTE, GRANT_NOTE, type JobSession, LIFE_NOTE } from "../ledger.ts";
+import { ATTEMPT_NOTE, GRANT_NOTE, grantText, type JobSession, LIFE_NOTE } from "../ledger.ts";
 import { renderAttempt } from "./render.ts";
 
 export interface JobActContext {
@@ -31,8 +31,10 @@ export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: 
   const outstanding = plan.standing.filter((attempt) => isOutstanding(context, attempt));
   const actions = plan.actions.filter((action) => action.kind !== "expire");
   const failures: { cluster: string; message: string }[] = [];
-  let isUnfinished = false;
-  if (outstanding.length === 0 && actions.length === 0) return { failures, isUnfinished };
+  // [J12] An attempt that has ended is over when this leader's own reading says that its order to stop stands.
+  let isUnfinished = plan.ledger.attempts.some(({ ending, outcome }) => ending !== undefined && outcome === null);
+  const mustStamp = isUnfinished && !session.stamped;
+  if (outstanding.length === 0 && actions.length === 0 && !mustStamp) return { failures, isUnfinished };
   // What was decided earlier is carried out by the process that still leads.
   if (!wasSaved) await session.confirm();
   if (!session.stamped) {
@@ -62,10 +64,6 @@ function find({ engine, bundle }: JobActContext, cluster: string, ref: ObjectRef
 function isOutstanding(context: JobActContext, attempt: Attempt): boolean {
   const found = find(context, attempt.cluster, attemptRef(context.job, attempt.number));
   return found?.notes[GRANT_NOTE] !== grantText(attempt);
-}
-
-function grantText({ grant, uid }: Attempt): string {
-  return [grant.parallelism, grant.deadlineSeconds ?? "-", grant.epoch > 1 ? (uid ?? "-") : "-"].join(" ");
 }
 
 async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promise<boolean> {

@@ -8,10 +8,11 @@ import {
   type Snapshot,
 } from "../../../engine/index.ts";
 import type { Interpreter } from "../../../interpret/index.ts";
-import type { AttemptSeen, JobCluster, JobLedger, JobObservations } from "../../../jobs/index.ts";
+import type { AttemptSeen, JobCluster, JobObservations } from "../../../jobs/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { type Json, valueAt } from "../../../runtime/index.ts";
 import { attemptRef, readAttemptMark } from "../attempt-marks.ts";
+import { type JobSession, ordersStop } from "../ledger.ts";
 
 /** Taints that Karmada itself sets on a cluster that it cannot reach: whether work is lost there is Lockstep's decision. */
 const ENGINE_TAINTS = "cluster.karmada.io/";
@@ -30,11 +31,12 @@ export function takeJobMoment(
   parts: { readonly engine: Engine; readonly interpreter: Pick<Interpreter, "interpret"> },
   job: ParsedCrossClusterJob,
   bundle: EngineBundle,
-  ledger: JobLedger,
+  session: Pick<JobSession, "ledger" | "term" | "stamped">,
   candidates: readonly string[],
   nowMs: number,
 ): JobMoment {
   const { engine, interpreter } = parts;
+  const { ledger } = session;
   const look = (cluster: string, number: number) => engine.snapshot(bundle, cluster, attemptRef(job, number));
   const uid = job.metadata.uid ?? "";
   const attempts: Record<number, AttemptSeen> = {};
@@ -53,10 +55,14 @@ export function takeJobMoment(
   );
   const clusters = engine.clusters();
   const dispatched = engine.dispatched(bundle);
-  const numbers = ledger.attempts.filter(({ number, cluster }) => {
-    const { name } = attemptRef(job, number);
-    return dispatched.some((one) => one.cluster === cluster && one.ref.name === name);
-  });
+  const numbersOf = (test: (found: Dispatched | undefined) => boolean) => {
+    const found = ledger.attempts.filter(({ number, cluster }) => {
+      const { name } = attemptRef(job, number);
+      return test(dispatched.find((one) => one.cluster === cluster && one.ref.name === name));
+    });
+    return new Set(found.map(({ number }) => number));
+  };
+  const isOrdered = (found: Dispatched | undefined) => !found || (found.term === session.term && ordersStop(found));
   return {
     nowMs,
     clusters,
@@ -66,7 +72,8 @@ export function takeJobMoment(
       clusters: Object.fromEntries(clusters.map((each) => [each.name, clusterOf(each)])),
       attempts,
       next,
-      dispatched: new Set(numbers.map(({ number }) => number)),
+      dispatched: numbersOf((found) => found !== undefined),
+      orderedStop: session.stamped ? numbersOf(isOrdered) : new Set(),
     },
   };
 }

@@ -1,6 +1,7 @@
 import {
   type CrossClusterJobStatus,
   type JobPhase,
+  MAX_INDEXES_CHARS,
   MAX_LISTED_ATTEMPTS,
   type ParsedCrossClusterJob,
 } from "../../../api/index.ts";
@@ -45,7 +46,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
     succeeded: figures.succeeded,
     failed: figures.failed,
     completions: figures.wanted,
-    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, 4096) }),
+    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, MAX_INDEXES_CHARS) }),
     ...(ledger.startedAtMs !== null && { startTime: timestamp(ledger.startedAtMs) }),
     ...(end?.kind === "Complete" && { completionTime: timestamp(end.atMs) }),
     ...(waiting.length > 0 && {
@@ -82,7 +83,8 @@ function phaseOf(job: ParsedCrossClusterJob, { end, attempts }: JobLedger, waiti
 }
 
 function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly JobWaiting[]): AttemptRow {
-  const { number, cluster, share, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } = attempt;
+  const { number, cluster, share, done, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } =
+    attempt;
   const waits = waiting.find((each) => each.cluster === cluster && !outcome);
   const reason = outcome?.reason ?? stop?.reason ?? waits?.code;
   const message = outcome?.message ?? stop?.message ?? waits?.message;
@@ -90,8 +92,11 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
     number,
     cluster,
     object: attemptRef(job, number).name,
-    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, 4096) }),
+    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, MAX_INDEXES_CHARS) }),
     ...(share.kind === "count" && { completions: share.count }),
+    ...(done.succeeded > 0 && { succeeded: done.succeeded }),
+    ...(done.indexes !== "" &&
+      outcome?.kind !== "succeeded" && { completedIndexes: done.indexes.slice(0, MAX_INDEXES_CHARS) }),
     state: stateOf(attempt),
     startedAt: timestamp(startedAtMs),
     ...(outcome && { finishedAt: timestamp(outcome.atMs) }),

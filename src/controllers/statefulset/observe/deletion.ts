@@ -44,7 +44,8 @@ export function templateNamed({ metadata, spec }: KubeObject, recorded: string |
 }
 
 export function appOf({ metadata }: KubeObject, template: ObjectRef): EngineApp {
-  return { namespace: metadata.namespace ?? "", name: metadata.name, template };
+  const { namespace = "", name, uid } = metadata;
+  return { namespace, name, ...(uid !== undefined && { uid }), template };
 }
 
 function oneOf<const Values extends readonly [string, string]>(value: Json | undefined, ...[other, safe]: Values) {

@@ -1,5 +1,6 @@
 import type { AllowedClustersRule, RolloutApproval } from "../../../api/index.ts";
 import type { MemberReport } from "../../../contract/index.ts";
+import type { Snapshot } from "../../../engine/index.ts";
 import type { Interpreter } from "../../../interpret/index.ts";
 import type { Intent, Ledger, Observation, Observations, RevisionIntent } from "../../../plan/index.ts";
 import { WindowMemory } from "../../../rollout/index.ts";
@@ -130,7 +131,8 @@ export class Gatherer {
         clusterOfInstance: (name: string) => homes.get(name),
         isCluster: (name: string) => names.has(name),
       };
-      observations[cluster] = observe(snapshot, context, report);
+      const isLetGo = isStrangers(snapshot) && isDrained(ledger.clusters[cluster]);
+      observations[cluster] = isLetGo ? { kind: "absent" } : observe(snapshot, context, report);
     }
     const membership = intent.workload.protocol === "contract" ? membershipOf(reports, moment.nowMs) : undefined;
     const dispatch = dispatchSeen(moment.dispatched, app);
@@ -149,4 +151,16 @@ export class Gatherer {
     const setting = { dryRunIn: held.length > 0 ? held : ready, counts, override: ledger.override };
     return this.#options.reviser.revision(key, statefulset, template.object, moment, setting);
   }
+}
+
+/**
+ * [S9] A drained cluster has nothing of the application's left, although another writer has created an object of the
+ * same name meanwhile: that is not ours to remove, and waiting for its end could last forever.
+ */
+function isStrangers(snapshot: Snapshot): boolean {
+  return snapshot.kind === "unreachable" && snapshot.isForeign === true;
+}
+
+function isDrained(entry: Ledger["clusters"][string] | undefined): boolean {
+  return entry?.grant?.replicas === 0 && entry.done;
 }

@@ -36,7 +36,8 @@ export interface Report {
   readonly generation?: number;
   /** In addition to the mark, which comes back unchanged. */
   readonly values?: Readonly<Record<string, Json>>;
-  readonly mark?: string;
+  /** null: the object has none. */
+  readonly mark?: string | null;
 }
 
 export function reported(work: KubeObject, report: Report = {}): KubeObject {
@@ -44,9 +45,9 @@ export function reported(work: KubeObject, report: Report = {}): KubeObject {
   const manifests = manifestsOf(work)
     .filter(isManifest)
     .map(({ kind, metadata }) => {
-      const mark = report.mark ?? metadata.annotations?.[OCM_MARKS.write];
+      const mark = report.mark === undefined ? metadata.annotations?.[OCM_MARKS.write] : report.mark;
       const pointer = `/metadata/annotations/${OCM_MARKS.write.replaceAll("/", "~1")}`;
-      const values = { ...(mark !== undefined && { [pointer]: mark }), ...report.values };
+      const values = { ...(typeof mark === "string" && { [pointer]: mark }), ...report.values };
       return {
         resourceMeta: { kind, namespace: metadata.namespace ?? "", name: metadata.name },
         conditions: [

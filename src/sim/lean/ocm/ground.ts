@@ -93,8 +93,6 @@ export class OcmGround implements Ground {
   #rival(cluster: string, forMs: number): boolean {
     const member = this.#members.all.get(cluster);
     const live = member?.workload;
-    // Of what is being removed it would leave a stranger's object behind.
-    if (member?.live?.replicas === 0) return false;
     if (!live || live.metadata.annotations["lockstep.karmada.io/write"] === undefined) return false;
     const { apiVersion, kind, metadata, spec } = live;
     const manifest = { apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };

@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { type ParsedCrossClusterJob, parseCrossClusterJob } from "../../api/index.ts";
+import { emptyJobLedger } from "../../jobs/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import { recovered } from "./recover.ts";
+
+const AT = "2026-01-01T00:00:00Z";
+const NOW_MS = Date.parse("2026-01-01T01:00:00Z");
+
+function jobOf(spec: JsonObject = {}): ParsedCrossClusterJob {
+  const parsed = parseCrossClusterJob({
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterJob",
+    metadata: { name: "train", namespace: "default", uid: "u" },
+    spec: {
+      template: { apiVersion: "batch/v1", kind: "Job", spec: { template: {} } },
+      clusters: { names: ["member1"] },
+      ...spec,
+    },
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  return parsed.value;
+}
+
+it("an object without a status starts with an empty ledger", () => {
+  const empty = emptyJobLedger("digest");
+  expect(recovered(empty, undefined, jobOf(), NOW_MS)).toEqual(empty);
+});
+
+it("an end stays an end, and the next attempt gets a number that no attempt had", () => {
+  const conditions = [
+    { type: "Complete", status: "True", reason: "Completed", message: "done", lastTransitionTime: AT },
+  ];
+  const attempts = [{ number: 7, cluster: "member1", state: "Succeeded", startedAt: AT, finishedAt: AT }];
+  const ledger = recovered(emptyJobLedger("digest"), { attempts, conditions }, jobOf(), NOW_MS);
+  expect(ledger.end).toEqual({ kind: "Complete", reason: "Completed", message: "done", atMs: Date.parse(AT) });
+  expect(ledger.nextAttempt).toBe(8);
+  expect(ledger.attempts).toMatchObject([{ number: 7, outcome: { kind: "succeeded" } }]);
+});
+
+it("a retry that the lost ledger may have acted on is not acted on again", () => {
+  const conditions = [{ type: "Failed", status: "True", reason: "AttemptFailed", message: "", lastTransitionTime: AT }];
+  const ledger = recovered(emptyJobLedger("digest"), { conditions }, jobOf({ retry: "1" }), NOW_MS);
+  expect(ledger).toMatchObject({ end: { kind: "Failed" }, retryHeard: "1" });
+});
+
+it("indexes that a lost attempt had done stay done; a list that was cut loses its last entry", () => {
+  const cut = `${Array.from({ length: 2_000 }, (_, at) => 2 * at).join(",")}`.slice(0, 4_096);
+  const row = (number: number, completedIndexes: string) => ({
+    number,
+    cluster: "member1",
+    state: "Lost",
+    startedAt: AT,
+    indexes: "0-9999",
+    completedIndexes,
+  });
+  const { attempts } = recovered(
+    emptyJobLedger("digest"),
+    { attempts: [row(1, "0-3,7"), row(2, cut)] },
+    jobOf(),
+    NOW_MS,
+  );
+  expect(attempts[0]?.done.indexes).toBe("0-3,7");
+  const whole = cut.split(",").slice(0, -1).join(",");
+  expect(attempts[1]?.done.indexes).toBe(whole);
+});
+
+it("an attempt that may run, and that no dispatch object tells of, is never taken for one that did not start", () => {
+  const attempts = [
+    { number: 1, cluster: "member1", state: "Running", startedAt: AT, deadline: "2026-01-01T02:00:00Z" },
+    { number: 2, cluster: "member1", state: "Starting", startedAt: AT },
+  ];
+  const exclusive = jobOf({ failover: { onClusterLoss: { guarantee: "Exclusive" } } });
+  const ledger = recovered(emptyJobLedger("digest"), { attempts }, exclusive, NOW_MS);
+  expect(ledger.attempts).toMatchObject([
+    { uid: "unknown", isSwitched: true, latestDeadlineSeconds: 7_200, outcome: null },
+    { uid: null, outcome: null },
+  ]);
+});
+
+it("what a status holds that is none is passed over", () => {
+  const odd = { attempts: [1, { number: "x" }, { number: 1, cluster: "member1" }], conditions: "no", startTime: 5 };
+  expect(recovered(emptyJobLedger("digest"), odd, jobOf(), NOW_MS)).toEqual(emptyJobLedger("digest"));
+});

@@ -1,0 +1,108 @@
+/**
+ * [J15] What a lost ledger knew and no dispatch object tells: attempts that were removed, what they have done, and the
+ * end. The status is a view of the ledger, and only here it is read: it can keep work from running again, nothing more.
+ */
+import { MAX_INDEXES_CHARS, type ParsedCrossClusterJob } from "../../api/index.ts";
+import { type Attempt, indexesText, type JobEnd, type JobLedger, parseIndexes, type Share } from "../../jobs/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+
+/** An object that is not this one has another: what is found there is stopped, and never taken for the attempt. */
+const UNKNOWN_UID = "unknown";
+const OUTCOMES = { Succeeded: "succeeded", Failed: "failed", Moved: "moved", Lost: "lost", Unused: "unused" } as const;
+
+export function recovered(
+  ledger: JobLedger,
+  status: Json | undefined,
+  { spec }: ParsedCrossClusterJob,
+  nowMs: number,
+): JobLedger {
+  if (!isJsonObject(status)) return ledger;
+  const known = new Set(ledger.attempts.map(({ number }) => number));
+  const isSwitched = spec.failover.onClusterLoss.guarantee === "Exclusive";
+  const rows = Array.isArray(status.attempts) ? status.attempts.filter(isJsonObject) : [];
+  const missed = rows.flatMap((row) => attemptOf(row, isSwitched, spec.failover.onClusterLoss.windowSeconds, nowMs));
+  const attempts = [...ledger.attempts, ...missed.filter(({ number }) => !known.has(number))];
+  const nextAttempt = Math.max(0, ...attempts.map(({ number }) => number)) + 1;
+  const startedAtMs = timeOf(status.startTime);
+  const retry = spec.retry ?? null;
+  return {
+    ...ledger,
+    attempts: attempts.sort((a, b) => a.number - b.number),
+    nextAttempt,
+    startedAtMs: startedAtMs ?? ledger.startedAtMs,
+    end: endOf(status),
+    // Whether the retry was acted on is not known. A user can ask again; work that ran twice cannot be taken back.
+    retryHeard: retry,
+    failuresFrom: retry === null ? ledger.failuresFrom : nextAttempt,
+  };
+}
+
+function endOf({ conditions }: JsonObject): JobEnd | null {
+  const found = (Array.isArray(conditions) ? conditions.filter(isJsonObject) : []).find(
+    ({ type, status }) => (type === "Complete" || type === "Failed") && status === "True",
+  );
+  const atMs = timeOf(found?.lastTransitionTime);
+  if (!found || atMs === undefined) return null;
+  const kind = found.type === "Complete" ? "Complete" : "Failed";
+  return { kind, reason: textOf(found.reason), message: textOf(found.message), atMs };
+}
+
+function attemptOf(row: JsonObject, isSwitched: boolean, windowSeconds: number, nowMs: number): Attempt[] {
+  const { number, cluster, state } = row;
+  const startedAtMs = timeOf(row.startedAt);
+  if (typeof number !== "number" || typeof cluster !== "string" || startedAtMs === undefined) return [];
+  const kind = Object.entries(OUTCOMES).find(([word]) => word === state)?.[1];
+  const deadlineMs = timeOf(row.deadline);
+  // From the decision on it, which is earlier than its start: longer than any deadline that was sent.
+  const deadlineSeconds = deadlineMs === undefined ? windowSeconds : Math.ceil((deadlineMs - startedAtMs) / 1000);
+  const mayHaveRun = state !== "Starting";
+  const share = shareOf(row);
+  const attempt: Attempt = {
+    number,
+    cluster,
+    share,
+    startedAtMs,
+    isSwitched,
+    uid: mayHaveRun ? UNKNOWN_UID : null,
+    readAtMs: mayHaveRun ? nowMs : null,
+    grant: { epoch: 1, parallelism: 0, deadlineSeconds: isSwitched ? windowSeconds : null },
+    latestDeadlineSeconds: isSwitched ? Math.max(deadlineSeconds, windowSeconds) : 0,
+    unheardSinceMs: null,
+    pendingSinceMs: null,
+    goneSinceMs: null,
+    endSeenAtMs: null,
+    stop: null,
+    done: {
+      succeeded: typeof row.succeeded === "number" ? row.succeeded : 0,
+      failed: 0,
+      indexes: wholeIndexes(row.completedIndexes),
+    },
+    outcome: kind
+      ? { kind, reason: textOf(row.reason), message: textOf(row.message), atMs: timeOf(row.finishedAt) ?? startedAtMs }
+      : null,
+    isCleaned: false,
+    mayRunTwice: row.mayRunTwice !== undefined,
+  };
+  return [attempt];
+}
+
+function shareOf({ indexes, completions }: JsonObject): Share {
+  if (typeof indexes === "string") return { kind: "indexes", indexes: wholeIndexes(indexes) };
+  return typeof completions === "number" ? { kind: "count", count: completions } : { kind: "whole" };
+}
+
+/** A text that was cut may end in the middle of a number. */
+function wholeIndexes(value: Json | undefined): string {
+  const text = textOf(value);
+  const whole = text.length >= MAX_INDEXES_CHARS ? text.slice(0, text.lastIndexOf(",")) : text;
+  return indexesText(parseIndexes(whole) ?? []);
+}
+
+function timeOf(value: Json | undefined): number | undefined {
+  const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
+  return Number.isFinite(ms) ? ms : undefined;
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
