@@ -9,7 +9,17 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 interface Program {
-  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd" | "etcd35" | "etcd37" | "probe" | "helm" | "kustomize";
+  readonly module:
+    | "kubernetes"
+    | "karmada"
+    | "ocm"
+    | "etcd"
+    | "etcd35"
+    | "etcd37"
+    | "probe"
+    | "sdk"
+    | "helm"
+    | "kustomize";
   readonly package: string;
 }
 
@@ -36,6 +46,8 @@ const PROGRAMS = {
   "etcd-3.7": { module: "etcd37", package: "go.etcd.io/etcd/server/v3" },
   // Writes to an etcd, records every request, and checks the record: its source is in the module's own folder.
   probe: { module: "probe", package: "." },
+  // The operator in Go, on sdk/go.
+  "go-operator": { module: "sdk", package: "./operator" },
   helm: { module: "helm", package: "helm.sh/helm/v3/cmd/helm" },
   kustomize: { module: "kustomize", package: "sigs.k8s.io/kustomize/kustomize/v5" },
 } as const satisfies Record<string, Program>;
@@ -71,6 +83,7 @@ const MODULES = {
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
   etcd35: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
   etcd37: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  sdk: { main: "", tags: "", versionVariables: [] },
   probe: { main: "go.etcd.io/etcd/client/v3", tags: "", versionVariables: [] },
   helm: {
     main: "helm.sh/helm/v3",
@@ -97,6 +110,7 @@ export function pinnedVersion(module: Program["module"]): string {
 }
 
 function pinned(module: Program["module"], path: string): string {
+  if (path === "") return "own";
   const text = readFileSync(join(moduleFolder(module), "go.mod"), "utf8");
   const version = new RegExp(`(?:^|\\s)${path.replaceAll(".", "\\.")} (v\\S+)`).exec(text)?.[1];
   if (version === undefined) throw new Error(`test/tools/${module}/go.mod does not pin ${path}`);
@@ -168,7 +182,7 @@ function run(command: string, args: string[], cwd: string, name: string): Promis
 }
 
 function moduleFolder(module: Program["module"]): string {
-  return new URL(`./${module}/`, import.meta.url).pathname;
+  return new URL(module === "sdk" ? "../../sdk/go/" : `./${module}/`, import.meta.url).pathname;
 }
 
 /**
@@ -177,8 +191,12 @@ function moduleFolder(module: Program["module"]): string {
 function lockHash(module: Program["module"]): string {
   const hash = createHash("sha256");
   const folder = moduleFolder(module);
-  const sources = readdirSync(folder).filter((file) => file.endsWith(".go") && !file.endsWith("_test.go"));
-  for (const file of ["go.mod", "go.sum", ...sources.sort()]) hash.update(readFileSync(join(folder, file)));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const isOwn = (file: string) => file.endsWith(".go") && !file.endsWith("_test.go");
+  // A module without dependencies has no go.sum.
+  for (const file of ["go.mod", ...files.filter((each) => each === "go.sum" || isOwn(each)).sort()]) {
+    hash.update(readFileSync(join(folder, file)));
+  }
   return hash.digest("hex").slice(0, 8);
 }
 

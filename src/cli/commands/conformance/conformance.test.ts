@@ -29,7 +29,9 @@ describe("lockstep conformance", () => {
 
   /** In the member, as with `--context member1`. */
   async function run(text = OBJECT): Promise<{ code: number; out: string; err: string }> {
-    const io = testIo(world.clock, world.fleet.member("member1").entrance.transport(), { files: { "object.yaml": text } });
+    const io = testIo(world.clock, world.fleet.member("member1").entrance.transport(), {
+      files: { "object.yaml": text },
+    });
     const code = await world.ask(runCli(["conformance", "-f", "object.yaml"], io));
     return { code, out: io.out.join(""), err: io.err.join("") };
   }
