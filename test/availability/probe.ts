@@ -57,6 +57,17 @@ export class Probe {
     return figuresOf(this.record(), window);
   }
 
+  /** Why attempts failed, each reason once with its number. */
+  errors(): string[] {
+    const counts = new Map<string, number>();
+    for (const { error, try: attempt } of this.record().attempts) {
+      if (error === undefined) continue;
+      const key = `attempt ${attempt}: ${error.slice(0, 120)}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return [...counts].map(([error, count]) => `${count} x ${error}`);
+  }
+
   /** Ends the clients, reads every acknowledged write back, and checks the history. */
   async finish(): Promise<Verdict> {
     await this.#end();

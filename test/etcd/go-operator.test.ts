@@ -1,8 +1,11 @@
 /** The operator in Go passes the same contract suite as those in TypeScript. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Front, startFront } from "../../src/apiserver/front/index.ts";
+import { type Front, SUPERUSERS, startFront } from "../../src/apiserver/front/index.ts";
 import { EmbeddedFleet } from "../../src/embedded/index.ts";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
 import { seededRandom, systemClock } from "../../src/runtime/index.ts";
@@ -44,14 +47,30 @@ describe("the operator of sdk/go", () => {
     members: ["member1"],
     timings: { podStartMs: 100, podStopMs: 50 },
   });
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-go-operator-"));
   let front: Front;
   let operator: ChildProcess;
   beforeAll(async () => {
     await fleet.start();
     await fleet.client("member1").apply(DEFINITIONS, DEFINITION, { fieldManager: "test", force: true });
-    front = await startFront({ server: fleet.member("member1").server, clock: systemClock });
+    const token = "of-the-operator";
+    writeFileSync(join(folder, "token"), token, { mode: 0o600 });
+    const identity = { name: "operator", groups: [SUPERUSERS] };
+    const { server } = fleet.member("member1");
+    front = await startFront({ server, clock: systemClock, tokens: [{ token, identity }] });
     const { "go-operator": program } = await ensurePrograms(["go-operator"]);
-    const args = ["-server", front.url, "-api-version", KIND.apiVersion, "-kind", KIND.kind, "-plural", KIND.plural];
+    const args = [
+      "-server",
+      front.url,
+      "-token-file",
+      join(folder, "token"),
+      "-api-version",
+      KIND.apiVersion,
+      "-kind",
+      KIND.kind,
+      "-plural",
+      KIND.plural,
+    ];
     operator = spawn(program, [...args, "-every", "50ms"], { stdio: ["ignore", "ignore", "inherit"] });
   });
   afterAll(async () => {
@@ -60,6 +79,7 @@ describe("the operator of sdk/go", () => {
     await ended;
     await front.close();
     await fleet.stop();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   it("follows every rule of the member contract", async () => {
@@ -79,8 +99,8 @@ describe("the operator of sdk/go", () => {
   });
 
   it("has an SDK whose own tests pass", () => {
-    const folder = new URL("../../sdk/go/", import.meta.url).pathname;
-    const { status, stdout, stderr } = spawnSync("go", ["test", "./..."], { cwd: folder, encoding: "utf8" });
+    const cwd = new URL("../../sdk/go/", import.meta.url).pathname;
+    const { status, stdout, stderr } = spawnSync("go", ["test", "./..."], { cwd, encoding: "utf8" });
     expect({ status, said: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, said: "" });
   });
 });

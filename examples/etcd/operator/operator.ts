@@ -118,14 +118,14 @@ class Reconcile {
       }
       case "restart": {
         const { name, address } = step.instance;
-        await this.#stepDown(address, etcd, view);
+        if (await this.#stepDown(address, etcd, view)) return `the leader moves before ${name} restarts`;
         await this.#remember(name, this.#runs(grant));
         await this.#deletePod(name);
         return undefined;
       }
       case "remove": {
         const { name, address } = step.instance;
-        await this.#stepDown(address, etcd, view);
+        if (await this.#stepDown(address, etcd, view)) return `the leader moves before ${name} is removed`;
         const leaving = member(address);
         if (leaving) await etcd.remove(leaving);
         else if (!view) return "etcd does not answer, so no member is removed";
@@ -151,10 +151,15 @@ class Reconcile {
     }
   }
 
-  /** A leader that is about to stop hands over first: to a member that has been updated, if there is one elsewhere. */
-  async #stepDown(address: string, etcd: Etcd, view: EtcdView | undefined): Promise<void> {
+  /**
+   * A leader that is about to stop hands over first. It stops in a later reconcile, so that requests that were under way
+   * to it have a place to be repeated.
+   */
+  async #stepDown(address: string, etcd: Etcd, view: EtcdView | undefined): Promise<boolean> {
     const to = view?.members.find((each) => each.address !== address && !each.isLearner);
-    if (view?.leader?.address === address && to) await etcd.moveLeader(view.leader, to);
+    if (view?.leader?.address !== address || !to) return false;
+    await etcd.moveLeader(view.leader, to);
+    return true;
   }
 
   async #start(instance: InstanceView, runs: Runs, claim: MemberObject, grant: Grant): Promise<void> {

@@ -116,9 +116,9 @@ type api struct {
 	client *http.Client
 }
 
-func connect(server string) (*api, error) {
+func connect(server, tokenFile string) (*api, error) {
 	if server != "" {
-		return &api{server, func() string { return "" }, &http.Client{Timeout: requestTimeout}}, nil
+		return &api{server, fileReader(tokenFile), &http.Client{Timeout: requestTimeout}}, nil
 	}
 	ca, err := os.ReadFile(accountFolder + "/ca.crt")
 	if err != nil {
@@ -127,12 +127,16 @@ func connect(server string) (*api, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
-	token := func() string {
-		text, _ := os.ReadFile(accountFolder + "/token")
-		return string(text)
-	}
+	token := fileReader(accountFolder + "/token")
 	host := os.Getenv("KUBERNETES_SERVICE_HOST") + ":" + os.Getenv("KUBERNETES_SERVICE_PORT")
 	return &api{"https://" + host, token, &http.Client{Timeout: requestTimeout, Transport: transport}}, nil
+}
+
+func fileReader(file string) func() string {
+	return func() string {
+		text, _ := os.ReadFile(file)
+		return strings.TrimSpace(string(text))
+	}
 }
 
 func path(apiVersion, plural, namespace string) string {

@@ -29,13 +29,14 @@ const (
 
 func main() {
 	server := flag.String("server", "", "the API server of this cluster; empty: the one of the pod that this runs in")
+	tokenFile := flag.String("token-file", "", "a file with the token for -server; empty: none")
 	kind := kind{}
 	flag.StringVar(&kind.apiVersion, "api-version", "", "of the operator's kind")
 	flag.StringVar(&kind.name, "kind", "", "the operator's kind")
 	flag.StringVar(&kind.plural, "plural", "", "its plural")
 	every := flag.Duration("every", 250*time.Millisecond, "how often all objects are read")
 	flag.Parse()
-	api, err := connect(*server)
+	api, err := connect(*server, *tokenFile)
 	if err != nil {
 		log.Fatal(err)
 	}

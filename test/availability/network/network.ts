@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { isJsonObject, type JsonObject } from "../../../src/runtime/index.ts";
-import { PROXY_PORT, type Request } from "./switch.ts";
+import { PROXY_PORT, type Request } from "./protocol.ts";
 
 /** Third bytes of the proxies' addresses; instances have the ones below. */
 const FIRST_PROXY = 200;

@@ -11,17 +11,7 @@
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
-
-/** The parent's requests; each is answered with its number. */
-export type Request =
-  | { readonly number: number; readonly place: number; readonly host: string }
-  | {
-      readonly number: number;
-      readonly from: number;
-      readonly to: number;
-      readonly cut: boolean;
-      readonly delayMs: number;
-    };
+import { PROXY_PORT, type Request } from "./protocol.ts";
 
 interface Link {
   cut: boolean;
@@ -31,7 +21,6 @@ interface Link {
   readonly waiting: Set<() => void>;
 }
 
-export const PROXY_PORT = 3128;
 const links = new Map<string, Link>();
 
 function linkOf(from: number, to: number): Link {
@@ -49,6 +38,7 @@ class Pipe {
   readonly #to: Socket;
   readonly #held: { readonly chunk: Buffer | undefined; readonly atMs: number }[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(link: Link, from: Socket, to: Socket) {
     this.#link = link;
@@ -57,10 +47,8 @@ class Pipe {
     from.on("data", (chunk: Buffer) => this.#take(chunk));
     from.on("end", () => this.#take(undefined));
     from.on("close", () => {
-      // What was under way when the sender broke off is lost; a silent link does not even tell.
-      if (!link.cut) to.destroySoon();
-      link.pipes.delete(this);
-      clearTimeout(this.#timer);
+      this.#isClosed = true;
+      this.flow();
     });
   }
 
@@ -87,6 +75,10 @@ class Pipe {
       this.#held.shift();
       this.#pass(next.chunk);
     }
+    // The other end learns that the sender broke off only when the link is no longer silent.
+    if (!this.#isClosed) return;
+    this.#to.destroySoon();
+    this.#link.pipes.delete(this);
   }
 
   #pass(chunk: Buffer | undefined): void {
@@ -135,21 +127,19 @@ function serve(place: number, host: string): Promise<void> {
   });
 }
 
-if (process.send) {
-  process.on("disconnect", () => process.exit());
-  process.on("message", async (request: Request) => {
-    if ("place" in request) await serve(request.place, request.host);
-    else {
-      const link = linkOf(request.from, request.to);
-      link.cut = request.cut;
-      link.delayMs = request.delayMs;
-      for (const pipe of link.pipes) pipe.flow();
-      const waiting = link.cut ? [] : [...link.waiting];
-      for (const attempt of waiting) {
-        link.waiting.delete(attempt);
-        attempt();
-      }
+process.on("disconnect", () => process.exit());
+process.on("message", async (request: Request) => {
+  if ("place" in request) await serve(request.place, request.host);
+  else {
+    const link = linkOf(request.from, request.to);
+    link.cut = request.cut;
+    link.delayMs = request.delayMs;
+    for (const pipe of link.pipes) pipe.flow();
+    const waiting = link.cut ? [] : [...link.waiting];
+    for (const attempt of waiting) {
+      link.waiting.delete(attempt);
+      attempt();
     }
-    process.send?.(request.number);
-  });
-}
+  }
+  process.send?.(request.number);
+});

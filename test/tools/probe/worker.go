@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -31,14 +32,23 @@ func (w *worker) each(ctx context.Context, request func(number int)) {
 	}
 }
 
+// log starts a write at every tick, whether the last one is answered or not: so what is measured is how long no write
+// succeeds, not how long one client waits.
 func (w *worker) log(ctx context.Context) []string {
 	var acknowledged []string
+	var mu sync.Mutex
+	var writing sync.WaitGroup
 	w.each(ctx, func(number int) {
 		key := fmt.Sprintf("%s%d/%09d", logPrefix, w.id, number)
-		if w.put(key, "x") {
-			acknowledged = append(acknowledged, key)
-		}
+		writing.Go(func() {
+			if w.put(key, "x") {
+				mu.Lock()
+				defer mu.Unlock()
+				acknowledged = append(acknowledged, key)
+			}
+		})
 	})
+	writing.Wait()
 	return acknowledged
 }
 
