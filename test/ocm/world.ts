@@ -4,23 +4,33 @@ import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import { isKubeObject, type KubeObject } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { CCS, MANAGER, type Stage, startWorldOn, type World, XLINE_WORKLOAD } from "../stories/world.ts";
+import type { StackOptions } from "../stack/ground.ts";
+import {
+  CCS,
+  MANAGER,
+  type Stage,
+  startWorldOn,
+  TICKETS,
+  type World,
+  type WorldOptions,
+  XLINE_WORKLOAD,
+} from "../stories/world.ts";
 import { giveAccess, startOcmFleet } from "./fleet.ts";
 
 const UNEVEN: Record<string, number> = { member1: 2, member2: 2, member3: 1 };
 
 /** `hasAccess`: Lockstep may read the members; otherwise only their agents' reports are known. */
-function stageOf(hasAccess: boolean): Stage {
+function stageOf(hasAccess: boolean, options: StackOptions = {}): Stage {
   return {
     engine: "ocm",
     works: OCM_HUB.works,
     namespaceOf: OCM_HUB.namespaceOf,
-    start: startOcmFleet,
+    start: () => startOcmFleet(options),
     open: (hub, log) =>
       new OcmEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
     async prepare({ stack }) {
       if (!hasAccess) return;
-      for (const [name, member] of stack.members) await giveAccess(stack.hub, name, member);
+      for (const [name, member] of stack.members) await giveAccess(stack, name, member);
     },
     async declare({ hub }, name, workload, spec = {}) {
       await hub.apply(CCS, inlineCrossCluster(name, workload, spec), MANAGER);
@@ -37,7 +47,7 @@ function stageOf(hasAccess: boolean): Stage {
     },
     async prepareKind({ stack, hub, until }) {
       for (const name of stack.members.keys()) {
-        const work = memberRightsWork(name, [XLINE_WORKLOAD]);
+        const work = memberRightsWork(name, [XLINE_WORKLOAD], [TICKETS]);
         if (isKubeObject(work)) await stack.hub.apply(work);
         await until(`${name}'s agent may apply the kind`, async () => {
           const found = await hub.find(OCM_HUB.works, { namespace: name, name: "lockstep-member-rights" });
@@ -65,5 +75,7 @@ export function inlineCrossCluster(name: string, workload: KubeObject, spec: obj
   };
 }
 
-export const startWorld = (): Promise<World> => startWorldOn(stageOf(true));
+export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(stageOf(true), more);
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<World> => startWorldOn(stageOf(true, { relays: true }));
 export const startReportedWorld = (): Promise<World> => startWorldOn(stageOf(false));

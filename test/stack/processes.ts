@@ -55,11 +55,39 @@ export class Processes {
     this.#running.delete(name);
   }
 
+  /** As `kill`, and waits until it is gone: only then is its port free for the next one. */
+  async end(name: string): Promise<void> {
+    const child = this.#running.get(name);
+    if (!child) throw new Error(`${name} does not run`);
+    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    this.kill(name);
+    await gone;
+  }
+
+  /** Stops a process without ending it: its connections stay open, and no request is answered. */
+  pause(name: string): void {
+    this.#signal(name, "SIGSTOP");
+  }
+
+  resume(name: string): void {
+    this.#signal(name, "SIGCONT");
+  }
+
+  #signal(name: string, signal: NodeJS.Signals): void {
+    const child = this.#running.get(name);
+    if (child?.kill(signal) !== true) throw new Error(`${name} does not run, so it cannot get ${signal}`);
+  }
+
   /** Starts a killed process again, as it was started first. */
   restart(name: string): void {
     const command = this.#commands.get(name);
     if (!command) throw new Error(`${name} was never started`);
     this.start(name, command.program, command.args, command.env);
+  }
+
+  /** Whether it was ever started. */
+  knows(name: string): boolean {
+    return this.#commands.has(name);
   }
 
   get #temporary(): string {

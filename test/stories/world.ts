@@ -4,17 +4,28 @@
  */
 import { CONTROLLER_ACCOUNT, type EngineName } from "../../src/api/index.ts";
 import { installManifests } from "../../src/cli/commands/install/manifests.ts";
-import { runManager } from "../../src/controllers/index.ts";
+import { type ManagerOptions, runManager } from "../../src/controllers/index.ts";
 import type { Engine } from "../../src/engine/index.ts";
 import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
 import { isKubeObject, KubeClient, type KubeObject, type Resource } from "../../src/kube/index.ts";
-import { type Log, lineLog, seededRandom, silentLog, systemClock, systemRandom } from "../../src/runtime/index.ts";
+import {
+  type Log,
+  lineLog,
+  seededRandom,
+  silentLog,
+  systemClock,
+  systemRandom,
+  type Transport,
+} from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, PodRecorder } from "../stack/application.ts";
 import type { RealFleet } from "../stack/fleet.ts";
 import { connectAsAccount } from "./people.ts";
 
-const SYSTEM_NAMESPACE = "lockstep-system";
+export const SYSTEM_NAMESPACE = "lockstep-system";
+const SECRETS = { plural: "secrets", group: "" };
+/** The custom kind of the chart that the stories of whole applications use. */
+export const TICKETS = { plural: "tickets", group: "orders.example" };
 export const XLINE_WORKLOAD = { plural: "xlineclusters", group: "apps.my.io" };
 
 /** What differs from hub to hub. */
@@ -38,12 +49,17 @@ export interface Stage {
   prepareKind(world: World): Promise<void>;
 }
 
+export type WorldOptions = Pick<ManagerOptions, "renderer">;
+
 export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
   watch(workload: Resource): Promise<Observer>;
-  /** Stops the controller as a crash would, and starts another. */
+  /** Stops the controller as a SIGTERM would, and starts another. */
   restartController(): Promise<void>;
+  stopController(): Promise<void>;
+  /** `through`: changes or cuts off what the controller sends. The returned function gives it up without waiting. */
+  startController(through?: (transport: Transport) => Transport): () => void;
   status(name: string): Promise<Record<string, unknown>>;
   /** Whether the application is settled as it was declared last; otherwise what its status says. */
   settled(name: string, replicas?: number): Promise<true | string>;
@@ -51,16 +67,27 @@ export interface World extends RealFleet {
 
 /** What `lockstep install` writes, for the kinds of these stories. */
 export function installedObjects(engine: EngineName): KubeObject[] {
-  const settings = { systemNamespace: SYSTEM_NAMESPACE, engine, workloads: [XLINE_WORKLOAD], standingHold: true };
+  const settings = {
+    systemNamespace: SYSTEM_NAMESPACE,
+    engine,
+    workloads: [XLINE_WORKLOAD],
+    standingHold: true,
+    distributed: [TICKETS, SECRETS],
+  };
   return installManifests(settings).filter(isKubeObject);
 }
 
-export async function startWorldOn(stage: Stage): Promise<World> {
+export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promise<World> {
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const hub = new KubeClient({ transport: own.transport, clock: systemClock, random: systemRandom });
-  let controller = startController(stage, hub);
+  const start = (through = (transport: Transport) => transport) =>
+    startController(
+      stage,
+      new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom }),
+      more,
+    );
+  let controller = start();
   const observers: Observer[] = [];
   const find = (name: string) => fleet.hub.find(CCS, { namespace: "default", name });
   return {
@@ -79,7 +106,12 @@ export async function startWorldOn(stage: Stage): Promise<World> {
     },
     async restartController() {
       await controller.stop();
-      controller = startController(stage, hub);
+      controller = start();
+    },
+    stopController: () => controller.stop(),
+    startController(through) {
+      controller = start(through);
+      return controller.abandon;
     },
     async status(name) {
       return ((await find(name))?.status ?? {}) as Record<string, unknown>;
@@ -118,7 +150,7 @@ async function install(stage: Stage, fleet: RealFleet): Promise<void> {
   });
 }
 
-function startController(stage: Stage, hub: KubeClient) {
+function startController(stage: Stage, hub: KubeClient, more: WorldOptions) {
   const stop = new AbortController();
   const log: Log = process.env.LOCKSTEP_TEST_LOG
     ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))
@@ -136,10 +168,17 @@ function startController(stage: Stage, hub: KubeClient) {
       systemNamespace: SYSTEM_NAMESPACE,
       identity: "test",
       allowedClusters: { required: false },
+      ...more,
     },
     stop.signal,
   );
+  const abandon = () => {
+    stop.abort(new Error("the test ends the controller"));
+    // What it still tries is cut off by the test, and may fail.
+    running.catch(() => {});
+  };
   return {
+    abandon,
     async stop() {
       stop.abort(new Error("the test stops the controller"));
       await running;

@@ -9,9 +9,11 @@ import {
   type ParsedCrossClusterStatefulset,
   type StepPhase,
 } from "../../../api/index.ts";
+import type { EngineSetting } from "../../../engine/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind } from "../../../plan/index.ts";
 import { previousRevision, REASONS, type Waiting } from "../../../rollout/index.ts";
 import type { JsonObject, Writable } from "../../../runtime/index.ts";
+import { endOf } from "../../common/lifetimes.ts";
 import type { StoredRevision } from "../../common/revisions/revision-store.ts";
 import type { ActFailure } from "../act/act.ts";
 import { leaderTransferOf, promotedText } from "./acts.ts";
@@ -38,6 +40,8 @@ export interface ReportFacts {
   readonly ledgerCopy?: string | undefined;
   /** What of the hub the plan rests on. */
   readonly observedTemplate?: Status["observedTemplate"];
+  /** What of the engine's settings would work against a rollout. */
+  readonly settings?: readonly EngineSetting[];
   readonly nowMs: number;
 }
 
@@ -62,6 +66,7 @@ const FEW_CLUSTERS = 20;
 export function statusOf(facts: ReportFacts): Status {
   const { plan, statefulset, before, history, nowMs } = facts;
   const { figures, ledger } = plan;
+  const endMs = endOf(statefulset);
   const rows = clusterRows(facts);
   const step = stepOf(facts);
   const moved = leaderTransferOf(statefulset.spec, plan);
@@ -77,6 +82,7 @@ export function statusOf(facts: ReportFacts): Status {
   return fitting({
     observedGeneration: statefulset.metadata.generation ?? 0,
     ...(facts.observedTemplate && { observedTemplate: facts.observedTemplate }),
+    ...(endMs !== undefined && { expiresAt: time(endMs) }),
     replicas: sum(rows, (row) => row.observed?.replicas),
     readyReplicas: figures.ready,
     availableReplicas: figures.ready,
