@@ -6,7 +6,7 @@ import {
   type TopologyCluster,
 } from "../../contract/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Transport } from "../../runtime/index.ts";
-import { apiPath, MemberApiError, MemberClient, type MemberObject } from "../client.ts";
+import { apiPath, MemberClient, type MemberObject } from "../client.ts";
 
 export interface ConformanceOptions {
   /** To the API server of a cluster in which the operator runs. */
@@ -148,15 +148,6 @@ export class Fixture {
     if (object) await this.#api.delete(`${this.#objects()}/${this.options.name}`, object);
     for (const [name, { object: pod }] of (await this.look()).pods)
       await this.#api.delete(`${this.#pods()}/${name}`, pod);
-  }
-
-  async exists(): Promise<boolean> {
-    try {
-      return (await this.#api.get(`${this.#objects()}/${this.options.name}`)) !== undefined;
-    } catch (error) {
-      if (error instanceof MemberApiError && error.status === 404) return false;
-      throw error;
-    }
   }
 
   #topology({ instances, elsewhere = 0 }: TestGrant): TopologyCluster[] {
