@@ -2,6 +2,7 @@
 import { registerApprove } from "./approve/command.ts";
 import { registerCompletion } from "./completion/command.ts";
 import { registerConfirm } from "./confirm/command.ts";
+import { registerConformance } from "./conformance/command.ts";
 import { registerController } from "./controller/command.ts";
 import { registerDashboard } from "./dashboard/command.ts";
 import { registerDemo } from "./demo/command.ts";
@@ -66,6 +67,7 @@ export function registerCommands(registry: Registry): void {
   registerController(registry);
   program.commandsGroup("Develop:");
   registerInterpret(program);
+  registerConformance(registry);
   registerSimulate(program);
   registerCompletion(registry);
 }
