@@ -44,6 +44,14 @@ export interface EngineApp {
   readonly isInline?: boolean;
   /** The object of the application's namespace that selects its clusters, on engines where one has to be named. */
   readonly placement?: string;
+  /** Which of the engine's scores weighs the clusters that `placement` selects; absent: none. */
+  readonly placementScore?: PlacementScore;
+}
+
+/** A score that another controller gives each cluster: the object that has it, and its name there. */
+export interface PlacementScore {
+  readonly resourceName: string;
+  readonly scoreName: string;
 }
 
 /** What has changed: something of this application, or something that affects all of them, such as a cluster. */
@@ -67,6 +75,9 @@ export interface Engine {
   needsHubKinds(clusters: readonly string[]): boolean;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
+
+  /** Settings of the engine that would work against a rollout of this application. Absent: none are known. */
+  settings?(app: EngineApp): readonly EngineSetting[];
 
   /**
    * Makes sure that nothing but Lockstep delivers the template, and resolves to whether that holds. If the engine would
@@ -130,21 +141,43 @@ export interface EngineCluster {
   readonly sinceMs?: number;
   /** The taint that repels new instances, as `KEY:EFFECT`; a user's drain (drain.ts) before any other. */
   readonly cordoned?: string;
+  /** As far as the engine knows it, in Kubernetes' quantities. */
+  readonly capacity?: ClusterCapacity;
   readonly labels: Readonly<Record<string, string>>;
   readonly provider?: string;
   readonly region?: string;
   readonly zones: readonly string[];
 }
 
+/** What is free is what can be allocated without what is taken. */
+export interface ClusterCapacity {
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** To be added up: what runs has, and what waits for a node requests. */
+  readonly taken: ReadonlyArray<Readonly<Record<string, string>>>;
+}
+
 export type EngineSchedule =
   | {
       readonly kind: "known";
-      readonly clusters: ReadonlyArray<{ readonly cluster: string; readonly replicas: number }>;
+      readonly clusters: ReadonlyArray<{
+        readonly cluster: string;
+        readonly replicas: number;
+        /** With `isScored`: by the cluster's score; absent: it has no valid score at present. */
+        readonly weight?: number;
+      }>;
       /** The engine selects clusters and divides nothing: each has one share, of whatever number is divided. */
       readonly isSelection?: boolean;
+      /** Scores weigh the clusters. They change all the time: they decide where the next instance goes, and move none. */
+      readonly isScored?: boolean;
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string };
+
+/** A setting, or an object of another controller: what it would do, and the command that ends it. */
+export interface EngineSetting {
+  readonly message: string;
+  readonly remedy: string;
+}
 
 export type HoldState =
   /** The engine renders nothing for this template. */

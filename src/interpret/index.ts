@@ -16,6 +16,7 @@ export {
   parseCustomization,
 } from "./customization.ts";
 export { type CompletionListener, Interpreter, type InterpreterOptions } from "./interpreter.ts";
+export { Quantity, QuantityError } from "./lua/quantity.ts";
 export {
   type Component,
   type Dependency,

@@ -74,6 +74,7 @@ export const REASONS = {
   ClusterNotReady: waits("The cluster is not Ready; nothing new starts there."),
   ClusterUnreachable: waits("The cluster cannot be observed; nothing new starts there."),
   ClusterCordoned: waits("A taint keeps new instances away from the cluster."),
+  NoRoom: waits("New instances would not fit into the cluster's free resources; none is granted there."),
   InMaintenance: asks(
     "A person drains the cluster for maintenance: no step starts there, and the leader is moved away.",
     { atRest: true },

@@ -25,12 +25,19 @@ export interface Promotion {
   readonly window: boolean;
 }
 
+/** How many more instances fit into a cluster's free resources. */
+export interface Room {
+  readonly instances: number;
+  /** The resource that runs out first: what is free, and what one instance requests. */
+  readonly evidence: string;
+}
+
 export type FleetFact =
   /**
    * `cordoned`: a taint keeps new instances away; running ones stay. `maintenance`: no step starts, and the leader is
-   * moved away.
+   * moved away. `room`: absent, if it is not known what fits.
    */
-  | { readonly state: "Ready"; readonly cordoned?: string; readonly maintenance?: true }
+  | { readonly state: "Ready"; readonly cordoned?: string; readonly maintenance?: true; readonly room?: Room }
   | { readonly state: "NotReady"; readonly sinceMs: TimeMs }
   | { readonly state: "Unknown"; readonly sinceMs?: TimeMs }
   /** No longer part of the fleet. Its instances may live on. */

@@ -13,7 +13,7 @@ import {
   type WorldOptions,
 } from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
-import { QUICK_LOSS } from "./stack/stack.ts";
+import { type KarmadaOptions, type KarmadaStack, QUICK_LOSS } from "./stack/stack.ts";
 
 export const POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
@@ -86,10 +86,26 @@ const KARMADA: Stage = {
   },
 };
 
-/** One on which a lost cluster is noticed within seconds. */
-export const startQuickWorld = (more: WorldOptions): Promise<World> =>
-  startWorldOn({ ...KARMADA, start: () => startKarmadaFleet(QUICK_LOSS) }, more);
+export interface KarmadaWorld extends World {
+  readonly stack: KarmadaStack;
+}
 
-export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(KARMADA, more);
+export async function startWorld(options: KarmadaOptions = {}, more: WorldOptions = {}): Promise<KarmadaWorld> {
+  let stack: KarmadaStack | undefined;
+  const start = async () => {
+    const fleet = await startKarmadaFleet(options);
+    stack = fleet.stack;
+    return fleet;
+  };
+  const world = await startWorldOn({ ...KARMADA, start }, more);
+  if (!stack) throw new Error("the fleet did not start");
+  return { ...world, stack };
+}
+
+/** One on which a lost cluster is noticed within seconds. */
+export const startQuickWorld = (more: WorldOptions): Promise<KarmadaWorld> =>
+  startWorld({ managerFlags: QUICK_LOSS }, more);
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<KarmadaWorld> => startWorld({ relays: true });
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

@@ -10,8 +10,6 @@ export const CCS = resource({
   namespaced: true,
 });
 
-const RECONNECT_MS = 50;
-
 export const MANAGER = { fieldManager: "test", force: true };
 
 export function crossCluster(name: string, spec: object = {}): KubeObject {
@@ -27,10 +25,12 @@ export function crossCluster(name: string, spec: object = {}): KubeObject {
   };
 }
 
+/** After a member's API server was gone: how long until the recorder asks again. */
+const RECONNECT_MS = 100;
+
 /**
  * Follows pods on every member, and remembers the worst moment: how many of those expected were not ready at once, and
- * how long there was no quorum. While a member's API server is away nothing can change there, and its pods count as they
- * were seen last.
+ * for how long fewer than a quorum were. While a member's API server does not answer, its pods count as last seen.
  */
 export class PodRecorder {
   readonly #ready = new Map<string, boolean>();
@@ -40,17 +40,27 @@ export class PodRecorder {
   /** Every change, for the message when something went wrong. */
   readonly timeline: string[] = [];
   worst = 0;
-  /** In all, since a number was expected for the first time. */
-  withoutQuorumMs = 0;
   #expected = 0;
-  #lostSinceMs: number | undefined;
+  #quorum = 0;
+  #lostMs = 0;
+  /** Since when fewer than a quorum are ready. */
+  #lostSince: number | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
 
-  /** `expected`: from when on a missing one counts. */
-  expect(count: number): void {
+  /** `expected`: from when on a missing one counts. `quorum`: how many must always be ready. */
+  expect(count: number, quorum = 0): void {
     this.#expected = count;
+    this.#quorum = quorum;
     this.worst = 0;
+    this.#lostMs = 0;
+    this.#lostSince = undefined;
+    this.timeline.length = 0;
+  }
+
+  /** Since `expect`. */
+  get withoutQuorumMs(): number {
+    return this.#lostMs + (this.#lostSince === undefined ? 0 : performance.now() - this.#lostSince);
   }
 
   follow(cluster: string, api: Api, app: string): void {
@@ -63,55 +73,57 @@ export class PodRecorder {
   }
 
   async #follow(cluster: string, api: Api, app: string): Promise<void> {
+    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        await this.#watch(cluster, api, app);
-      } catch {
-        // Its API server is away.
+        await this.#read(cluster, api, path);
+      } catch (error) {
+        if (!signal.aborted) this.timeline.push(`${seconds()} ${cluster} does not answer: ${error}`);
       }
       await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  async #watch(cluster: string, api: Api, app: string): Promise<void> {
-    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
+  async #read(cluster: string, api: Api, path: string): Promise<void> {
     const list = await api.get<{ metadata: { resourceVersion: string }; items: KubeObject[] }>(path);
-    const found = new Map((list?.items ?? []).map((pod) => [`${cluster}/${pod.metadata.name}`, pod]));
-    for (const key of [...this.#ready.keys()]) {
-      if (key.startsWith(`${cluster}/`) && !found.has(key)) this.#see("DELETED", key);
+    const items = list?.items ?? [];
+    const present = new Set(items.map(({ metadata }) => `${cluster}/${metadata.name}`));
+    for (const key of this.#ready.keys()) {
+      if (key.startsWith(`${cluster}/`) && !present.has(key)) this.#see("DELETED", key, false);
     }
-    for (const [key, pod] of found) this.#see("ADDED", key, pod);
-    const since = `${path}&resourceVersion=${list?.metadata.resourceVersion ?? ""}`;
-    for await (const { type, object } of api.watch(since, this.#stop.signal)) {
-      this.#see(type, `${cluster}/${object.metadata.name}`, object as unknown as KubeObject);
+    for (const pod of items) this.#see("LISTED", `${cluster}/${pod.metadata.name}`, isReady(pod));
+    const from = `${path}&resourceVersion=${list?.metadata.resourceVersion}`;
+    for await (const { type, object } of api.watch(from, this.#stop.signal)) {
+      if (type === "ERROR") return;
+      this.#see(type, `${cluster}/${object.metadata.name}`, isReady(object as unknown as KubeObject));
     }
   }
 
-  #see(type: string, key: string, pod?: KubeObject): void {
-    if (type === "DELETED" || !pod) {
+  #see(type: string, key: string, ready: boolean): void {
+    if (type === "DELETED") {
       this.#ready.delete(key);
       this.gone.push(key);
-    } else this.#note(key, isReady(pod));
-    const ready = [...this.#ready.values()].filter(Boolean).length;
-    this.timeline.push(
-      `${(performance.now() / 1000).toFixed(2)} ${type} ${key} ready=${this.#ready.get(key)} total=${ready}`,
-    );
-    this.worst = Math.max(this.worst, this.#expected - ready);
-    this.#count(ready);
-  }
-
-  #count(ready: number): void {
-    const nowMs = performance.now();
-    if (this.#lostSinceMs !== undefined) this.withoutQuorumMs += nowMs - this.#lostSinceMs;
-    const hasQuorum = ready >= (this.#expected === 0 ? 0 : Math.floor(this.#expected / 2) + 1);
-    this.#lostSinceMs = hasQuorum ? undefined : nowMs;
+    } else this.#note(key, ready);
+    const total = [...this.#ready.values()].filter(Boolean).length;
+    this.timeline.push(`${seconds()} ${type} ${key} ready=${this.#ready.get(key)} total=${total}`);
+    this.worst = Math.max(this.worst, this.#expected - total);
+    const now = performance.now();
+    if (total < this.#quorum) this.#lostSince ??= now;
+    else if (this.#lostSince !== undefined) {
+      this.#lostMs += now - this.#lostSince;
+      this.#lostSince = undefined;
+    }
   }
 
   #note(key: string, ready: boolean): void {
     if (ready && this.#ready.get(key) !== true) this.order.push(key);
     this.#ready.set(key, ready);
   }
+}
+
+function seconds(): string {
+  return (performance.now() / 1000).toFixed(2);
 }
 
 function isReady(pod: KubeObject): boolean {

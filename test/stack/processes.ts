@@ -56,13 +56,27 @@ export class Processes {
     this.#running.delete(name);
   }
 
-  /** Stops one process from running, as a machine that hangs would; `resume` lets it continue where it was. */
+  /** As `kill`, and waits until it is gone: only then is its port free for the next one. */
+  async end(name: string): Promise<void> {
+    const child = this.#running.get(name);
+    if (!child) throw new Error(`${name} does not run`);
+    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    this.kill(name);
+    await gone;
+  }
+
+  /** Stops a process without ending it: its connections stay open, and no request is answered. */
   pause(name: string): void {
-    this.#running.get(name)?.kill("SIGSTOP");
+    this.#signal(name, "SIGSTOP");
   }
 
   resume(name: string): void {
-    this.#running.get(name)?.kill("SIGCONT");
+    this.#signal(name, "SIGCONT");
+  }
+
+  #signal(name: string, signal: NodeJS.Signals): void {
+    const child = this.#running.get(name);
+    if (child?.kill(signal) !== true) throw new Error(`${name} does not run, so it cannot get ${signal}`);
   }
 
   /** Starts a killed process again, as it was started first. */
@@ -80,6 +94,11 @@ export class Processes {
   #howEnded(name: string): string {
     const { exitCode, signalCode } = this.#running.get(name) ?? {};
     return signalCode ? `by ${signalCode}` : `with exit code ${exitCode}`;
+  }
+
+  /** Whether it was ever started. */
+  knows(name: string): boolean {
+    return this.#commands.has(name);
   }
 
   get #temporary(): string {

@@ -140,10 +140,12 @@ describe("the image", () => {
   });
 });
 
-/** What the last stage of the Dockerfile copies and runs. */
+/** What the Dockerfile's stage `controller` copies and runs; the last stage is nothing else. */
 function dockerfile(): { copies: [string, string][]; user: number; entry: string[] } {
   const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
-  const stage = text.slice(text.lastIndexOf("\nFROM "));
+  const stages = text.split(/^(?=FROM )/m);
+  const stage = stages.find((each) => /^FROM \S+ AS controller$/m.test(each)) ?? "";
+  expect(stages.at(-1)?.trim()).toBe("FROM controller");
   const copies = [...stage.matchAll(/^COPY --from=build (\S+) (\S+)$/gm)].map(
     ([, from = "", to = ""]): [string, string] => [from, to],
   );

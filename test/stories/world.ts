@@ -23,7 +23,7 @@ import type { RealFleet } from "../stack/fleet.ts";
 import { crashingTransport } from "./crashes.ts";
 import { connectAsAccount } from "./people.ts";
 
-const SYSTEM_NAMESPACE = "lockstep-system";
+export const SYSTEM_NAMESPACE = "lockstep-system";
 const SECRETS = { plural: "secrets", group: "" };
 /** The custom kind of the chart that the stories of whole applications use. */
 export const TICKETS = { plural: "tickets", group: "orders.example" };
@@ -59,8 +59,11 @@ export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
   watch(workload: Resource): Promise<Observer>;
-  /** Stops the controller in an orderly way, and starts another. */
+  /** Stops the controller as a SIGTERM would, and starts another. */
   restartController(): Promise<void>;
+  stopController(): Promise<void>;
+  /** `through`: changes or cuts off what the controller sends. The returned function gives it up without waiting. */
+  startController(through?: (transport: Transport) => Transport): () => void;
   /**
    * Starts another controller, whose process ends right after this many writes; resolves with the last one. Call
    * `restartController` afterwards.
@@ -88,8 +91,13 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const hub = new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom });
-  let controller = startController(stage, hub, more);
+  const start = (changed = through) =>
+    startController(
+      stage,
+      new KubeClient({ transport: changed(own.transport), clock: systemClock, random: systemRandom }),
+      more,
+    );
+  let controller = start();
   /** A process that is gone releases nothing: here the time is not waited for after which another may take the lease. */
   const freeLease = async () => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`;
@@ -118,15 +126,20 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
     async restartController() {
       await controller.stop();
       await freeLease();
-      controller = startController(stage, hub, more);
+      controller = start();
+    },
+    stopController: () => controller.stop(),
+    startController(through) {
+      controller = start(through);
+      return controller.abandon;
     },
     async controllerThatCrashes(afterWrites) {
       await controller.stop();
       await freeLease();
       const transport = crashingTransport(own.transport, afterWrites);
-      const client = new KubeClient({ transport, clock: systemClock, random: systemRandom });
-      const running = startController(stage, client, more);
+      const running = start(() => transport);
       controller = {
+        ...running,
         stop: () => {
           transport.end();
           return running.stop();
@@ -193,7 +206,13 @@ function startController(stage: Stage, hub: KubeClient, more: Omit<WorldOptions,
     },
     stop.signal,
   );
+  const abandon = () => {
+    stop.abort(new Error("the test ends the controller"));
+    // What it still tries is cut off by the test, and may fail.
+    running.catch(() => {});
+  };
   return {
+    abandon,
     async stop() {
       stop.abort(new Error("the test stops the controller"));
       await running;

@@ -24,6 +24,7 @@ const PROGRAMS = {
     module: "karmada",
     package: "github.com/karmada-io/karmada/cmd/aggregated-apiserver",
   },
+  "karmada-agent": { module: "karmada", package: "github.com/karmada-io/karmada/cmd/agent" },
   karmadactl: { module: "karmada", package: "github.com/karmada-io/karmada/cmd/karmadactl" },
   "ocm-registration": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration" },
   "ocm-placement": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/placement" },

@@ -277,5 +277,7 @@ export const crossClusterStatefulsetStatus = object("The observed state.", {
       maxLength: LEDGER_COPY_CHARS,
     }),
   ),
-  conditions: conditions("Available, Settled, Progressing, Degraded, Paused, NotFaultTolerant."),
+  conditions: conditions(
+    "Available, Settled, Progressing, Degraded, Paused, NotFaultTolerant; SettingsConflict while a setting of the engine would work against a rollout.",
+  ),
 });

@@ -20,8 +20,9 @@ export const SUPERUSERS = "system:masters";
 export interface CertificateAuthority {
   /** The CA's certificate, PEM: clients trust it, and client certificates are checked against it. */
   readonly certificate: string;
-  issueServer(hosts: readonly string[]): Promise<CertifiedKey>;
-  issueClient(identity: Identity): Promise<CertifiedKey>;
+  /** `until`: another end of its validity than the usual one. */
+  issueServer(hosts: readonly string[], until?: Date): Promise<CertifiedKey>;
+  issueClient(identity: Identity, until?: Date): Promise<CertifiedKey>;
 }
 
 // P-256: a key takes well under a millisecond, an RSA key a hundred; every TLS client supports the curve.
@@ -58,6 +59,7 @@ export async function createCertificateAuthority(name: string, clock: Clock): Pr
     subject: ({ CN: [string] } | { O: [string] })[],
     usage: string,
     hosts: readonly string[],
+    until = notAfter,
   ): Promise<CertifiedKey> => {
     const keys = await webcrypto.subtle.generateKey(KEY, true, ["sign", "verify"]);
     const certificate = await x509.X509CertificateGenerator.create(
@@ -65,7 +67,7 @@ export async function createCertificateAuthority(name: string, clock: Clock): Pr
         subject,
         issuer: authority.subject,
         notBefore,
-        notAfter,
+        notAfter: until,
         publicKey: keys.publicKey,
         signingKey: authorityKeys.privateKey,
         signingAlgorithm: KEY,
@@ -94,12 +96,13 @@ export async function createCertificateAuthority(name: string, clock: Clock): Pr
 
   return {
     certificate: `${authority.toString("pem")}\n`,
-    issueServer: (hosts) => issue([{ CN: [`${name}-server`] }], x509.ExtendedKeyUsage.serverAuth, hosts),
-    issueClient: (identity) =>
+    issueServer: (hosts, until) => issue([{ CN: [`${name}-server`] }], x509.ExtendedKeyUsage.serverAuth, hosts, until),
+    issueClient: (identity, until) =>
       issue(
         [{ CN: [identity.name] }, ...identity.groups.map((group) => ({ O: [group] as [string] }))],
         x509.ExtendedKeyUsage.clientAuth,
         [],
+        until,
       ),
   };
 }

@@ -55,6 +55,16 @@ const stepsOf = ({ events }: Forecast) =>
   events.flatMap((event) => (event.kind === "step" ? [`${event.step} ${event.cluster} ${event.to.replicas}`] : []));
 
 describe("a forecast", () => {
+  it("shows the room in each cluster, uses it up, and is blocked where it ends", () => {
+    const room = { instances: 1, evidence: "1 of 4 cpu are free, an instance requests 1" };
+    const intent = testIntent(SIZES);
+    const made = run({ ...intent, fleet: { ...intent.fleet, member2: { state: "Ready", room } } });
+    expect(made.rooms).toEqual({ member2: room });
+    expect(stepsOf(made)).toEqual(["deploy member1 1", "deploy member1 2", "deploy member2 1", "deploy member3 1"]);
+    expect(made.blockedBy).toMatchObject([{ code: "NoRoom", cluster: "member2" }]);
+    expect(made.events.filter(({ kind }) => kind === "wait")).toEqual([]);
+  });
+
   it("deploys one instance at a time, in the global order", () => {
     const made = run(testIntent(SIZES));
     expect(stepsOf(made)).toEqual([

@@ -14,7 +14,7 @@ import {
   type Step,
   type StepKind,
 } from "../../plan/index.ts";
-import type { ReasonCode, Waiting } from "../../rollout/index.ts";
+import type { FleetFact, ReasonCode, Room, Waiting } from "../../rollout/index.ts";
 import { touchedBy } from "./forecast-instances.ts";
 import { ModelMembers } from "./forecast-members.ts";
 
@@ -72,6 +72,8 @@ export interface Forecast {
   readonly ledger: Ledger;
   readonly grants: readonly Grant[];
   readonly figures: Figures;
+  /** How many more instances fit into each cluster before anything is done, where that is known. */
+  readonly rooms: Readonly<Record<string, Room>>;
   /** Waits and steps whose time is known. */
   readonly knownMs: number;
   readonly stepsOfUnknownTime: number;
@@ -124,7 +126,7 @@ export function forecast(input: ForecastInput): Forecast {
   /** Differences of an adoption that a person has to accept; what follows is shown as if they had. */
   let accepted: Waiting | undefined;
   for (let round = 0; ; round++) {
-    const asked = input.intentAt(nowMs, approvals);
+    const asked = withRoomLeft(input.intentAt(nowMs, approvals), input.ledger, ledger);
     const intent = accepted ? { ...asked, requests: { ...asked.requests, resume: ASSUMED_RESUME } } : asked;
     const result = plan(intent, ledger, { clusters: members.observe(intent) }, nowMs);
     const before = ledger;
@@ -167,6 +169,7 @@ export function forecast(input: ForecastInput): Forecast {
       ledger,
       grants: result.grants,
       figures: result.figures,
+      rooms: roomsOf(first),
       knownMs: nowMs - startMs,
       stepsOfUnknownTime: unknown,
     });
@@ -196,6 +199,26 @@ export function forecast(input: ForecastInput): Forecast {
     events.push({ kind: "wait", code, message, forMs: result.requeueAt - nowMs });
     nowMs = result.requeueAt;
   }
+}
+
+function roomsOf({ fleet }: Intent): Record<string, Room> {
+  const rooms: Record<string, Room> = {};
+  for (const [cluster, fact] of Object.entries(fleet)) {
+    if (fact.state === "Ready" && fact.room) rooms[cluster] = fact.room;
+  }
+  return rooms;
+}
+
+/** What has been granted since the beginning takes its room, too. */
+function withRoomLeft(intent: Intent, before: Ledger, now: Ledger): Intent {
+  const replicas = ({ clusters }: Ledger, cluster: string) => clusters[cluster]?.grant?.replicas ?? 0;
+  const fleet: Record<string, FleetFact> = { ...intent.fleet };
+  for (const [cluster, { instances, evidence }] of Object.entries(roomsOf(intent))) {
+    const left = instances - (replicas(now, cluster) - replicas(before, cluster));
+    const fact = fleet[cluster];
+    if (fact?.state === "Ready") fleet[cluster] = { ...fact, room: { instances: Math.max(0, left), evidence } };
+  }
+  return { ...intent, fleet };
 }
 
 function isBookkeeping(kind: Step["kind"]): kind is Exclude<Step["kind"], StepKind> {

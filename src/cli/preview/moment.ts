@@ -117,6 +117,7 @@ export async function previewMoment(
     clusters: new Map(clusters.map((cluster) => [cluster.name, cluster])),
     schedule,
     policies,
+    settings: [],
     dispatched,
     members,
   };

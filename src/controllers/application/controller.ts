@@ -13,10 +13,11 @@ import {
   WorkQueue,
   type WorkResult,
 } from "../../kube/index.ts";
-import type { Clock, Log, Random } from "../../runtime/index.ts";
+import { type Clock, type Log, type Metrics, type Random, silentMetrics } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import { Approvals } from "../common/approvals.ts";
 import { HubObjects } from "../common/hub/hub-objects.ts";
+import { queueHooks, serveKindMetrics } from "../common/kind-metrics.ts";
 import { ledgerOwner } from "../common/owned-ledgers.ts";
 import { APPLICATIONS, APPROVALS, approvalTargets, LEDGERS, STATEFULSETS } from "../common/resources.ts";
 import { RevisionStore } from "../common/revisions/revision-store.ts";
@@ -46,6 +47,7 @@ export interface ApplicationControllerOptions {
   readonly allowedClusters?: AllowedClustersRule;
   readonly confirmLeadership: () => Promise<boolean>;
   readonly concurrency?: number;
+  readonly metrics?: Metrics;
 }
 
 const DEFAULT_CONCURRENCY = 16;
@@ -79,7 +81,8 @@ export class ApplicationController {
     this.#statefulsets = reflect(STATEFULSETS);
     const { cache } = this.#applications;
     const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-    this.#queue = new WorkQueue({ clock, random, log, concurrency, work: (key) => this.#work(key) });
+    const hooks = queueHooks(options.metrics ?? silentMetrics, DAPP_KIND);
+    this.#queue = new WorkQueue({ clock, random, log, concurrency, hooks, work: (key) => this.#work(key) });
     const changed = (key: string) => this.#queue.add(key);
     const mustStillExist = (key: string) => this.#mustStillExist(key);
     const ledgers = new ApplicationLedgers(hub, this.#ledgers.cache, systemNamespace);
@@ -150,16 +153,24 @@ export class ApplicationController {
     const reflectors = [this.#applications, this.#ledgers, this.#approvals, this.#statefulsets];
     const running = reflectors.map((reflector) => reflector.run(inner));
     await Promise.all(reflectors.map(({ cache }) => cache.synced(inner))).catch(() => {});
+    const unmeasured = this.#serveMetrics();
     this.#queue.start();
     await new Promise<void>((resolve) => {
       if (inner.aborted) return resolve();
       inner.addEventListener("abort", () => resolve(), { once: true });
     });
     ended();
+    unmeasured();
     await Promise.all([this.#queue.shutdown(), this.#statuses.shutdown()]);
     await Promise.all(running);
     await this.#hubObjects.stopped();
     signal.removeEventListener("abort", stop);
+  }
+
+  #serveMetrics(): () => void {
+    const { metrics = silentMetrics, clock } = this.#options;
+    const { cache } = this.#applications;
+    return serveKindMetrics({ metrics, clock, kind: DAPP_KIND, cache, depth: () => this.#queue.stats.depth });
   }
 
   /** Looks at every object again: how something is read has changed. */

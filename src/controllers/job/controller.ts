@@ -13,8 +13,9 @@ import {
   WorkQueue,
   type WorkResult,
 } from "../../kube/index.ts";
-import type { Clock, Log, Random } from "../../runtime/index.ts";
+import { type Clock, type Log, type Metrics, type Random, silentMetrics } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
+import { queueHooks, serveKindMetrics } from "../common/kind-metrics.ts";
 import { ledgerOwner, OwnedLedgers } from "../common/owned-ledgers.ts";
 import { JOBS, LEDGERS } from "../common/resources.ts";
 import { StatusWriter } from "../common/status-writer.ts";
@@ -36,6 +37,7 @@ export interface JobControllerOptions {
   readonly workloads?: readonly Workload[];
   readonly allowedClusters?: AllowedClustersRule;
   readonly concurrency?: number;
+  readonly metrics?: Metrics;
 }
 
 const NAMESPACES = resource({ apiVersion: "v1", kind: "Namespace", plural: "namespaces", namespaced: false });
@@ -64,7 +66,8 @@ export class JobController {
     this.#namespaces = reflect(NAMESPACES);
     const { cache } = this.#jobs;
     const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-    this.#queue = new WorkQueue({ clock, random, log, concurrency, work: (key) => this.#work(key) });
+    const hooks = queueHooks(options.metrics ?? silentMetrics, JOBS.kind);
+    this.#queue = new WorkQueue({ clock, random, log, concurrency, hooks, work: (key) => this.#work(key) });
     this.#ledgerStore = new OwnedLedgers(hub, this.#ledgers.cache, systemNamespace, JOB_LEDGERS);
     const changed = (key: string) => this.#queue.add(key);
     this.#statuses = new StatusWriter<CrossClusterJobStatus>({
@@ -114,14 +117,22 @@ export class JobController {
     const reflectors = [this.#jobs, this.#ledgers, this.#namespaces];
     const running = reflectors.map((reflector) => reflector.run(signal));
     await Promise.all(reflectors.map(({ cache }) => cache.synced(signal))).catch(() => {});
+    const unmeasured = this.#serveMetrics();
     this.#queue.start();
     await new Promise<void>((resolve) => {
       if (signal.aborted) return resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     ended();
+    unmeasured();
     await Promise.all([this.#queue.shutdown(), this.#statuses.shutdown()]);
     await Promise.all(running);
+  }
+
+  #serveMetrics(): () => void {
+    const { metrics = silentMetrics, clock } = this.#options;
+    const { cache } = this.#jobs;
+    return serveKindMetrics({ metrics, clock, kind: JOBS.kind, cache, depth: () => this.#queue.stats.depth });
   }
 
   /** Looks at every object again: how something is read has changed. */

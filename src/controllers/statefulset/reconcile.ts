@@ -63,6 +63,8 @@ export interface ReconcilerParts {
 /** How soon an object that is being deleted is checked again, if no event reports that it is gone. */
 const UNFINISHED_RETRY_MS = 2_000;
 const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
+/** [S18] What is free in a cluster changes with every pod; no event reports that. */
+const ROOM_RETRY_MS = 30_000;
 /** The plan needs to know more, which has been read meanwhile. */
 const PLAN_AGAIN: WorkResult = { requeueAfterMs: 0 };
 
@@ -232,7 +234,8 @@ export class Reconciler {
     await approvals.report(key, result, waves.length, moment.nowMs);
     await tidy(statefulset, session, result, done.context, moment.clusters, intent);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - moment.nowMs);
-    return lookAgain([dueMs, retryMs(done)], [session.saveAfterMs, volumes.askAgainAfterMs(key, result)]);
+    const roomMs = result.waiting.some(({ code }) => code === "NoRoom") ? ROOM_RETRY_MS : undefined;
+    return lookAgain([dueMs, retryMs(done)], [session.saveAfterMs, volumes.askAgainAfterMs(key, result), roomMs]);
   }
 }
 

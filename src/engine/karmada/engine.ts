@@ -29,6 +29,7 @@ import type {
   EngineCluster,
   EngineOwner,
   EngineSchedule,
+  EngineSetting,
   HoldState,
   MemberAccess,
   News,
@@ -52,6 +53,7 @@ import {
   RESOURCE_BINDINGS,
   WORKS,
 } from "./resources.ts";
+import { fightingSettings } from "./settings.ts";
 import {
   deliveryFailure,
   emptyingPatch,
@@ -172,8 +174,10 @@ export class KarmadaEngine implements Engine {
         if (now.state === "Ready" && (before.state !== "Ready" || before.sinceMs !== now.sinceMs)) {
           this.#streams.listAnew(now.name, `cluster ${now.name} is back; its objects are being listed again`);
         }
-        // Karmada writes a heartbeat every few seconds; only the fields that the planner reads are a change.
-        if (JSON.stringify(now) !== JSON.stringify(before)) this.#allChanged();
+        // Karmada writes a heartbeat every few seconds; only the fields that the planner reads are a change. What is free
+        // changes with every pod: an application that waits for room looks again by itself.
+        const essence = (each: EngineCluster) => JSON.stringify({ ...each, capacity: undefined });
+        if (essence(now) !== essence(before)) this.#allChanged();
       },
       deleted: (cluster) => {
         this.#streams.removeCluster(cluster.metadata.name);
@@ -282,6 +286,10 @@ export class KarmadaEngine implements Engine {
   /** Karmada finds the path of an object in a member by the kinds of its own API server. */
   needsHubKinds(): boolean {
     return true;
+  }
+
+  settings({ template }: EngineApp): readonly EngineSetting[] {
+    return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
   }
 
   overridePolicies(): readonly KubeObject[] {

@@ -26,11 +26,25 @@ export function readCluster(cluster: KubeObject): EngineCluster {
     state: ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown",
     ...(Number.isFinite(sinceMs) && { sinceMs }),
     ...(taint && { cordoned: `${taint.key}:${taint.effect}` }),
+    ...capacityOf(cluster),
     labels: cluster.metadata.labels ?? {},
     ...(typeof spec.provider === "string" && { provider: spec.provider }),
     ...(typeof spec.region === "string" && { region: spec.region }),
     zones: Array.isArray(spec.zones) ? spec.zones.filter((zone) => typeof zone === "string") : [],
   };
+}
+
+/** Karmada sums up the nodes and pods of a cluster every few seconds; not every cluster has that switched on. */
+function capacityOf({ status }: KubeObject): Pick<EngineCluster, "capacity"> {
+  const summary = isJsonObject(status) && isJsonObject(status.resourceSummary) ? status.resourceSummary : {};
+  const allocatable = quantities(summary.allocatable);
+  if (Object.keys(allocatable).length === 0) return {};
+  return { capacity: { allocatable, taken: [quantities(summary.allocated), quantities(summary.allocating)] } };
+}
+
+function quantities(value: unknown): Record<string, string> {
+  const entries = Object.entries(isJsonObject(value) ? value : {});
+  return Object.fromEntries(entries.flatMap(([name, amount]) => (typeof amount === "string" ? [[name, amount]] : [])));
 }
 
 /** The schedule result, if the scheduler has seen this version of the binding; anything else is unknown. */

@@ -80,7 +80,7 @@ export function awaitsAdoption(draft: Draft): boolean {
     }
     if (!isOfAnother) return false;
     // Reports the unknown object.
-    canHost(draft, cluster);
+    canHost(draft, cluster, 0);
     return true;
   });
 }

@@ -19,7 +19,8 @@ export function deployStatic(turns: Turns, desired: Desired, rollout: RolloutVie
   }
   for (const cluster of draft.order) {
     const { grant, instances, votes } = draft.entry(cluster);
-    if (grant || instances.length === 0 || votes !== "counted" || !canHost(draft, cluster)) continue;
+    if (grant || instances.length === 0 || votes !== "counted") continue;
+    if (!canHost(draft, cluster, instances.length)) continue;
     const revision = newcomerRevision(draft, target, rollout, cluster, instances[0]?.ordinal ?? 0);
     if (revision === null) continue;
     const forming = draft.ledger.currentRevision === null;
@@ -57,7 +58,7 @@ function allocateAll({ draft, target }: Turns, desired: Desired): void {
   const count = (clusters: readonly ClusterName[]) =>
     clusters.reduce((sum, cluster) => sum + (desired.get(cluster) ?? 0), 0);
   const total = count(wanted);
-  const within = count(wanted.filter((cluster) => canHost(draft, cluster)));
+  const within = count(wanted.filter((cluster) => canHost(draft, cluster, desired.get(cluster))));
   // [D3] A minority could never form the application; with nothing running, waiting costs nothing.
   const needed = draft.intent.quorum === "Majority" ? majorityOf(total) : 1;
   if (total === 0 || within < needed) return;

@@ -1,4 +1,4 @@
-import { isInMaintenance, waitForMaintenance } from "../../rollout/index.ts";
+import { isInMaintenance, type Room, waitForMaintenance } from "../../rollout/index.ts";
 import { localOrdinal, mayAct, observationOf, viewIn } from "../evidence/view.ts";
 import { instancesText, RAISE_STREAMS } from "../evidence/words.ts";
 import { localName, nextDense, nextInRange, rangeStart } from "../identity/identity.ts";
@@ -41,8 +41,8 @@ export function turnElsewhere(draft: Draft, cluster: ClusterName): ClusterName |
   });
 }
 
-/** Whether a cluster can take new instances at all; if not, the reason is reported. */
-export function canHost(draft: Draft, cluster: ClusterName): boolean {
+/** Whether a cluster can take so many new instances; if not, the reason is reported. */
+export function canHost(draft: Draft, cluster: ClusterName, added = 1): boolean {
   const view = viewIn(draft, cluster);
   const entry = draft.entry(cluster);
   const fact = draft.intent.fleet[cluster];
@@ -96,6 +96,9 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
     );
     return false;
   }
+  if (fact?.state === "Ready" && fact.room && fact.room.instances < added) {
+    return noRoom(draft, cluster, added, fact.room);
+  }
   if (!entry.grant && view.present) {
     draft.wait(
       "UnknownObject",
@@ -107,6 +110,18 @@ export function canHost(draft: Draft, cluster: ClusterName): boolean {
     return false;
   }
   return true;
+}
+
+/** [S18] The grant would only leave instances pending, and with them the step that holds the turn. */
+function noRoom(draft: Draft, cluster: ClusterName, added: number, { instances, evidence }: Room): false {
+  draft.wait(
+    "NoRoom",
+    cluster,
+    `${added === 1 ? "one more instance does" : `${added} more instances do`} not fit: ${evidence}`,
+    "Free resources there or add nodes, lower the requests, or schedule the instances elsewhere.",
+    [{ object: `cluster ${cluster}`, field: "room", value: `${instances} instances; ${evidence}` }],
+  );
+  return false;
 }
 
 /** [I2] [I3] [I5] The next instance's ordinal, or undefined with the reason reported. */

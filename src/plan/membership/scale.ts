@@ -136,7 +136,8 @@ function grow(
   const { draft, tally, target } = turns;
   const entry = draft.entry(cluster);
   const missing = (desired.get(cluster) ?? 0) - heldCount(entry);
-  if (missing <= 0 || !draft.mayGrow || entry.votes !== "counted" || !canHost(draft, cluster)) return "nothing";
+  if (missing <= 0 || !draft.mayGrow || entry.votes !== "counted") return "nothing";
+  if (!canHost(draft, cluster, atOnce ? missing : 1)) return "nothing";
   // Its own gate says what it waits for.
   if (entry.grant ? !entry.done : entry.instances.length > 0) return "nothing";
   if (lacksEvidence(turns, facts, cluster) || updatesFirst(turns, rollout, cluster)) return "nothing";

@@ -6,6 +6,7 @@ import { onApprovals } from "./approvals.ts";
 import type { Attack } from "./attack.ts";
 import { onHolds } from "./holds.ts";
 import { onIdentities } from "./identities.ts";
+import { onJobs } from "./jobs.ts";
 import { onLedgers } from "./ledgers.ts";
 import { onManifestWorks } from "./manifest-works.ts";
 import { onRevisions } from "./revisions.ts";
@@ -23,6 +24,7 @@ const ATTACKS: readonly Attack[] = [
   ...onSpecs,
   ...onApprovals,
   ...onIdentities,
+  ...onJobs,
 ];
 
 export function attacksOn(engine: EngineName): Attack[] {

@@ -15,6 +15,7 @@ import {
   READY_TIMEOUT_MS,
   type Say,
   type Stack,
+  type StackOptions,
   startOn,
 } from "../../stack/ground.ts";
 import { freePorts, type Processes } from "../../stack/processes.ts";
@@ -25,6 +26,7 @@ const KARMADA_PROGRAMS = [
   "karmada-scheduler",
   "karmada-webhook",
   "karmada-aggregated-apiserver",
+  "karmada-agent",
   "karmadactl",
 ] as const;
 
@@ -37,16 +39,37 @@ export const QUICK_LOSS = [
   "--cluster-success-threshold=2s",
 ];
 
+export interface KarmadaStack extends Stack {
+  /** The address of the hub's own etcd, whose process is called `hub-etcd`. */
+  readonly hubEtcd: string;
+  /** Starts one more cluster, which joins in push mode. */
+  addMember(name: string): Promise<void>;
+  /** Lets a cluster go, as an administrator does: Karmada deletes what it has propagated there. */
+  unjoin(name: string): Promise<void>;
+}
+
+export interface KarmadaOptions extends StackOptions {
+  /** Members that an agent of Karmada serves, which pulls their Works; all others are in push mode. */
+  readonly pulled?: readonly string[];
+}
+
+/** So much that a suite never fills it by itself, and so little that a test can. */
+const HUB_ETCD_BYTES = 256 * 1024 * 1024;
+const MEMBER_FLAGS = ["--disable-admission-plugins=ServiceAccount"];
+
 export async function startStack(
   folder: string,
   memberNames: string[],
   say: Say,
-  managerFlags: readonly string[] = [],
-): Promise<Stack> {
-  return startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
-    const source = await moduleSource("karmada");
-    return new Boot(ground, programs, source, say, managerFlags).run(memberNames);
+  options: KarmadaOptions = {},
+): Promise<KarmadaStack> {
+  let boot: Boot | undefined;
+  const stack = await startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
+    boot = new Boot(ground, programs, await moduleSource("karmada"), say, options.managerFlags ?? []);
+    return boot.run(memberNames, options);
   });
+  if (!boot) throw new Error("the stack did not boot");
+  return boot.later(stack);
 }
 
 class Boot {
@@ -56,6 +79,9 @@ class Boot {
   readonly source: string;
   readonly say: Say;
   readonly managerFlags: readonly string[];
+  #hub: Cluster | undefined;
+  /** For the hub, which has one of its own, as a real hub does; and for all members. */
+  #etcds = { hub: "", members: "" };
 
   constructor(ground: Ground, programs: Programs, source: string, say: Say, managerFlags: readonly string[]) {
     this.ground = ground;
@@ -66,10 +92,12 @@ class Boot {
     this.managerFlags = managerFlags;
   }
 
-  async run(memberNames: string[]): Promise<Stack> {
+  async run(memberNames: string[], { relays = false, pulled = [] }: KarmadaOptions): Promise<Stack> {
     const { ground } = this;
+    const hubEtcd = await ground.startEtcd("hub-etcd", [`--quota-backend-bytes=${HUB_ETCD_BYTES}`]);
     const etcd = await ground.startEtcd();
-    this.say("etcd is up");
+    this.#etcds = { hub: hubEtcd, members: etcd };
+    this.say("etcd is up, one for the hub and one for all members");
     const frontProxy = await createCertificateAuthority("lockstep-front-proxy", systemClock);
     const proxyClient = ground.certified(
       "front-proxy-client",
@@ -86,21 +114,54 @@ class Boot {
       "--requestheader-group-headers=X-Remote-Group",
       "--requestheader-username-headers=X-Remote-User",
     ];
-    const memberFlags = ["--disable-admission-plugins=ServiceAccount"];
     const [hub, ...members] = await Promise.all([
-      ground.startCluster("hub", etcd, { flags: hubFlags }),
-      ...memberNames.map((name) => ground.startCluster(name, etcd, { flags: memberFlags })),
+      ground.startCluster("hub", hubEtcd, { flags: hubFlags }),
+      ...memberNames.map((name) => ground.startCluster(name, etcd, { flags: MEMBER_FLAGS })),
     ]);
     this.say(`${1 + members.length} API servers are up`);
     ground.startControllers(hub, HUB_CONTROLLERS);
     for (const member of members) ground.startControllers(member, MEMBER_CONTROLLERS);
 
-    await this.installKarmada(hub, etcd);
+    await this.installKarmada(hub, hubEtcd);
     this.say("Karmada is up");
-    await Promise.all(members.map((member) => this.join(hub, member)));
+    this.#hub = hub;
+    const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
+    await Promise.all(
+      ways.map((member) => (pulled.includes(member.name) ? this.pull(hub, member) : this.join(hub, member))),
+    );
     this.say(`${members.length} members have joined and are Ready`);
     ground.startKubelets(members);
-    return ground.finish(hub, members);
+    return ground.finish(hub, members, ways);
+  }
+
+  /** The stack, with what can be done to its fleet afterwards. */
+  later(stack: Stack): KarmadaStack {
+    const { ground } = this;
+    const hub = this.#hub;
+    if (!hub) throw new Error("the hub did not boot");
+    return {
+      ...stack,
+      hubEtcd: this.#etcds.hub,
+      addMember: async (name) => {
+        const member = await ground.startCluster(name, this.#etcds.members, { flags: MEMBER_FLAGS });
+        ground.startControllers(member, MEMBER_CONTROLLERS);
+        await this.join(hub, member);
+        ground.startKubelets([member], `simulated-kubelet-${name}`);
+        stack.members.set(name, member.api);
+      },
+      unjoin: async (name) => {
+        const flags = [`--kubeconfig=${hub.kubeconfig}`, "--karmada-context=hub"];
+        const member = [
+          `--cluster-kubeconfig=${join(ground.folder, `${name}.kubeconfig`)}`,
+          `--cluster-context=${name}`,
+        ];
+        this.processes.start(`unjoin-${name}`, this.programs.karmadactl, ["unjoin", name, ...flags, ...member]);
+        const isGone = async () =>
+          (await hub.api.get(`/apis/cluster.karmada.io/v1alpha1/clusters/${name}`)) === undefined;
+        await this.processes.ready(`unjoin-${name}`, isGone, READY_TIMEOUT_MS);
+        stack.members.delete(name);
+      },
+    };
   }
 
   async installKarmada(hub: Cluster, etcd: string): Promise<void> {
@@ -190,6 +251,27 @@ class Boot {
       `--cluster-kubeconfig=${member.kubeconfig}`,
       `--cluster-context=${member.name}`,
     ]);
+    await this.#isReady(name, hub, member);
+  }
+
+  /** Karmada's agent beside the member registers it, and pulls its Works. */
+  async pull(hub: Cluster, member: Cluster): Promise<void> {
+    const [health = 0] = await freePorts(1);
+    const name = `${member.name}-agent`;
+    const flags = [
+      `--karmada-kubeconfig=${hub.kubeconfig}`,
+      "--karmada-context=hub",
+      `--cluster-name=${member.name}`,
+      `--cluster-api-endpoint=${member.server}`,
+      "--leader-elect=false",
+      "--metrics-bind-address=0",
+      `--health-probe-bind-address=127.0.0.1:${health}`,
+    ];
+    this.processes.start(name, this.programs["karmada-agent"], flags, { KUBECONFIG: member.kubeconfig });
+    await this.#isReady(name, hub, member);
+  }
+
+  async #isReady(name: string, hub: Cluster, member: Cluster): Promise<void> {
     interface ClusterObject {
       status?: { conditions?: { type: string; status: string }[] };
     }

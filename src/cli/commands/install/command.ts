@@ -23,6 +23,7 @@ export interface InstallOptions {
   readonly output?: string;
   readonly image?: string;
   readonly kubeconfigSecret?: string;
+  readonly applications?: boolean;
 }
 
 /** `lockstep install`. */
@@ -52,6 +53,10 @@ export function registerInstall(registry: Registry): void {
     .option(
       "--kubeconfig-secret <name>",
       "host: the Secret whose key 'kubeconfig' reaches the hub (default: lockstep-hub-kubeconfig)",
+    )
+    .option(
+      "--applications",
+      "host: the image has helm and kustomize (docker build --target applications): render charts and kustomizations",
     )
     .addHelpText(
       "after",

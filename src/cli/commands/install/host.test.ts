@@ -42,6 +42,7 @@ describe("install --set host", () => {
       securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
     });
     expect(pod.volumes[0].secret).toEqual({ secretName: "lockstep-hub-kubeconfig", defaultMode: 0o440 });
+    expect(pod.containers[0].volumeMounts).toContainEqual({ name: "work", mountPath: "/tmp" });
     const labels = deployment.spec.template.metadata.labels;
     for (const selector of [
       deployment.spec.selector.matchLabels,
@@ -51,6 +52,16 @@ describe("install --set host", () => {
     ]) {
       expect(labels).toMatchObject(selector);
     }
+  });
+
+  it("passes the named engine on, and says where the image has helm and kustomize", async () => {
+    const objects = await hostObjects("--engine", "ocm", "--applications");
+    const { args } = objects[2].spec.template.spec.containers[0];
+    expect(args).toContain("--engine=ocm");
+    expect(args).toContain("--helm=/programs/helm");
+    expect(args).toContain("--kustomize=/programs/kustomize");
+    const { err } = await runAlone(["install", "--set", "host", "--engine", "nomad"]);
+    expect(err).toContain("nomad");
   });
 
   it("is a Helm chart whose values are what the YAML has, in the same manifests", async () => {

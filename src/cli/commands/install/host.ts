@@ -2,7 +2,7 @@
  * What runs the controller in a host cluster: the one that Karmada's control plane runs in, or any other that reaches its
  * API server. One description serves plain YAML, kustomize and the Helm chart, whose values are placeholders in it. Pure.
  */
-import { CONTROLLER_ACCOUNT, type Workload, workloadText } from "../../../api/index.ts";
+import { CONTROLLER_ACCOUNT, type EngineName, type Workload, workloadText } from "../../../api/index.ts";
 import type { Json, JsonObject } from "../../../runtime/index.ts";
 import { LABELS } from "./roles.ts";
 
@@ -23,9 +23,13 @@ export interface HostSettings {
 }
 
 export interface ControllerSettings {
+  /** Absent: the controller finds out which engine the hub serves. */
+  readonly engine?: EngineName;
   readonly systemNamespace: string;
   readonly workloads: readonly Workload[];
   readonly requireAllowedClusters: boolean;
+  /** The image has helm and kustomize, so charts and kustomizations can be rendered. */
+  readonly rendersSources: boolean;
 }
 
 export const DEFAULT_HOST = {
@@ -52,20 +56,29 @@ const KUBECONFIG_FOLDER = "/etc/lockstep/hub";
 const TERMINATION_SECONDS = 70;
 /** Three quarters of the default limit; the rest is for buffers and code. */
 const HEAP_MEGABYTES = 768;
+/** Where the Dockerfile's stage `applications` puts helm and kustomize. */
+const PROGRAMS_FOLDER = "/programs";
+/** Renderers unpack sources there; src/charts limits each source far below this. */
+const WORK_FOLDER = { name: "work", mountPath: "/tmp" };
+const WORK_FOLDER_SIZE = "1Gi";
 
 /** With the settings that must equal those of the hub's manifests. */
 export function controllerArguments({
+  engine,
   systemNamespace,
   workloads,
   requireAllowedClusters,
+  rendersSources,
 }: ControllerSettings): string[] {
   return [
     "controller",
     "--identity=$(POD_NAME)",
     `--metrics=0.0.0.0:${METRICS_PORT}`,
+    ...(engine === undefined ? [] : [`--engine=${engine}`]),
     `--system-namespace=${systemNamespace}`,
     ...workloads.map((workload) => `--workload=${workloadText(workload)}`),
     ...(requireAllowedClusters ? ["--require-allowed-clusters"] : []),
+    ...(rendersSources ? ["helm", "kustomize"].map((name) => `--${name}=${PROGRAMS_FOLDER}/${name}`) : []),
   ];
 }
 
@@ -144,7 +157,11 @@ function podSpec(settings: Omit<HostSettings, "replicas">): JsonObject {
       labelSelector: { matchLabels: SELECTOR },
     })),
     containers: [container(settings, volume)],
-    volumes: [{ name: volume.name, secret: { secretName: settings.kubeconfigSecret, defaultMode: 0o440 } }],
+    volumes: [
+      { name: volume.name, secret: { secretName: settings.kubeconfigSecret, defaultMode: 0o440 } },
+      // The root file system is read-only; only renderers write, and only here.
+      { name: WORK_FOLDER.name, emptyDir: { sizeLimit: WORK_FOLDER_SIZE } },
+    ],
   };
 }
 
@@ -168,7 +185,7 @@ function container(settings: Omit<HostSettings, "replicas">, volume: JsonObject)
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"] },
     },
-    volumeMounts: [volume],
+    volumeMounts: [volume, WORK_FOLDER],
   };
 }
 

@@ -3,6 +3,7 @@ import { version } from "../../../../package.json";
 import { DEFAULT_SYSTEM_NAMESPACE } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 import { CommandError } from "../../errors.ts";
+import { namedEngine } from "../../hub/engine.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
@@ -61,6 +62,8 @@ export function writeHost(io: Io, options: InstallOptions & GlobalOptions): unde
     );
   }
   const args = controllerArguments({
+    ...(options.engine !== undefined && { engine: namedEngine(options.engine).name }),
+    rendersSources: options.applications === true,
     systemNamespace: options.systemNamespace,
     workloads: workloadsOf(options.workload),
     requireAllowedClusters: options.requireAllowedClusters === true,

@@ -40,7 +40,7 @@ export async function runPlan(io: Io, name: string | undefined, options: PlanOpt
       };
       print(io, planLines(view, styleOf(io)).join("\n"));
     } else {
-      const { problems, events, blockedBy, remains, figures, writes, knownMs, stepsOfUnknownTime } = made;
+      const { problems, events, blockedBy, remains, figures, writes, rooms, knownMs, stepsOfUnknownTime } = made;
       printData(io, format, {
         namespace,
         name: own,
@@ -53,6 +53,7 @@ export async function runPlan(io: Io, name: string | undefined, options: PlanOpt
         remains,
         figures,
         writes,
+        rooms,
         knownMs,
         stepsOfUnknownTime,
         adoptions,

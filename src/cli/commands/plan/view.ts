@@ -38,6 +38,10 @@ export function planLines(view: PlanView, style: Style): string[] {
     `${style.bold(name)}  ${from === null || from === to ? `revision ${to}` : `revision ${from} -> ${to}`}, ${figures.desired} instances`,
   ];
   for (const note of notes) lines.push(style.dim(`note: ${note}`));
+  for (const [cluster, { instances, evidence }] of Object.entries(forecast.rooms)) {
+    if (cluster in forecast.ledger.clusters)
+      lines.push(style.dim(`room: ${cluster}: ${more(instances)} (${evidence})`));
+  }
   for (const { severity, field, message, remedy } of problems) {
     const paint = severity === "error" ? style.bad : style.busy;
     lines.push(`${paint(severity)}: spec.${field}: ${message}. ${remedy}`);
@@ -69,6 +73,10 @@ export function planLines(view: PlanView, style: Style): string[] {
   const stops = stopsOf(view, steps);
   if (stops.length > 0) lines.push("It would stop and report the reason if", ...stops.map((line) => `  - ${line}`));
   return lines;
+}
+
+function more(instances: number): string {
+  return instances === 1 ? "1 more instance" : `${instances} more instances`;
 }
 
 function adoptionLines(adoptions: readonly Adoption[], to: string, style: Style): string[] {

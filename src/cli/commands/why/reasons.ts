@@ -139,6 +139,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   ClusterNotReady: cluster,
   ClusterUnreachable: (facts) => [...cluster(facts), ...doctor(facts)],
   ClusterCordoned: cluster,
+  NoRoom: cluster,
   InMaintenance: undrain,
   WaitingForMaintenance: undrain,
   ClusterLost: confirmLost,

@@ -114,6 +114,7 @@ it.each([
   ["ScheduleUnknown", false],
   ["HealthUnknown", false],
   ["ClusterCordoned", false],
+  ["NoRoom", false],
   ["WaitingForLossEvidence", false],
   ["ReplacementUnplaceable", false],
   ["Partitioned", false],

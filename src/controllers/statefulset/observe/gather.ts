@@ -16,7 +16,7 @@ import { MissingClusters } from "./missing-clusters.ts";
 import { type Moment, memberIn } from "./moment.ts";
 import { instanceHomes, observe, reportIn } from "./observe.ts";
 import { runningOf } from "./running.ts";
-import { replicasIn } from "./template.ts";
+import { sizeIn } from "./template.ts";
 
 export interface GathererOptions {
   readonly interpreter: Pick<Interpreter, "interpret" | "sourcesOf">;
@@ -81,14 +81,17 @@ export class Gatherer {
     const revision = running.unread && made.kind === "ready" ? { ...made, ...running.unread } : made;
     const object = template.kind === "one" ? template.object : undefined;
     const settingProblems = leaderProblems(interpreter, statefulset, object);
+    const size = object && sizeIn(interpreter, object);
     const facts: IntentFacts = {
       statefulset,
       template: object,
-      templateReplicas: object && replicasIn(interpreter, object),
+      templateReplicas: size?.replicas,
+      ...(size && { instanceRequest: size.request }),
       ...(settingProblems.length > 0 && { settingProblems }),
       revision,
       inForce,
       schedule: moment.schedule,
+      granted: grantedIn(ledger),
       topologyRefusal: this.#topologyRefusal(subject, moment),
       clusters: [...moment.clusters.values()],
       goneSinceMs: this.#missing.of(ledger, moment.clusters, nowMs),
@@ -163,4 +166,10 @@ function isStrangers(snapshot: Snapshot): boolean {
 
 function isDrained(entry: Ledger["clusters"][string] | undefined): boolean {
   return entry?.grant?.replicas === 0 && entry.done;
+}
+
+function grantedIn({ clusters }: Ledger): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(clusters).flatMap(([name, { grant }]) => (grant ? [[name, grant.replicas]] : [])),
+  );
 }

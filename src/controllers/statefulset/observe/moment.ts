@@ -1,5 +1,13 @@
 import type { ParsedCrossClusterStatefulset } from "../../../api/index.ts";
-import type { Dispatched, Engine, EngineApp, EngineCluster, EngineSchedule, Snapshot } from "../../../engine/index.ts";
+import type {
+  Dispatched,
+  Engine,
+  EngineApp,
+  EngineCluster,
+  EngineSchedule,
+  EngineSetting,
+  Snapshot,
+} from "../../../engine/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import type { Ledger } from "../../../plan/index.ts";
 
@@ -13,6 +21,8 @@ export interface Moment {
   readonly clusters: ReadonlyMap<string, EngineCluster>;
   readonly schedule: EngineSchedule;
   readonly policies: readonly KubeObject[];
+  /** What of the engine's settings would work against a rollout. */
+  readonly settings: readonly EngineSetting[];
   readonly dispatched: readonly Dispatched[];
   /** The application's object in every cluster that may matter to it. */
   readonly members: ReadonlyMap<string, Snapshot>;
@@ -41,6 +51,7 @@ export function takeMoment(
     clusters,
     schedule,
     policies: engine.overridePolicies?.() ?? [],
+    settings: engine.settings?.(app) ?? [],
     dispatched: engine.dispatched(app),
     members: new Map([...names].map((name) => [name, engine.snapshot(app, name)])),
   };

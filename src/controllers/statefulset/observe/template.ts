@@ -1,5 +1,5 @@
 import type { ParsedCrossClusterStatefulset } from "../../../api/index.ts";
-import type { Interpreter } from "../../../interpret/index.ts";
+import type { Failed, Interpreter, Pending } from "../../../interpret/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { labelSelectorMatches } from "../../../render/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
@@ -99,8 +99,22 @@ export function ordinalsStart(object: KubeObject): number {
 
 /** How many instances it asks for. If the kind has no interpreter, this reads the field that a grant writes. */
 export function replicasIn(interpreter: Pick<Interpreter, "interpret">, object: KubeObject): number | undefined {
+  return sizeIn(interpreter, object).replicas;
+}
+
+/** The same, with what one instance requests, as far as that is known. */
+export function sizeIn(interpreter: Pick<Interpreter, "interpret">, object: KubeObject): TemplateSize {
   const outcome = interpreter.interpret("InterpretReplica", { object });
-  if (outcome.state === "known") return outcome.value.replicas;
+  if (outcome.state !== "known") return { replicas: assumedReplicas(outcome, object), request: {} };
+  return { replicas: outcome.value.replicas, request: outcome.value.requirements?.resourceRequest ?? {} };
+}
+
+export interface TemplateSize {
+  readonly replicas: number | undefined;
+  readonly request: Readonly<Record<string, string>>;
+}
+
+function assumedReplicas(outcome: Pending | Failed, object: KubeObject): number | undefined {
   if (outcome.state === "pending" || outcome.code !== "NoInterpreter") return undefined;
   const { replicas } = isJsonObject(object.spec) ? object.spec : {};
   return typeof replicas === "number" ? replicas : undefined;

@@ -8,7 +8,7 @@ type Condition = NonNullable<CrossClusterStatefulsetStatus["conditions"]>[number
 
 /** The standard conditions, each with the time of its last transition. */
 export function conditionsOf(
-  { plan, statefulset }: Pick<ReportFacts, "plan" | "statefulset">,
+  { plan, statefulset, settings = [] }: Pick<ReportFacts, "plan" | "statefulset" | "settings">,
   settled: boolean,
   first: Waiting | undefined,
   before: readonly Condition[],
@@ -54,11 +54,17 @@ export function conditionsOf(
         figures.notFaultTolerant ? "EveryInstanceNeeded" : "MajoritySurvivesOne",
         figures.notFaultTolerant ? "with so few instances none can be away without losing the majority" : "",
       ),
+      // Only while there is one: a condition that is never true would only lengthen every status.
+      ...(settings.length === 0 ? [] : [condition("SettingsConflict", "True", "EngineSettings", fighting(settings))]),
     ],
     statefulset.metadata.generation ?? 0,
     before,
     nowMs,
   );
+}
+
+function fighting(settings: NonNullable<ReportFacts["settings"]>): string {
+  return settings.map(({ message, remedy }) => `${message}: ${remedy}`).join("; ");
 }
 
 interface Said {

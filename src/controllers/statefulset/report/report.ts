@@ -9,6 +9,7 @@ import {
   type ParsedCrossClusterStatefulset,
   type StepPhase,
 } from "../../../api/index.ts";
+import type { EngineSetting } from "../../../engine/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind } from "../../../plan/index.ts";
 import { previousRevision, REASONS, type Waiting } from "../../../rollout/index.ts";
 import type { JsonObject, Writable } from "../../../runtime/index.ts";
@@ -39,6 +40,8 @@ export interface ReportFacts {
   readonly ledgerCopy?: string | undefined;
   /** What of the hub the plan rests on. */
   readonly observedTemplate?: Status["observedTemplate"];
+  /** What of the engine's settings would work against a rollout. */
+  readonly settings?: readonly EngineSetting[];
   readonly nowMs: number;
 }
 

@@ -63,6 +63,7 @@ export class Reporter {
         selector: selectorOf(members),
         ledgerCopy: this.#ledgerCopies.of(key, result.ledger),
         observedTemplate: restsOn,
+        settings: moment.settings,
         nowMs: moment.nowMs,
       }),
     );

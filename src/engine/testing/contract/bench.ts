@@ -20,7 +20,7 @@ export interface ContractFleet {
    * Waits until the condition is true. After a generous timeout it fails with `what`, or with the text that the
    * condition returns instead.
    */
-  until(what: string, condition: () => boolean | string | Promise<boolean | string>): Promise<void>;
+  until(what: string, condition: () => boolean | string | Promise<boolean | string>, timeoutMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 

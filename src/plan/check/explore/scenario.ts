@@ -152,6 +152,19 @@ export function cordon(cluster: ClusterName, isCordoned: boolean): Edit {
   };
 }
 
+/** No further instance fits into the cluster, or again some do. */
+export function fill(cluster: ClusterName, isFull: boolean): Edit {
+  return {
+    label: `${isFull ? "fill" : "free"} ${cluster}`,
+    apply: (intent) => {
+      if (intent.fleet[cluster]?.state !== "Ready") return intent;
+      const room = { instances: 0, evidence: "nothing is free" };
+      const fact = isFull ? ({ state: "Ready", room } as const) : ({ state: "Ready" } as const);
+      return { ...intent, fleet: { ...intent.fleet, [cluster]: fact } };
+    },
+  };
+}
+
 /** A person drains the cluster for maintenance, or says that it is over. */
 export function maintain(cluster: ClusterName, isDrained: boolean): Edit {
   return {

@@ -9,7 +9,7 @@ import {
   topologyIsVersioned,
 } from "../explore/properties/identity.ts";
 import { leaverIsGone, lossIsProven, replacedOnEvidence } from "../explore/properties/loss.ts";
-import { cordonHolds, unknownScalesNothing } from "../explore/properties/settings.ts";
+import { cordonHolds, roomHolds, unknownScalesNothing } from "../explore/properties/settings.ts";
 import { answering, type Mutant, remembering, wanting, withEntries } from "./bend.ts";
 
 /** Who is a member, where, and under which name; also while clusters are lost. */
@@ -129,6 +129,19 @@ export const MEMBERSHIP: readonly Mutant[] = [
       }),
     scenario: "contract 1+1, a new cluster that is cordoned",
     caughtBy: [cordonHolds],
+  },
+  {
+    name: "free resources are not looked at",
+    make: () =>
+      wanting((intent) => {
+        const fleet: Record<ClusterName, Intent["fleet"][string]> = {};
+        for (const [cluster, fact] of Object.entries(intent.fleet)) {
+          fleet[cluster] = fact.state === "Ready" && fact.room ? { state: "Ready" } : fact;
+        }
+        return { ...intent, fleet };
+      }),
+    scenario: "contract 1+1, a new cluster that is full",
+    caughtBy: [roomHolds],
   },
   {
     name: "an unknown schedule is an empty one",

@@ -25,7 +25,7 @@ const ROUNDS_MAX = 200;
  *   What the user and the fleet do
  *   set KEY=VALUE ...             settings of the spec (transcript-settings.ts); `template=B` edits the template
  *   cluster NAME replicas=N       schedules N instances there (0: no longer)
- *   fleet NAME STATE              Ready [cordoned=WHY] [maintenance], NotReady, Unknown or Gone
+ *   fleet NAME STATE              Ready [cordoned=WHY] [maintenance] [room=N], NotReady, Unknown or Gone
  *   request undo=ID:REV | approve=REV:WAVE (from 1) | promote=REV:WAVE or REV:window
  *           transfer=ID:TO | lost=NAME | drain=NAME | resume=STAMP
  *   wait SECONDS                  time passes; less than 0: the clock is set back
@@ -175,6 +175,8 @@ export class Transcript {
     if (state === "Ready") {
       if (more.has("maintenance"))
         return { state, cordoned: "lockstep.karmada.io/drain:NoSchedule", maintenance: true };
+      const room = more.get("room");
+      if (room !== undefined) return { state, room: { instances: Number(room), evidence: "500m of cpu are free" } };
       return more.has("cordoned") ? { state, cordoned: more.get("cordoned") ?? "" } : { state };
     }
     if (state === "NotReady" || state === "Unknown" || state === "Gone") return { state, sinceMs };

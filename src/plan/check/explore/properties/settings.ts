@@ -39,6 +39,27 @@ export const cordonHolds: PlanProperty = {
   },
 };
 
+export const roomHolds: PlanProperty = {
+  on: "plan",
+  rule: "S18",
+  name: "a cluster gets no more new instances than fit into it",
+  check: (planned) => {
+    const { fleet } = planned.before.intent;
+    const roomIn = (cluster: ClusterName) => {
+      const fact = fleet[cluster];
+      return fact?.state === "Ready" ? fact.room?.instances : undefined;
+    };
+    const isKnown = Object.keys(fleet).some((cluster) => roomIn(cluster) !== undefined);
+    for (const { grant, was } of changedGrants(planned)) {
+      const room = roomIn(grant.cluster);
+      const added = grant.replicas - (was?.replicas ?? 0);
+      if (room !== undefined && added > 0 && added > room)
+        return broken(`${grant.cluster} has room for ${room} and is to grow by ${added}`);
+    }
+    return isKnown ? "danger" : "quiet";
+  },
+};
+
 export const unknownScalesNothing: PlanProperty = {
   on: "plan",
   rule: "S1",

@@ -1,4 +1,4 @@
-import { cordon, type Scenario, scaleTo, scenario, template, unschedule } from "../scenario.ts";
+import { cordon, fill, type Scenario, scaleTo, scenario, template, unschedule } from "../scenario.ts";
 import { IGNORANT, STATEFUL_SETS } from "./common.ts";
 
 /** Instances come and go, and move between clusters. */
@@ -103,6 +103,11 @@ export const SCALINGS: readonly Scenario[] = [
     sizes: { a: 1, b: 1 },
     spare: ["c"],
     edits: [cordon("c", true), scaleTo({ a: 1, b: 1, c: 1 }), cordon("c", false)],
+  }),
+  scenario("contract 1+1, a new cluster that is full", {
+    sizes: { a: 1, b: 1 },
+    spare: ["c"],
+    edits: [fill("c", true), scaleTo({ a: 1, b: 1, c: 1 }), fill("c", false)],
   }),
   scenario("contract 2+1, cordoned in mid-rollout and asked to grow", {
     sizes: { a: 2, b: 1 },

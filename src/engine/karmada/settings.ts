@@ -1,0 +1,113 @@
+/** Settings of Karmada that would work against a rollout. The hold makes them harmless or not; a user should know them. */
+import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { refKey } from "../dispatch-objects.ts";
+import type { EngineSetting, ObjectRef } from "../port.ts";
+import { templateOfBinding } from "./hub.ts";
+
+/** In the binding that Karmada made for the template, and in the clusters that it is scheduled to. */
+export function fightingSettings(
+  binding: KubeObject | undefined,
+  template: ObjectRef,
+  clusters: readonly KubeObject[],
+): EngineSetting[] {
+  if (binding === undefined) return [];
+  const spec = isJsonObject(binding.spec) ? binding.spec : {};
+  const policy = policyOf(binding);
+  const scheduled = new Set(objects(spec.clusters).map(({ name }) => name));
+  return [
+    ...ofPolicy(spec, policy),
+    ...clusters
+      .filter(({ metadata }) => scheduled.has(metadata.name) || scheduled.size === 0)
+      .filter((cluster) => lacks(cluster, template))
+      .map(({ metadata }) => ({
+        message: `cluster ${metadata.name} does not serve ${template.kind} of ${template.apiVersion}: its status.apiEnablements lack it, so Karmada schedules nothing there`,
+        remedy: `install its CustomResourceDefinition in ${metadata.name}: kubectl get crd -o yaml NAME | kubectl --context ${metadata.name} apply -f -`,
+      })),
+  ];
+}
+
+/** The binding that Karmada made for this template. */
+export function bindingOf(bindings: readonly KubeObject[], template: ObjectRef): KubeObject | undefined {
+  return bindings.find((binding) => {
+    const ref = templateOfBinding(binding);
+    return ref !== undefined && refKey(ref) === refKey(template);
+  });
+}
+
+function ofPolicy(spec: JsonObject, policy: Policy): EngineSetting[] {
+  const settings: EngineSetting[] = [];
+  const suspension = isJsonObject(spec.suspension) ? spec.suspension : {};
+  if (isJsonObject(spec.failover)) {
+    settings.push({
+      message: `${policy.words} sets failover: Karmada may evict a cluster that a rollout keeps unhealthy, and schedules its instances elsewhere`,
+      remedy: policy.patch("failover"),
+    });
+  }
+  if (suspension.scheduling === true) {
+    settings.push({
+      message: `${policy.words} suspends scheduling: edited replicas and placements have no effect`,
+      remedy: policy.patch("suspension"),
+    });
+  }
+  if (suspension.dispatching === true || isJsonObject(suspension.dispatchingOnClusters)) {
+    settings.push({
+      message: `${policy.words} suspends dispatching, which does not stop what Lockstep dispatches; 'lockstep pause' does`,
+      remedy: policy.patch("suspension"),
+    });
+  }
+  if (spec.conflictResolution === "Overwrite") {
+    settings.push({
+      message: `${policy.words} sets conflictResolution: Overwrite: when the application is released, Karmada overwrites objects of other owners in the members`,
+      remedy: policy.patch("conflictResolution"),
+    });
+  }
+  return settings;
+}
+
+interface Policy {
+  readonly words: string;
+  /** The command that removes a field of its spec. */
+  patch(field: string): string;
+}
+
+/** Karmada's marks on a binding name the policy that made it. */
+function policyOf({ metadata }: KubeObject): Policy {
+  const marks = { ...metadata.labels, ...metadata.annotations };
+  const name = marks["propagationpolicy.karmada.io/name"];
+  const namespace = marks["propagationpolicy.karmada.io/namespace"];
+  const clusterWide = marks["clusterpropagationpolicy.karmada.io/name"];
+  const command = (what: string) => (field: string) =>
+    `kubectl patch ${what} --type=merge -p '{"spec":{"${field}":null}}'`;
+  if (name !== undefined && namespace !== undefined) {
+    return {
+      words: `PropagationPolicy ${namespace}/${name}`,
+      patch: command(`propagationpolicy ${name} -n ${namespace}`),
+    };
+  }
+  if (clusterWide !== undefined) {
+    return {
+      words: `ClusterPropagationPolicy ${clusterWide}`,
+      patch: command(`clusterpropagationpolicy ${clusterWide}`),
+    };
+  }
+  return {
+    words: "the policy that selects the template",
+    patch: (field) => `remove spec.${field} from the policy that selects the template`,
+  };
+}
+
+/** Karmada says that it knows everything the cluster serves, and the kind is not among it. */
+function lacks({ status }: KubeObject, { apiVersion, kind }: ObjectRef): boolean {
+  const { conditions, apiEnablements } = isJsonObject(status) ? status : {};
+  const isComplete = objects(conditions).some(
+    ({ type, status: holds }) => type === "CompleteAPIEnablements" && holds === "True",
+  );
+  if (!isComplete) return false;
+  const served = objects(apiEnablements).find(({ groupVersion }) => groupVersion === apiVersion);
+  return !objects(served?.resources).some((each) => each.kind === kind);
+}
+
+function objects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
