@@ -123,7 +123,7 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
     "is updated with one instance down at most, and never without quorum, while $name in the middle of it",
     async ({ happen }) => {
       version++;
-      pods.expect(5);
+      pods.expect(5, 3);
       await declare();
       await world.until("the update has begun", isBegun);
       await happen(world);

@@ -35,7 +35,7 @@ export function crashStory(on: () => World, name: string, { isNew = true } = {})
   };
 
   it("is updated with one instance down at most, and never without quorum", async () => {
-    pods.expect(5);
+    pods.expect(5, 3);
     const lastWrites: string[] = [];
     for (let writes = 1; writes <= MAX_WRITES; writes += STEP) {
       const { crashed } = await world.controllerThatCrashes(writes);

@@ -137,10 +137,9 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
       await controller.stop();
       await freeLease();
       const transport = crashingTransport(own.transport, afterWrites);
-      const client = new KubeClient({ transport, clock: systemClock, random: systemRandom });
-      const running = startController(stage, client, more);
+      const running = start(() => transport);
       controller = {
-        abandon: running.abandon,
+        ...running,
         stop: () => {
           transport.end();
           return running.stop();
