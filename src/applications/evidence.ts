@@ -9,6 +9,8 @@ export type Gate =
       readonly code: ReasonCode;
       readonly message: string;
       readonly evidence: readonly Evidence[];
+      /** Absent: nothing, or a look at the object. */
+      readonly remedy?: string;
       /** Rises with every object that is done: progress, for the deadline. */
       readonly count: number;
     };
@@ -65,7 +67,7 @@ export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused, d
     field: string,
     value: string,
     kind: "closed" | "failed" = "closed",
-  ): Gate => ({
+  ): Exclude<Gate, { kind: "open" }> => ({
     kind,
     code,
     message: `${key}: ${message}`,
@@ -74,7 +76,11 @@ export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused, d
   });
   if (refused !== undefined) return closed("MemberFailed", refused, "delivery", "refused", "failed");
   if (dispatched !== "wanted") return closed("WaitingForDelivery", "it is not written yet", "dispatch", dispatched);
-  if (live.kind === "unknown") return closed("HealthUnknown", "it cannot be seen", "live", "unknown");
+  if (live.kind === "unknown") {
+    const why = live.message === undefined ? "" : `: ${live.message}`;
+    const gate = closed("HealthUnknown", `it cannot be seen${why}`, "live", "unknown");
+    return live.remedy === undefined ? gate : { ...gate, remedy: live.remedy };
+  }
   if (live.kind === "absent")
     return closed("WaitingForDelivery", delivery ?? "the cluster does not have it yet", "live", "absent");
   if (live.epoch !== epoch) {
@@ -115,6 +121,7 @@ function hookGate(stage: Extract<Stage, { kind: "hook" }>, grant: Grant, seen: O
     if (live.health !== "Failed") return waiting(key, live.message ?? "it runs", "health", live.health);
   }
   const gate = objectGate(key, seen);
+  if (live.kind === "unknown") return gate;
   return gate.kind === "failed" ? gate : waiting(key, "it is being delivered", "live", live.kind);
 }
 

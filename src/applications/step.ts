@@ -74,7 +74,8 @@ function notThere(
   }
 }
 
-function remedyFor(cluster: ClusterName, { kind }: Gate): string {
+function remedyFor(cluster: ClusterName, { kind, remedy }: Exclude<Gate, { kind: "open" }>): string {
+  if (remedy !== undefined) return remedy;
   return kind === "failed"
     ? `Look at the object in ${cluster}, then change the source, undo, or run 'lockstep resume' to try again.`
     : `No action needed. If this takes too long, look at the object in ${cluster}.`;

@@ -81,7 +81,8 @@ export interface Intent {
 export type Health = "Healthy" | "Progressing" | "Unhealthy" | "Unknown" | "Complete" | "Failed";
 
 export type LiveSeen =
-  | { readonly kind: "unknown" }
+  /** `message`: why it cannot be seen. */
+  | { readonly kind: "unknown"; readonly message?: string; readonly remedy?: string }
   | { readonly kind: "absent" }
   | {
       readonly kind: "present";

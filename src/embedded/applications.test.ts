@@ -193,6 +193,86 @@ it("a source that cannot be used leaves the running revision untouched", async (
   expect(pods.worst).toBe(0);
 });
 
+it("[A24] what a member's API server would refuse is known before anything moves, with its own message", async () => {
+  const pods = await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  for (const member of MEMBERS) await world.giveAccess(member);
+  const { revision } = statusOf(world, "shop");
+  pods.expect(3);
+  const longLabel = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "bad", labels: { "not a key": "x" } } };
+  await world.apply(shop("web:2", {}, longLabel));
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain("a dry run was refused, v1 ConfigMap default/bad: member");
+  expect(statusOf(world, "shop").revision).toBe(revision);
+  expect(pods.worst).toBe(0);
+  expect(await holders(CONFIG_MAPS, "bad")).toEqual([]);
+  await world.apply(shop("web:2"));
+  await settled();
+  expect(rows(statusOf(world, "shop").conditions)).toContainEqual(
+    expect.objectContaining({ type: "DryRun", status: "True", reason: "Accepted" }),
+  );
+});
+
+it("[A24] without direct access the status says that nothing was tried", async () => {
+  await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  const tried = rows(statusOf(world, "shop").conditions).find(({ type }) => type === "DryRun");
+  expect(tried).toMatchObject({ status: "False", reason: "NotTried" });
+  expect(String(tried?.message)).toContain("not tried in member1, member2, member3");
+});
+
+it("[A25] an object that a user deletes in a member is sent again", async () => {
+  await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  await world.ask(world.fleet.client("member2").delete(CONFIG_MAPS, { namespace: "default", name: "settings" }));
+  await world.clock.advance(10_000);
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual(MEMBERS);
+});
+
+it("[A26] a kind that only the source's own CRD knows is refused where the engine delivers kinds of the hub alone", async () => {
+  await begin();
+  const names = { kind: "Ticket", listKind: "TicketList", plural: "tickets", singular: "ticket" };
+  const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }];
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "tickets.orders.example" },
+    spec: { group: "orders.example", names, scope: "Namespaced", versions },
+  };
+  const ticket = { apiVersion: "orders.example/v1", kind: "Ticket", metadata: { name: "one" } };
+  await world.apply(shop("web:1", {}, crd, ticket));
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain("create CustomResourceDefinition tickets.orders.example on the hub");
+});
+
+it("[A26] a source that gives a kind of the hub another plural is refused: rights are asked by plural", async () => {
+  await begin();
+  const names = { kind: "ConfigMap", plural: "harmless", singular: "harmless" };
+  const swap = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "harmless.rbac.authorization.k8s.io" },
+    spec: {
+      group: "rbac.authorization.k8s.io",
+      names: { ...names, kind: "ClusterRole" },
+      scope: "Cluster",
+      versions: [{ name: "v1", served: true, storage: true }],
+    },
+  };
+  const role = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: "all" },
+    rules: [],
+  };
+  await world.apply(shop("web:1", {}, swap, role));
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain("CustomResourceDefinition has harmless, cluster-scoped; the hub clusterroles");
+});
+
 it("overrides change what one cluster gets, and other clusters are not touched by them", async () => {
   const pods = await begin();
   const target = { kind: "StatefulSet", name: "web" };

@@ -11,8 +11,13 @@ export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRange
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
 export { OWNER_LABEL } from "./marks.ts";
-export { type AccessPoint, accessPointOf, type MemberConnection, openMemberOverHttp } from "./ocm/access.ts";
+export {
+  type AccessPoint,
+  accessPointOf,
+  MEMBER_ACCESS_LABEL,
+  type MemberConnection,
+  openMemberOverHttp,
+} from "./members/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
-export { MEMBER_ACCESS_LABEL } from "./ocm/resources.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

@@ -63,6 +63,8 @@ export interface Engine {
 
   clusters(): readonly EngineCluster[];
   schedule(owner: EngineOwner): EngineSchedule;
+  /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
+  needsHubKinds(clusters: readonly string[]): boolean;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
@@ -213,6 +215,8 @@ export type Snapshot =
       readonly kind: "unreachable";
       readonly message: string;
       readonly sinceMs?: number;
+      /** The member refuses to let Lockstep read objects of this kind. */
+      readonly isForbidden?: boolean;
       /** Lockstep has no free stream to read with: nothing is known about the cluster. */
       readonly isBlind?: boolean;
       /** This engine looks only where something is dispatched or reserved, and nothing is: `reserve` makes it look. */
@@ -283,8 +287,11 @@ export type MemberObject =
 export type DryRun =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly message: string }
-  /** The member could not be asked: it is unreachable, or the right is missing. */
-  | { readonly kind: "unknown"; readonly message: string }
+  /**
+   * The member could not be asked: it is unreachable, or the right is missing. `isTooEarly`: the object's kind or
+   * namespace does not exist there yet.
+   */
+  | { readonly kind: "unknown"; readonly message: string; readonly isTooEarly?: boolean }
   /** This engine cannot ask about this kind: retrying is useless. */
   | { readonly kind: "unsupported" };
 

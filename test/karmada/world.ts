@@ -1,11 +1,19 @@
 /** Stories on a real Karmada: the template is an object on the hub, and a policy says where it runs. */
-import { KarmadaEngine } from "../../src/engine/index.ts";
+import { KarmadaEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { CCS, crossCluster, MANAGER, type Stage, startWorldOn, type World } from "../stories/world.ts";
+import {
+  CCS,
+  crossCluster,
+  MANAGER,
+  type Stage,
+  startWorldOn,
+  type World,
+  type WorldOptions,
+} from "../stories/world.ts";
 import { startKarmadaFleet } from "./fleet.ts";
-import type { KarmadaOptions, KarmadaStack } from "./stack/stack.ts";
+import { type KarmadaOptions, type KarmadaStack, QUICK_LOSS } from "./stack/stack.ts";
 
 export const POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
@@ -42,7 +50,8 @@ const KARMADA: Stage = {
   works: WORKS,
   namespaceOf: (cluster) => `karmada-es-${cluster}`,
   start: () => startKarmadaFleet(),
-  open: (hub, log) => new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log }),
+  open: (hub, log) =>
+    new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
   async prepare({ stack, until }) {
     // Karmada carries the role to the members; before, the controller may not look into them.
     const binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/lockstep-member";
@@ -81,16 +90,20 @@ export interface KarmadaWorld extends World {
   readonly stack: KarmadaStack;
 }
 
-export async function startWorld(options: KarmadaOptions = {}): Promise<KarmadaWorld> {
+export async function startWorld(options: KarmadaOptions & WorldOptions = {}): Promise<KarmadaWorld> {
   let stack: KarmadaStack | undefined;
   const start = async () => {
     const fleet = await startKarmadaFleet(options);
     stack = fleet.stack;
     return fleet;
   };
-  const world = await startWorldOn({ ...KARMADA, start });
+  const world = await startWorldOn({ ...KARMADA, start }, options);
   if (!stack) throw new Error("the fleet did not start");
   return { ...world, stack };
 }
+
+/** One on which a lost cluster is noticed within seconds. */
+export const startQuickWorld = (more: WorldOptions): Promise<World> =>
+  startWorld({ ...more, managerFlags: QUICK_LOSS });
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

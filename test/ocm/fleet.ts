@@ -1,3 +1,5 @@
+import { rulesFor } from "../../src/cli/commands/install/distributed.ts";
+import { memberRules } from "../../src/cli/commands/install/roles.ts";
 import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import type { Api } from "../stack/api.ts";
@@ -8,6 +10,8 @@ export interface OcmFleet extends RealFleet {
   readonly engine: () => OcmEngine;
 }
 
+const XLINE = { plural: "xlineclusters", group: "apps.my.io" };
+const TICKETS = { plural: "tickets", group: "orders.example" };
 const ACCOUNT = { name: "lockstep", namespace: "default" };
 
 /** A real OCM of one's own, in a temporary folder, gone at the end. Its members are seen through their agents alone. */
@@ -35,13 +39,12 @@ export async function startOcmFleetWithAccess(): Promise<OcmFleet> {
 export async function giveAccess(hub: Api, cluster: string, member: Api): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const metadata = { name: ACCOUNT.name };
+  const kinds = [XLINE, TICKETS, { plural: "secrets", group: "" }];
   const rules = [
-    { apiGroups: ["apps"], resources: ["statefulsets"], verbs: ["get", "list", "watch", "create", "patch"] },
-    { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "delete"] },
-    { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "delete"] },
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] },
-    { apiGroups: [rbac], resources: ["clusterroles"], verbs: ["get", "list", "watch"] },
-    { apiGroups: ["apps.my.io"], resources: ["xlineclusters"], verbs: ["get", "list", "watch", "create", "patch"] },
+    ...memberRules({ workloads: [XLINE] }),
+    ...rulesFor(kinds, ["get", "list", "watch", "create", "patch"]),
+    // The API server checks that a role gives nothing away that its writer does not have, also in a dry run.
+    { apiGroups: [rbac], resources: ["roles", "clusterroles"], verbs: ["bind", "escalate"] },
   ];
   await member.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: ACCOUNT });
   await member.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });

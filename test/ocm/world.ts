@@ -4,7 +4,16 @@ import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import { isKubeObject, type KubeObject } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
-import { CCS, MANAGER, type Stage, startWorldOn, type World, XLINE_WORKLOAD } from "../stories/world.ts";
+import {
+  CCS,
+  MANAGER,
+  type Stage,
+  startWorldOn,
+  TICKETS,
+  type World,
+  type WorldOptions,
+  XLINE_WORKLOAD,
+} from "../stories/world.ts";
 import { giveAccess, startOcmFleet } from "./fleet.ts";
 
 const UNEVEN: Record<string, number> = { member1: 2, member2: 2, member3: 1 };
@@ -37,7 +46,7 @@ function stageOf(hasAccess: boolean): Stage {
     },
     async prepareKind({ stack, hub, until }) {
       for (const name of stack.members.keys()) {
-        const work = memberRightsWork(name, [XLINE_WORKLOAD]);
+        const work = memberRightsWork(name, [XLINE_WORKLOAD], [TICKETS]);
         if (isKubeObject(work)) await stack.hub.apply(work);
         await until(`${name}'s agent may apply the kind`, async () => {
           const found = await hub.find(OCM_HUB.works, { namespace: name, name: "lockstep-member-rights" });
@@ -65,5 +74,5 @@ export function inlineCrossCluster(name: string, workload: KubeObject, spec: obj
   };
 }
 
-export const startWorld = (): Promise<World> => startWorldOn(stageOf(true));
+export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(stageOf(true), more);
 export const startReportedWorld = (): Promise<World> => startWorldOn(stageOf(false));

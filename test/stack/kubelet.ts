@@ -1,7 +1,7 @@
 /**
  * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it,
  * become ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never
- * becomes ready. A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ * becomes ready; one whose image contains "hook" ends well after `startMs`, or badly if it contains "failing". A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
  *
  * Run as a program: node --import tsx kubelet.ts SETTINGS-FILE, where the file holds KubeletSettings as JSON.
  */
@@ -79,7 +79,8 @@ class Kubelet {
     const stopMs = Number(annotations["lockstep.test/stop-ms"] ?? this.#settings.stopMs);
     if (deletionTimestamp !== undefined) this.#once(pod, "stop", stopMs, () => this.#finish(pod));
     else if (pod.spec.nodeName === undefined) this.#once(pod, "bind", 0, () => this.#bind(pod));
-    else if (pod.status?.phase !== "Running") this.#once(pod, "start", startMs, () => this.#markRunning(pod));
+    else if (pod.status?.phase === undefined || pod.status.phase === "Pending")
+      this.#once(pod, "start", startMs, () => this.#markRunning(pod));
   }
 
   #once(pod: Pod, what: string, afterMs: number, action: () => Promise<unknown>): void {
@@ -102,6 +103,7 @@ class Kubelet {
   }
 
   #markRunning(pod: Pod) {
+    if (pod.spec.containers.some(({ image }) => image.includes("hook"))) return this.#markEnded(pod);
     const ready = !pod.spec.containers.some(({ image }) => image.includes("broken"));
     const status = {
       phase: "Running",
@@ -127,6 +129,25 @@ class Kubelet {
       { metadata: { uid: pod.metadata.uid }, status },
       "application/merge-patch+json",
     );
+  }
+
+  #markEnded(pod: Pod) {
+    const isGood = !pod.spec.containers.some(({ image }) => image.includes("failing"));
+    const terminated = { exitCode: isGood ? 0 : 1, reason: isGood ? "Completed" : "Error" };
+    const status = {
+      phase: isGood ? "Succeeded" : "Failed",
+      conditions: [condition("Initialized"), condition("PodScheduled"), condition("Ready", false)],
+      containerStatuses: pod.spec.containers.map(({ name, image }) => ({
+        name,
+        image,
+        imageID: image,
+        ready: false,
+        restartCount: 0,
+        state: { terminated },
+      })),
+    };
+    const body = { metadata: { uid: pod.metadata.uid }, status };
+    return this.#api.request("PATCH", `${podPath(pod)}/status`, body, "application/merge-patch+json");
   }
 
   #finish(pod: Pod) {

@@ -4,7 +4,7 @@
  */
 import { CONTROLLER_ACCOUNT, type EngineName } from "../../src/api/index.ts";
 import { installManifests } from "../../src/cli/commands/install/manifests.ts";
-import { runManager } from "../../src/controllers/index.ts";
+import { type ManagerOptions, runManager } from "../../src/controllers/index.ts";
 import type { Engine } from "../../src/engine/index.ts";
 import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
@@ -23,6 +23,9 @@ import type { RealFleet } from "../stack/fleet.ts";
 import { connectAsAccount } from "./people.ts";
 
 export const SYSTEM_NAMESPACE = "lockstep-system";
+const SECRETS = { plural: "secrets", group: "" };
+/** The custom kind of the chart that the stories of whole applications use. */
+export const TICKETS = { plural: "tickets", group: "orders.example" };
 export const XLINE_WORKLOAD = { plural: "xlineclusters", group: "apps.my.io" };
 
 /** What differs from hub to hub. */
@@ -46,6 +49,8 @@ export interface Stage {
   prepareKind(world: World): Promise<void>;
 }
 
+export type WorldOptions = Pick<ManagerOptions, "renderer">;
+
 export interface World extends RealFleet {
   readonly stage: Stage;
   member(name: string): KubeClient;
@@ -62,11 +67,17 @@ export interface World extends RealFleet {
 
 /** What `lockstep install` writes, for the kinds of these stories. */
 export function installedObjects(engine: EngineName): KubeObject[] {
-  const settings = { systemNamespace: SYSTEM_NAMESPACE, engine, workloads: [XLINE_WORKLOAD], standingHold: true };
+  const settings = {
+    systemNamespace: SYSTEM_NAMESPACE,
+    engine,
+    workloads: [XLINE_WORKLOAD],
+    standingHold: true,
+    distributed: [TICKETS, SECRETS],
+  };
   return installManifests(settings).filter(isKubeObject);
 }
 
-export async function startWorldOn(stage: Stage): Promise<World> {
+export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promise<World> {
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
@@ -74,6 +85,7 @@ export async function startWorldOn(stage: Stage): Promise<World> {
     startController(
       stage,
       new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom }),
+      more,
     );
   let controller = start();
   const observers: Observer[] = [];
@@ -138,7 +150,7 @@ async function install(stage: Stage, fleet: RealFleet): Promise<void> {
   });
 }
 
-function startController(stage: Stage, hub: KubeClient) {
+function startController(stage: Stage, hub: KubeClient, more: WorldOptions) {
   const stop = new AbortController();
   const log: Log = process.env.LOCKSTEP_TEST_LOG
     ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))
@@ -156,6 +168,7 @@ function startController(stage: Stage, hub: KubeClient) {
       systemNamespace: SYSTEM_NAMESPACE,
       identity: "test",
       allowedClusters: { required: false },
+      ...more,
     },
     stop.signal,
   );

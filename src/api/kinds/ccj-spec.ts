@@ -1,4 +1,5 @@
 import { choice, embeddedObject, flag, integer, list, map, object, optional, text } from "./build.ts";
+import { lifetime } from "./lifetime.ts";
 import { DAY_SECONDS, DNS_SUBDOMAIN, HOUR_SECONDS, LABEL_CHARS, MAX_CLUSTERS, NAME_CHARS } from "./names.ts";
 
 /** What a user declares: `spec` of CrossClusterJob. */
@@ -157,6 +158,7 @@ export const crossClusterJobSpec = object(
       ["WhenFinished", "AfterTTL", "Never"],
       { default: "WhenFinished" },
     ),
+    lifetime,
     retry: optional(
       text("A new value starts a failed CrossClusterJob again, with what is left; `lockstep retry` writes it.", {
         minLength: 1,

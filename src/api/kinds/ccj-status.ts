@@ -1,5 +1,6 @@
 import { anyObject, integer, list, object, optional, text, time } from "./build.ts";
 import { conditions } from "./ccs-status.ts";
+import { expiresAt } from "./lifetime.ts";
 import { LABEL_CHARS, MESSAGE_CHARS, NAME_CHARS, REASON_CHARS } from "./names.ts";
 
 /** `status` of CrossClusterJob: a view of the ledger. Lockstep decides nothing from it, unless the ledger is lost. */
@@ -56,6 +57,7 @@ export const crossClusterJobStatus = object("The state of the work.", {
   phase: word(`${JOB_PHASES.slice(0, -1).join(", ")} or ${JOB_PHASES.at(-1)}.`),
   reason: word("Why it does not progress, or why it failed."),
   message: sentence("The reason and the remedy."),
+  expiresAt,
   attempts: optional(
     list("The attempts, oldest first.", attempt, { maxItems: MAX_LISTED_ATTEMPTS, identity: ["number"] }),
   ),

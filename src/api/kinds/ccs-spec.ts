@@ -1,5 +1,6 @@
 import { choice, embeddedObject, flag, integer, list, map, object, optional, text, time } from "./build.ts";
 import { labelSelector } from "./clusters-spec.ts";
+import { lifetime } from "./lifetime.ts";
 import {
   API_VERSION,
   DAY_SECONDS,
@@ -411,11 +412,18 @@ export const crossClusterStatefulsetSpec = object(
       },
       { default: {} },
     ),
+    lifetime,
     identity,
     network,
   },
   {
     rules: [
+      {
+        rule: "!has(self.lifetime) || self.deletionPolicy == 'Teardown'",
+        message:
+          "lifetime needs deletionPolicy: Teardown, because Release would leave every instance running without Lockstep",
+        fieldPath: ".lifetime",
+      },
       {
         rule: "has(self.resourceSelector) != has(self.template)",
         message:

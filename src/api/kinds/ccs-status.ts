@@ -1,4 +1,5 @@
 import { anyObject, choice, flag, integer, list, object, optional, text, time } from "./build.ts";
+import { expiresAt } from "./lifetime.ts";
 import { LABEL_CHARS, MESSAGE_CHARS, NAME_CHARS, REASON_CHARS, REVISION_CHARS } from "./names.ts";
 
 /**
@@ -209,6 +210,7 @@ const observedTemplate = object(
 export const crossClusterStatefulsetStatus = object("The observed state.", {
   observedGeneration: bigCount("The generation of the spec that this status refers to."),
   observedTemplate: optional(observedTemplate),
+  expiresAt,
   replicas: count("Instances over all clusters."),
   readyReplicas: count("Instances that are ready."),
   availableReplicas: count("Instances that have been ready for minReadySeconds."),

@@ -2,6 +2,7 @@ import { anyObject, choice, flag, integer, list, map, object, optional, text, ti
 import { promote } from "./ccs-spec.ts";
 import { clusterChoice, someClusters } from "./clusters-spec.ts";
 import { lookups, source } from "./dapp-source.ts";
+import { lifetime } from "./lifetime.ts";
 import {
   DAY_SECONDS,
   DNS_LABEL,
@@ -125,26 +126,6 @@ const rollout = object(
   { default: {} },
 );
 
-export const lifetime = optional(
-  object(
-    "When the object ends by itself: it is torn down in order as deletionPolicy says, and deleted last.",
-    {
-      ttlSeconds: optional(
-        integer("So many seconds after it was created.", { minimum: 1, maximum: 3650 * DAY_SECONDS, format: "int64" }),
-      ),
-      expiresAt: optional(time("At this time.")),
-    },
-    {
-      rules: [
-        {
-          rule: "has(self.ttlSeconds) != has(self.expiresAt)",
-          message: "lifetime needs exactly one of ttlSeconds and expiresAt",
-        },
-      ],
-    },
-  ),
-);
-
 export const distributedApplicationSpec = object(
   "The desired state.",
   {
@@ -152,7 +133,7 @@ export const distributedApplicationSpec = object(
     lookups,
     targetNamespace: optional(
       text(
-        "The namespace in the members. Objects without a namespace go there; others are refused. Absent: the DistributedApplication's own. Immutable.",
+        "The namespace in the members. Objects without a namespace go there; others keep theirs, which needs the right to distribute there. Absent: the DistributedApplication's own. Immutable.",
         {
           minLength: 1,
           maxLength: LABEL_CHARS,

@@ -4,6 +4,7 @@ import { conditions } from "./ccs-status.ts";
 import { APPS_GROUP, APPS_VERSION } from "./cross-cluster-statefulset.ts";
 import { distributedApplicationSpec } from "./dapp-spec.ts";
 import { AGE_COLUMN, type KindDefinition } from "./definition.ts";
+import { expiresAt } from "./lifetime.ts";
 import { LABEL_CHARS, MESSAGE_CHARS, NAME_CHARS, REASON_CHARS, REVISION_CHARS } from "./names.ts";
 import type { KubeObject } from "./object.ts";
 
@@ -73,7 +74,7 @@ const status = object("The observed state.", {
   previousRevision: revision("The target of `lockstep undo` without a revision."),
   sourceDigest: optional(text("The digest of what was rendered.", { maxLength: NAME_CHARS })),
   chartVersion: optional(text("The version of the chart that was rendered.", { maxLength: NAME_CHARS })),
-  expiresAt: optional(time("When the application ends by itself.")),
+  expiresAt,
   rollout: optional(
     object("The rollout in progress.", {
       to: revision("The revision that it rolls out."),
@@ -109,7 +110,7 @@ const status = object("The observed state.", {
       { maxItems: 102, identity: ["revision"] },
     ),
   ),
-  conditions: conditions("Available, Settled, Progressing, Degraded, Paused."),
+  conditions: conditions("Available, Settled, Progressing, Degraded, DryRun, Paused."),
 });
 
 const schema = object(

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestEntry, testTgz } from "./tar.ts";
 
-type TestChart = "shop" | "odd" | "notes";
+type TestChart = "shop" | "odd" | "notes" | "orders";
 type Files = Readonly<Record<string, string | undefined>>;
 
 /** The files of a test chart, by path inside it. */

@@ -238,7 +238,7 @@ function offlineKinds(): Kinds {
     served: async () => [],
     serverVersion: async () => undefined,
   };
-  return new Kinds({ discovery });
+  return new Kinds({ discovery, isGuess: true });
 }
 
 async function fleetOf(hub: Hub): Promise<Map<string, EngineCluster>> {

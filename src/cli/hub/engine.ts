@@ -46,5 +46,6 @@ export interface EngineParts {
 }
 
 export function openEngine({ name }: EngineDefinition, parts: EngineParts): Engine {
-  return name === "ocm" ? new OcmEngine({ ...parts, openMember: openMemberOverHttp }) : new KarmadaEngine(parts);
+  const all = { ...parts, openMember: openMemberOverHttp };
+  return name === "ocm" ? new OcmEngine(all) : new KarmadaEngine(all);
 }

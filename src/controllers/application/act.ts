@@ -8,7 +8,7 @@ import {
   TermOutOfRangeError,
 } from "../../engine/index.ts";
 import type { Part } from "./content.ts";
-import { digestOf, withEpoch } from "./manifest.ts";
+import { digestOf, withAgain, withEpoch } from "./manifest.ts";
 import { epochNote, isKept, isSameRef, NOTES } from "./notes.ts";
 import type { Way } from "./way.ts";
 
@@ -21,6 +21,8 @@ export interface ActContext {
   readonly prune: boolean;
   /** Throws unless this process still leads. */
   readonly confirm: () => Promise<void>;
+  /** Whether the cluster has lost an object that was delivered: then it is sent again. */
+  readonly isLost: (cluster: string, part: Part, dispatched: Dispatched) => boolean;
   /** Remembers that an object belongs to another owner; undefined: it does not. */
   readonly refuse: (cluster: string, key: string, message: string | undefined) => void;
 }
@@ -94,7 +96,8 @@ async function apply(context: ActContext, cluster: string, grant: Grant, parts: 
   const found = dispatchedIn(context, cluster);
   const due = wanted.filter(({ part, manifest }) => {
     const one = found.find(({ ref }) => isSameRef(ref, part.ref));
-    return one?.deleting !== true && one?.notes[NOTES.content] !== digestOf(manifest);
+    if (one?.deleting === true) return false;
+    return one?.notes[NOTES.content] !== digestOf(manifest) || context.isLost(cluster, part, one);
   });
   const isEnding = wanted.some(({ part }) => found.some(({ ref, deleting }) => deleting && isSameRef(ref, part.ref)));
   if (due.length === 0) return !isEnding;
@@ -106,15 +109,17 @@ async function apply(context: ActContext, cluster: string, grant: Grant, parts: 
   for (const { part, manifest } of due) {
     const expected = dispatchedIn(context, cluster).find(({ ref }) => isSameRef(ref, part.ref));
     if (!expected) throw new Error(`${part.key} for ${cluster} was taken away while it was being dispatched`);
+    const times = expected.notes[NOTES.content] === digestOf(manifest) ? timesAgain(expected) + 1 : 0;
     const isAdopted = takesOver.get(part.key) === "adopted" || expected.notes[NOTES.end] === "keep";
     const ends = part.keep || part.isCrd || part.isImplicit || isAdopted;
     await engine.dispatch(owner, {
       cluster,
       term,
-      manifest: withEpoch(manifest, grant.epoch),
+      manifest: withAgain(withEpoch(manifest, grant.epoch), times),
       notes: {
         [NOTES.content]: digestOf(manifest),
         [NOTES.epoch]: String(grant.epoch),
+        ...(times > 0 && { [NOTES.again]: String(times) }),
         ...(ends && { [NOTES.end]: "keep" }),
       },
       expected,
@@ -122,6 +127,11 @@ async function apply(context: ActContext, cluster: string, grant: Grant, parts: 
     });
   }
   return !isEnding;
+}
+
+function timesAgain({ notes }: Dispatched): number {
+  const times = Number(notes[NOTES.again] ?? 0);
+  return Number.isSafeInteger(times) && times > 0 ? times : 0;
 }
 
 /**

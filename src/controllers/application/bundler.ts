@@ -136,6 +136,13 @@ function place(
         remedy: "Install its CustomResourceDefinition on the hub, or correct the object.",
       };
     }
+    if (kind.conflict !== undefined) {
+      return {
+        kind: "refused",
+        message: `${title}: ${kind.conflict}`,
+        remedy: "Correct the CustomResourceDefinition in the source.",
+      };
+    }
     const unknown = hook?.events.find((event) => !isHookEvent(event));
     if (unknown !== undefined) {
       return {

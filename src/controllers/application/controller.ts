@@ -30,6 +30,7 @@ import { refusalStatus } from "./report.ts";
 import { Reviser } from "./reviser.ts";
 import { Rights } from "./rights.ts";
 import { ApplicationLedgers, DAPP_KIND, Sessions } from "./session.ts";
+import { Trials } from "./trials.ts";
 
 export interface ApplicationControllerOptions {
   readonly hub: KubeClient;
@@ -94,9 +95,11 @@ export class ApplicationController {
       renderer: options.renderer,
       kinds,
       rights: new Rights(hub, clock),
+      trials: new Trials({ engine, clock, log, signal, changed }),
       store: revisions,
       settling: new Settling(clock),
       clock,
+      needsHubKinds: (clusters) => engine.needsHubKinds(clusters),
       mustStillExist,
       signal,
     });

@@ -1,9 +1,9 @@
 import type { Health, LiveSeen } from "../../applications/index.ts";
-import type { Snapshot } from "../../engine/index.ts";
+import type { ObjectRef, Snapshot } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import { epochOf } from "./manifest.ts";
+import { epochOf, groupOf } from "./manifest.ts";
 
 type Reader = Pick<Interpreter, "interpret">;
 interface Said {
@@ -12,10 +12,15 @@ interface Said {
 }
 
 /** What a member shows of one object, in the planner's words. */
-export function liveSeen(interpreter: Reader, snapshot: Snapshot): LiveSeen {
-  if (snapshot.kind === "unreachable") return { kind: "unknown" };
+export function liveSeen(interpreter: Reader, cluster: string, ref: ObjectRef, snapshot: Snapshot): LiveSeen {
+  if (snapshot.kind === "unreachable") return unseen(ref, cluster, snapshot);
   if (snapshot.kind === "absent") return { kind: "absent" };
-  const { object } = snapshot;
+  const { object, source } = snapshot;
+  // The engine's copy of a status may be of an earlier write, and the marks are those that were sent: it proves nothing.
+  if (source === "reflected") {
+    const message = `Lockstep cannot read ${ref.kind} objects in ${cluster}, and the engine's copy of their status proves nothing`;
+    return { kind: "unknown", message, remedy: rightsRemedy(ref) };
+  }
   const { health, message } = healthOf(interpreter, object);
   const ready = readyOf(interpreter, object);
   return {
@@ -26,6 +31,23 @@ export function liveSeen(interpreter: Reader, snapshot: Snapshot): LiveSeen {
     ...(message !== undefined && { message }),
     ...(ready !== undefined && { ready }),
   };
+}
+
+function unseen(ref: ObjectRef, cluster: string, snapshot: Extract<Snapshot, { kind: "unreachable" }>): LiveSeen {
+  const { message, isForbidden } = snapshot;
+  if (!isForbidden) return { kind: "unknown", message };
+  const rule = `get, list and watch on ${ref.kind} of ${groupOf(ref.apiVersion) || "the core group"}`;
+  const said = `Lockstep needs ${rule} in ${cluster} (${message})`;
+  return { kind: "unknown", message: said, remedy: rightsRemedy(ref, DENIED_PLURAL.exec(message)?.[1]) };
+}
+
+/** Kubernetes' authorizer names the resource that it denies. */
+const DENIED_PLURAL = /resource "([^"]+)"/;
+
+function rightsRemedy({ apiVersion, kind }: ObjectRef, plural = "PLURAL"): string {
+  const group = groupOf(apiVersion);
+  const option = group === "" ? ` --distribute ${plural}` : ` --distribute ${plural}.${group}`;
+  return `Give the right to read ${kind} objects there: as an administrator of the hub, 'lockstep install --apply${option}'; 'lockstep doctor' lists what is missing.`;
 }
 
 function isObserved({ metadata, status }: KubeObject): boolean {

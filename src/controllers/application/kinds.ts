@@ -9,6 +9,10 @@ export interface ServedKind {
   readonly group: string;
   readonly plural: string;
   readonly namespaced: boolean;
+  /** Only the source's own CustomResourceDefinition knows it. */
+  readonly isOwn?: boolean;
+  /** How the source's own CustomResourceDefinition differs from what the hub serves. */
+  readonly conflict?: string;
 }
 
 /** For a hub that does not tell its version, and for rendering without a hub. */
@@ -17,9 +21,14 @@ export const DEFAULT_KUBE_VERSION = "v1.31.0";
 /** The part of a hub's client that is asked. */
 export interface KindsHub {
   readonly discovery: Pick<KubeClient["discovery"], "resource" | "served" | "serverVersion">;
+  /** It guesses, because there is no hub: the source's own CRDs know better. */
+  readonly isGuess?: boolean;
 }
 
-/** The kinds of a render: from its own CRDs, otherwise as the hub serves them. */
+/**
+ * The kinds of a render: as the hub serves them, otherwise from the source's own CRDs. The hub comes first, because
+ * rights are asked by plural: a tenant must not give a kind that the hub knows another one.
+ */
 export class Kinds {
   readonly #hub: KindsHub;
 
@@ -29,13 +38,15 @@ export class Kinds {
 
   /** By apiVersion and kind; a kind that is not known is missing. */
   async of(objects: readonly RenderedObject[]): Promise<ReadonlyMap<string, ServedKind>> {
+    const own = new Map(objects.flatMap(({ object }) => definedBy(object)));
     const kinds = new Map<string, ServedKind>();
-    for (const { object } of objects) for (const [id, served] of definedBy(object)) kinds.set(id, served);
     for (const { object } of objects) {
       const id = kindId(object);
       if (kinds.has(id)) continue;
-      const served = await this.#served(object.apiVersion, object.kind);
-      if (served) kinds.set(id, served);
+      const defined = own.get(id);
+      const served = defined && this.#hub.isGuess ? undefined : await this.#served(object.apiVersion, object.kind);
+      const kind = served ? compared(served, defined) : defined;
+      if (kind) kinds.set(id, kind);
     }
     return kinds;
   }
@@ -62,6 +73,15 @@ export function kindId({ apiVersion, kind }: { readonly apiVersion: string; read
   return `${apiVersion}/${kind}`;
 }
 
+function compared(served: ServedKind, defined: ServedKind | undefined): ServedKind {
+  if (!defined || (defined.plural === served.plural && defined.namespaced === served.namespaced)) return served;
+  const words = ({ plural, namespaced }: ServedKind) => `${plural}, ${namespaced ? "namespaced" : "cluster-scoped"}`;
+  return {
+    ...served,
+    conflict: `the source's CustomResourceDefinition has ${words(defined)}; the hub ${words(served)}`,
+  };
+}
+
 function definedBy(object: RenderedObject["object"]): [string, ServedKind][] {
   const spec = object.kind === "CustomResourceDefinition" && isJsonObject(object.spec) ? object.spec : {};
   const names = isJsonObject(spec.names) ? spec.names : {};
@@ -72,6 +92,6 @@ function definedBy(object: RenderedObject["object"]): [string, ServedKind][] {
     .filter(isJsonObject)
     .map(({ name }) => [
       kindId({ apiVersion: `${group}/${name}`, kind }),
-      { group, plural, namespaced: scope !== "Cluster" },
+      { group, plural, namespaced: scope !== "Cluster", isOwn: true },
     ]);
 }

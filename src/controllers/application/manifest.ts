@@ -50,6 +50,15 @@ export function withEpoch(object: KubeObject, epoch: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
+/** Annotation on an object that was sent again: engines look at a dispatch object only when its content changes. */
+const AGAIN_ANNOTATION = "lockstep.karmada.io/again";
+
+export function withAgain(object: KubeObject, times: number): KubeObject {
+  if (times === 0) return object;
+  const annotations = { ...object.metadata.annotations, [AGAIN_ANNOTATION]: String(times) };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
 export function epochOf({ metadata }: KubeObject): number | null {
   const text = metadata.annotations?.[EPOCH_ANNOTATION];
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;

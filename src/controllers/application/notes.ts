@@ -8,6 +8,8 @@ export const NOTES = {
   epoch: "epoch",
   /** `keep`: ending the dispatch leaves the member's object. */
   end: "end",
+  /** How often it was sent again because the member had lost it. */
+  again: "again",
   /** A hook's delete policies. */
   hook: "hook",
 } as const;

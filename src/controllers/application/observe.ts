@@ -80,7 +80,7 @@ function objectSeen(
   const one = dispatched.find(({ ref }) => isSameRef(ref, part.ref));
   const wanted = digestOf(way.manifest(part, grant));
   const problem = refused(cluster, key);
-  const live = liveSeen(interpreter, engine.snapshot(owner, cluster, part.ref));
+  const live = liveSeen(interpreter, cluster, part.ref, engine.snapshot(owner, cluster, part.ref));
   return {
     dispatched: !one ? "none" : one.deleting ? "going" : one.notes[NOTES.content] === wanted ? "wanted" : "other",
     epoch: one ? epochNote(one.notes) : 0,

@@ -15,19 +15,20 @@ import type { Interpreter } from "../../interpret/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
 import { NotFoundError, nameOfKey } from "../../kube/index.ts";
 import { WindowMemory } from "../../rollout/index.ts";
-import { type Clock, timestamp } from "../../runtime/index.ts";
+import type { Clock } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
+import { Lifetimes } from "../common/lifetimes.ts";
 import { ledgerOwner } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
-import { act } from "./act.ts";
+import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
+import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle } from "./content.ts";
 import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
-import { endOf } from "./lifetime.ts";
 import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
 import { observe } from "./observe.ts";
@@ -60,17 +61,23 @@ export interface ReconcilerParts {
 
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/** What is pending without a time of its own is looked at this often, should no event come first. */
+const LEAST_LOOK_MS = 1_000;
 const UNFINISHED: WorkResult = { requeueAfterMs: UNFINISHED_RETRY_MS };
 
 export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #windows = new WindowMemory();
+  readonly #lifetimes: Lifetimes;
   readonly #tracked = new Map<string, EngineBundle>();
+  /** Delivered objects that members have lost, by application. */
+  readonly #absences = new Map<string, Absences>();
   /** Objects that another owner has, by application, cluster and key. */
   readonly #refused = new Map<string, Map<string, string>>();
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
+    this.#lifetimes = new Lifetimes({ ...parts, of: APPLICATIONS });
   }
 
   async reconcile(key: string): Promise<WorkResult | undefined> {
@@ -93,7 +100,8 @@ export class Reconciler {
       return isDeleting ? this.#letGo(key, object) : undefined;
     }
     const app = parsed.value;
-    if (!isDeleting && (await this.#expired(app, object))) return undefined;
+    const life = isDeleting ? undefined : await this.#lifetimes.check(object);
+    if (life?.kind === "ended") return undefined;
     if (!isDeleting && !(await this.#ensureFinalizer(object))) return undefined;
     this.#parts.hubObjects.begin(key);
     const bundle = this.#bundleOf(key, app);
@@ -102,7 +110,10 @@ export class Reconciler {
       this.#refuse(key, object, "LedgerUnreadable", session.unreadable);
       return undefined;
     }
-    return this.#step(key, app, object, session, bundle);
+    const lifeMs = life?.lookAgainMs;
+    const result = await this.#step(key, app, object, session, bundle);
+    if (lifeMs === undefined) return result;
+    return { ...result, requeueAfterMs: Math.min(lifeMs, result?.requeueAfterMs ?? lifeMs) };
   }
 
   async #step(
@@ -131,7 +142,12 @@ export class Reconciler {
     }
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(key, app, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+      : await reviser.revise(
+          key,
+          { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") },
+          gatherInputs(hubObjects, key, app, chosen, fleet),
+          session,
+        );
     if (revised.kind === "forbidden") {
       this.#refuse(
         key,
@@ -165,7 +181,9 @@ export class Reconciler {
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
     const result = plan(intentOf(facts), session.ledger, seen, nowMs);
-    const done = await this.#carryOut(app, session, owner, way, result, refusals);
+    const absences = this.#absences.get(key) ?? new Absences(clock);
+    this.#absences.set(key, absences);
+    const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
     if (isDeleting && result.finished && engine.dispatched(owner).length === 0) {
       await revisions.removeAll(ownerOf(object));
       await session.removeLedger();
@@ -180,6 +198,7 @@ export class Reconciler {
       divided,
       revisions: revisions.list(session.owner),
       bundle: wanted === null ? undefined : bundles.get(wanted),
+      trial: wanted === null ? undefined : reviser.trial(app, wanted),
       failures: done.failures,
       nowMs,
     };
@@ -187,14 +206,16 @@ export class Reconciler {
     await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
-    const settleMs = revised.kind === "pending" && !isDeleting ? app.spec.revisionSettleSeconds * 1000 : undefined;
+    const settleMs =
+      revised.kind === "pending" && !isDeleting
+        ? Math.max(app.spec.revisionSettleSeconds * 1000, LEAST_LOOK_MS)
+        : undefined;
+    const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
     const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const endMs = isDeleting ? undefined : endOf(app);
-    const lifeMs = endMs === undefined ? undefined : Math.max(0, endMs - nowMs);
-    const delays = [againMs, dueMs, retryMs, settleMs, refusedMs, lifeMs].filter((each) => each !== undefined);
+    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -206,8 +227,14 @@ export class Reconciler {
     way: Way,
     result: ReturnType<typeof plan>,
     refusals: Map<string, string>,
+    absences: Absences,
   ) {
     const { engine, mayAct } = this.#parts;
+    const isLost: ActContext["isLost"] = (cluster, { ref, key }, one) => {
+      const isDelivered = one.delivery.state === "delivered";
+      const isAbsent = isDelivered && engine.snapshot(owner, cluster, ref).kind === "absent";
+      return absences.isLost(`${cluster} ${key}`, isAbsent);
+    };
     const confirm = async () => {
       await session.confirm();
       if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
@@ -225,7 +252,7 @@ export class Reconciler {
       else refusals.set(`${cluster} ${key}`, message);
     };
     const { adopt, prune } = app.spec;
-    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse }, result);
+    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost }, result);
     return { ...done, isNew };
   }
 
@@ -285,17 +312,6 @@ export class Reconciler {
     revisions.prune(session.owner, new Set([...inUse].filter((id) => id !== undefined)), app.spec.revisionHistoryLimit);
   }
 
-  /** [A23] Its time is over: it is deleted, and torn down like any other. Whether it was. */
-  async #expired(app: ParsedDistributedApplication, object: KubeObject): Promise<boolean> {
-    const { hub, clock, announcer } = this.#parts;
-    const endMs = endOf(app);
-    if (endMs === undefined || clock.now() < endMs) return false;
-    const { uid } = object.metadata;
-    announcer.event(object, "Normal", "Expired", `its lifetime ended at ${timestamp(endMs)}; it is torn down in order`);
-    await hub.delete(APPLICATIONS, object.metadata, uid === undefined ? {} : { preconditions: { uid } });
-    return true;
-  }
-
   async #ensureFinalizer(object: KubeObject): Promise<boolean> {
     const marked = withFinalizer(object);
     if (!marked) return true;
@@ -339,6 +355,8 @@ export class Reconciler {
     if (owner) this.#parts.engine.untrack(owner);
     this.#tracked.delete(key);
     this.#refused.delete(key);
+    this.#lifetimes.forget(key);
+    this.#absences.delete(key);
     this.#parts.forget(key);
   }
 }

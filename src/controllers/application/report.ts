@@ -11,11 +11,13 @@ import {
   type PlanResult,
   type Seen,
 } from "../../applications/index.ts";
+import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
 import { REASONS, type Waiting } from "../../rollout/index.ts";
 import { timestamp } from "../../runtime/index.ts";
+import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
-import { endOf } from "./lifetime.ts";
+import type { Trial } from "./trials.ts";
 import type { Way } from "./way.ts";
 
 type Status = DistributedApplicationStatus;
@@ -28,6 +30,7 @@ export interface ReportFacts {
   readonly divided: readonly Divided[];
   readonly revisions: readonly StoredRevision[];
   readonly bundle: Bundle | undefined;
+  readonly trial: Trial | undefined;
   readonly failures: ReadonlyArray<{ readonly cluster: string; readonly message: string }>;
   readonly nowMs: number;
 }
@@ -242,7 +245,7 @@ function conditionsOf(
   isSettled: boolean,
   main: Waiting | undefined,
 ): NonNullable<Status["conditions"]> {
-  const { app, result, nowMs } = facts;
+  const { app, result, nowMs, trial } = facts;
   const { ledger, figures } = result;
   const generation = app.metadata.generation;
   const said = main ? textOf(facts, main) : "every cluster runs the desired revision and is healthy";
@@ -257,8 +260,25 @@ function conditionsOf(
     say("Settled", isSettled, isSettled ? "Settled" : reason, said),
     say("Progressing", !isSettled && !failed, isSettled ? "Settled" : reason, said),
     say("Degraded", failed, failed ? reason : "AsExpected", failed ? said : "no step has failed"),
+    ...(trial
+      ? [
+          say(
+            "DryRun",
+            trial.untried.length === 0,
+            trial.untried.length === 0 ? "Accepted" : "NotTried",
+            trialText(trial),
+          ),
+        ]
+      : []),
     say("Paused", paused, paused ? "Paused" : "NotPaused", paused ? "spec.rollout.paused is true" : "not paused"),
   ];
+}
+
+function trialText({ accepted, untried }: Trial): string {
+  const [first] = untried;
+  if (!first) return `every object was accepted by the API servers of ${accepted.join(", ")} before anything moved`;
+  const names = untried.map(({ cluster }) => cluster).join(", ");
+  return `not tried in ${names} before anything moved (${first.message}); a refusal shows when the first object is written. A Secret labelled ${MEMBER_ACCESS_LABEL} gives access`;
 }
 
 function transition(

@@ -6,26 +6,38 @@ import { ownerOf } from "../common/owner.ts";
 import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
-import { makeBundle } from "./bundler.ts";
+import { type Bundled, makeBundle } from "./bundler.ts";
 import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
-import type { Kinds } from "./kinds.ts";
+import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
 import type { Session } from "./session.ts";
 import type { Inputs } from "./source.ts";
+import type { Trial, Trials } from "./trials.ts";
 
 export interface ReviserOptions {
   readonly renderer: SourceRenderer;
   readonly kinds: Kinds;
   readonly rights: Rights;
+  readonly trials: Trials;
   readonly store: RevisionStore;
   readonly settling: Settling;
   readonly clock: Clock;
+  /** See the engine's port. */
+  readonly needsHubKinds: (clusters: readonly string[]) => boolean;
   readonly mustStillExist: (key: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 export type Revised = WantedRevision | { readonly kind: "forbidden"; readonly message: string };
+
+/** What a revision is made for. */
+export interface Target {
+  readonly app: ParsedDistributedApplication;
+  /** The clusters that the spec chooses, and those of them that can be asked. */
+  readonly chosen: readonly string[];
+  readonly ready: readonly string[];
+}
 /** What was refused is tried again after this: a source may have been down, and a right may have been given. */
 export const REFUSED_RETRY_MS = 30_000;
 
@@ -38,14 +50,15 @@ export class Reviser {
     this.#options = options;
   }
 
-  async revise(key: string, app: ParsedDistributedApplication, inputs: Inputs, session: Session): Promise<Revised> {
+  async revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
+    const { app, chosen } = target;
     const { settling, clock } = this.#options;
     if (inputs.kind !== "inputs") {
       return inputs.kind === "pending" ? { kind: "pending", message: inputs.message } : { ...inputs, kind: "refused" };
     }
     if (session.source?.inputs === inputs.digest) {
       settling.end(key);
-      return this.#allowed(app, session.source.revision);
+      return this.#allowed(key, target, session);
     }
     const refused = this.#refused.get(key);
     const nowMs = clock.monotonicMs();
@@ -56,9 +69,12 @@ export class Reviser {
         kind: "pending",
         message: `the source changed; it is rendered when it has been quiet for ${app.spec.revisionSettleSeconds} s`,
       };
-    const revised = await this.#make(key, app, inputs, session);
-    if (revised.kind === "known") this.#refused.delete(key);
-    else this.#refused.set(key, { inputs: inputs.digest, atMs: nowMs, revised });
+    const revised = await this.#make(key, app, chosen, inputs, session);
+    if (revised.kind === "known") {
+      this.#refused.delete(key);
+      return this.#allowed(key, target, session);
+    }
+    this.#refused.set(key, { inputs: inputs.digest, atMs: nowMs, revised });
     return revised;
   }
 
@@ -76,6 +92,7 @@ export class Reviser {
   async #make(
     key: string,
     app: ParsedDistributedApplication,
+    chosen: readonly string[],
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
@@ -83,6 +100,8 @@ export class Reviser {
     const newest = session.source ? await this.bundle(app, session.source.revision) : undefined;
     const made = await makeBundle(renderer, kinds, app, inputs.variants, newest, signal);
     if (made.kind === "refused") return made;
+    const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
+    if (unserved) return unserved;
     const missing = await this.#missing(app, made.bundle);
     if (missing) return missing;
     try {
@@ -99,9 +118,44 @@ export class Reviser {
   }
 
   /** Rights are asked again: what may no longer be distributed is not distributed any more. */
-  async #allowed(app: ParsedDistributedApplication, id: RevisionId): Promise<Revised> {
+  async #allowed(key: string, { app, ready }: Target, session: Session): Promise<Revised> {
+    const id = session.source?.revision ?? "";
     const bundle = await this.bundle(app, id);
-    return ((bundle && (await this.#missing(app, bundle))) || undefined) ?? { kind: "known", id };
+    if (!bundle) return { kind: "known", id };
+    const missing = await this.#missing(app, bundle);
+    return missing ?? this.#tried(key, app, session, bundle, id, ready);
+  }
+
+  /** [A24] A revision that no cluster has begun is tried on the members' own API servers first. */
+  #tried(
+    key: string,
+    app: ParsedDistributedApplication,
+    { ledger }: Session,
+    bundle: Bundle,
+    id: RevisionId,
+    ready: readonly string[],
+  ): Revised {
+    const { store, trials } = this.#options;
+    const isBegun = Object.values(ledger.clusters).some(({ grant, deployed }) =>
+      [grant?.revision, deployed].includes(id),
+    );
+    const owner = ownerOf(app);
+    const isAccepted = store.list(owner).some((stored) => stored.id === id && stored.dryRun === "accepted");
+    if (isBegun || isAccepted || ready.length === 0) return { kind: "known", id };
+    const trial = trials.of(key, owner.uid, id, bundle, ready);
+    if (!trial) return { kind: "pending", message: `the clusters' API servers are asked whether they take ${id}` };
+    if (trial.refused) {
+      const { message } = trial.refused;
+      const remedy = "Correct the source, or what refuses it in the cluster; nothing of this revision was written.";
+      return { kind: "refused", message: `a dry run was refused, ${message}`, remedy };
+    }
+    if (trial.untried.length === 0) store.markAccepted(owner, id);
+    return { kind: "known", id };
+  }
+
+  /** What the members said about a revision before it began; undefined: this process has not asked. */
+  trial(app: ParsedDistributedApplication, id: RevisionId): Trial | undefined {
+    return this.#options.trials.said(ownerOf(app).uid, id);
   }
 
   async #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
@@ -113,4 +167,18 @@ export class Reviser {
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }
+}
+
+/** A chart may bring a CustomResourceDefinition and an object of it; some engines deliver only what the hub knows. */
+function notOnHub({ bundle, kinds }: Extract<Bundled, { kind: "bundle" }>): Revised | undefined {
+  for (const { object, key } of allParts(bundle)) {
+    const kind = kinds.get(kindId(object));
+    if (!kind?.isOwn) continue;
+    return {
+      kind: "refused",
+      message: `${key}: only the source's own CustomResourceDefinition knows this kind, and the engine delivers only kinds that the hub serves`,
+      remedy: `Ask an administrator to create CustomResourceDefinition ${kind.plural}.${kind.group} on the hub, too.`,
+    };
+  }
+  return undefined;
 }

@@ -89,6 +89,7 @@ export class JobController {
       cache,
       ledgers: this.#ledgerStore,
       reporter: this.#reporter,
+      announcer: options.announcer,
       changed: (key, news) => (news === "own" ? this.#queue.add(key) : this.#queue.addWhenFree(key)),
       namespaceOf: (name) => this.#namespaces.cache.getByKey(name),
       ...(workloads && { workloads }),

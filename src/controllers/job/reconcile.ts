@@ -20,6 +20,8 @@ import {
   type WorkResult,
 } from "../../kube/index.ts";
 import type { Clock } from "../../runtime/index.ts";
+import type { Announcer } from "../common/announcer.ts";
+import { Lifetimes } from "../common/lifetimes.ts";
 import { ledgerOwner, type OwnedLedgers } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
 import { JOBS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
@@ -39,6 +41,7 @@ export interface JobReconcilerParts {
   readonly cache: Cache<KubeObject>;
   readonly ledgers: OwnedLedgers<JobLedger>;
   readonly reporter: JobReporter;
+  readonly announcer: Announcer;
   readonly changed: (key: string, news: News) => void;
   /** Kinds that may be templates, in addition to Jobs; absent: any. */
   readonly workloads?: readonly Workload[];
@@ -59,9 +62,11 @@ export class JobReconciler {
   readonly #parts: JobReconcilerParts;
   readonly #sessions = new Map<string, JobSession>();
   readonly #bundles = new Map<string, EngineBundle>();
+  readonly #lifetimes: Lifetimes;
 
   constructor(parts: JobReconcilerParts) {
     this.#parts = parts;
+    this.#lifetimes = new Lifetimes({ ...parts, of: JOBS });
   }
 
   has(key: string): boolean {
@@ -108,9 +113,14 @@ export class JobReconciler {
       return undefined;
     }
     if (!engine.synced()) return { requeueAfterMs: UNFINISHED_RETRY_MS };
+    const life = isDeleted ? undefined : await this.#lifetimes.check(object);
+    if (life?.kind === "ended") return undefined;
     if (!isDeleted && !(await this.#ensureFinalizer(object))) return undefined;
     const session = await this.#open(key, object, job);
-    return session && this.#step(key, object, job, session);
+    const result = session && (await this.#step(key, object, job, session));
+    const lifeMs = life?.lookAgainMs;
+    if (lifeMs === undefined) return result;
+    return { ...result, requeueAfterMs: Math.min(lifeMs, result?.requeueAfterMs ?? lifeMs) };
   }
 
   async #step(
@@ -277,6 +287,7 @@ export class JobReconciler {
     if (bundle) this.#parts.engine.untrack(bundle);
     this.#bundles.delete(key);
     this.#sessions.delete(key);
+    this.#lifetimes.forget(key);
     this.#parts.reporter.forget(key);
   }
 }

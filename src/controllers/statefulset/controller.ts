@@ -29,6 +29,7 @@ import {
 import type { Announcer } from "../common/announcer.ts";
 import { Approvals } from "../common/approvals.ts";
 import { HubObjects } from "../common/hub/hub-objects.ts";
+import { Lifetimes } from "../common/lifetimes.ts";
 import { APPROVALS, approvalTargets, LEDGERS, STATEFULSETS } from "../common/resources.ts";
 import { RevisionStore } from "../common/revisions/revision-store.ts";
 import { Settling } from "../common/settling.ts";
@@ -173,6 +174,7 @@ export class StatefulsetController {
       parts,
       ...(topologyInlineBytes !== undefined && { topologyInlineBytes }),
     };
+    const lifetimes = new Lifetimes({ hub, clock, announcer: options.announcer, of: STATEFULSETS });
     const remembering = [
       applications,
       sessions,
@@ -184,6 +186,7 @@ export class StatefulsetController {
       announcements,
       reporter,
       telemetry,
+      lifetimes,
     ];
     this.#hubObjects = hubObjects;
     this.#statuses = statuses;
@@ -206,6 +209,7 @@ export class StatefulsetController {
       reporter,
       telemetry,
       ending: new Ending({ hub, engine, ledgers, revisions, announcements }),
+      lifetimes,
       workloads: options.workloads,
       mustStillExist,
       forget: (key) => {

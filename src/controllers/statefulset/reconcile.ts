@@ -7,9 +7,10 @@ import type { ParsedCrossClusterStatefulset, Workload } from "../../api/index.ts
 import type { Engine, ObjectRef } from "../../engine/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
 import { plan } from "../../plan/index.ts";
-import type { Clock } from "../../runtime/index.ts";
+import { type Clock, isJsonObject } from "../../runtime/index.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
+import type { LifetimeState, Lifetimes } from "../common/lifetimes.ts";
 import { ownerOf } from "../common/owner.ts";
 import { STATEFULSETS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { Telemetry } from "../common/telemetry.ts";
@@ -50,6 +51,7 @@ export interface ReconcilerParts {
   readonly reporter: Reporter;
   readonly telemetry: Telemetry;
   readonly ending: Ending;
+  readonly lifetimes: Lifetimes;
   /** Kinds that may be templates, beside StatefulSets; absent: any. */
   readonly workloads: readonly Workload[] | undefined;
   /** Throws when the application's object is not there any more. */
@@ -74,7 +76,7 @@ export class Reconciler {
   }
 
   async reconcile(key: string): Promise<WorkResult | undefined> {
-    const { cache, ending, engine, hubObjects, reporter, sessions, mustStillExist } = this.#parts;
+    const { cache, ending } = this.#parts;
     await ending.collect(key, cache.getByKey(key));
     // Read after the wait: an object that arrived meanwhile must not be forgotten, because its event comes only once.
     const object = cache.getByKey(key);
@@ -83,6 +85,13 @@ export class Reconciler {
       return undefined;
     }
     if (object.metadata.deletionTimestamp !== undefined) return this.#delete(key, object);
+    const life = await this.#lifeOf(object);
+    if (life.kind === "ended") return undefined;
+    return withLookAgain(await this.#lead(key, object), life.lookAgainMs);
+  }
+
+  async #lead(key: string, object: KubeObject): Promise<WorkResult | undefined> {
+    const { engine, hubObjects, reporter, sessions, mustStillExist } = this.#parts;
     hubObjects.begin(key);
     const subject = this.#subjectOf(key, object);
     if (!subject) return undefined;
@@ -99,6 +108,20 @@ export class Reconciler {
       return undefined;
     }
     return this.#step(subject, new Set(hold.kind === "adopting" ? hold.clusters : []), found.session);
+  }
+
+  /** [T7] An end does not begin while a cluster that has instances is away: they could be what a quorum needs. */
+  async #lifeOf(object: KubeObject): Promise<LifetimeState> {
+    const { engine, ledgers, lifetimes } = this.#parts;
+    const mayEnd = isJsonObject(object.spec) && object.spec.deletionPolicy === "Teardown" && engine.synced();
+    if (!mayEnd) return { kind: "lives", lookAgainMs: undefined };
+    return lifetimes.check(object, () => {
+      const found = ledgers.find(ownerOf(object));
+      const granted = Object.entries(found.kind === "stored" ? found.stored.ledger.clusters : {});
+      const ready = new Set(engine.clusters().flatMap(({ name, state }) => (state === "Ready" ? [name] : [])));
+      const away = granted.filter(([name, { grant }]) => grant && !ready.has(name)).map(([name]) => name);
+      return away.length === 0 ? undefined : `cluster ${away.join(", ")} is not ready; it begins when it is`;
+    });
   }
 
   /** The object with its template, parsed and owned; undefined: it waits, and why is said on it. */
@@ -228,6 +251,11 @@ function retryMs({ unfinished, failures }: CarriedOut): number | undefined {
 function lookAgain(due: readonly (number | undefined)[], canWait: readonly (number | undefined)[]): WorkResult {
   // Otherwise, many applications that were updated together would write their marks before others write their grants.
   return { requeueAfterMs: soonest(due), whenFreeAfterMs: soonest(canWait) };
+}
+
+function withLookAgain(result: WorkResult | undefined, afterMs: number | undefined): WorkResult | undefined {
+  if (afterMs === undefined) return result;
+  return { ...result, requeueAfterMs: soonest([result?.requeueAfterMs, afterMs]) };
 }
 
 function soonest(delays: readonly (number | undefined)[]): number | undefined {

@@ -1,7 +1,7 @@
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../api/index.ts";
 import type { User } from "../../apiserver/index.ts";
 import { type ManagerOptions, runManager } from "../../controllers/index.ts";
-import { KarmadaEngine } from "../../engine/index.ts";
+import { type AccessPoint, KarmadaEngine, MEMBER_ACCESS_LABEL, type MemberConnection } from "../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject, type Log, seededRandom, silentLog } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -74,7 +74,7 @@ export class World {
         clock,
         random,
         log,
-        engine: () => new KarmadaEngine({ hub, clock, random, log }),
+        engine: () => new KarmadaEngine({ hub, clock, random, log, openMember: (point) => this.#openMember(point) }),
         webhookTransports: () => {
           throw new Error("no webhook is configured here");
         },
@@ -87,6 +87,23 @@ export class World {
       stop.signal,
     );
     this.#manager = { stop, running };
+  }
+
+  /** Direct access to a member, as a Secret with the server https://MEMBER.fleet in its namespace gives it. */
+  async #openMember({ server }: AccessPoint): Promise<MemberConnection> {
+    const [name = ""] = new URL(server).hostname.split(".");
+    return { transport: this.fleet.member(name).entrance.transport(), close: async () => {} };
+  }
+
+  async giveAccess(member: string): Promise<void> {
+    const encoded = (text: string) => Buffer.from(text).toString("base64");
+    const labels = { [MEMBER_ACCESS_LABEL]: "true" };
+    await this.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "lockstep", namespace: `karmada-es-${member}`, labels },
+      data: { server: encoded(`https://${member}.fleet`), token: encoded("any") },
+    });
   }
 
   async stopController(): Promise<void> {

@@ -17,6 +17,7 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
+import { type AccessPoint, AccessSecrets, type MemberConnection } from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -40,7 +41,7 @@ import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
 import { Holds } from "./holds.ts";
 import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
-import { throughProxy } from "./proxy.ts";
+import { isUnserved as isUnservedIn, throughProxy } from "./proxy.ts";
 import {
   BINDING_ID,
   CLUSTER_OVERRIDE_POLICIES,
@@ -73,6 +74,8 @@ export interface KarmadaEngineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
+  /** Opens the connection to a cluster's own API server, if a Secret gives access. Absent: none does. */
+  readonly openMember?: (point: AccessPoint) => Promise<MemberConnection>;
 }
 
 interface Tracked {
@@ -95,6 +98,8 @@ export class KarmadaEngine implements Engine {
   readonly #own: OwnWorks;
   readonly #foreign: ForeignWorks;
   readonly #holds: Holds;
+  /** Secrets that give access to members, for dry runs: Karmada's proxy does not pass them on. */
+  readonly #accesses: AccessSecrets | undefined;
   readonly #bindings: Reflector<KubeObject>;
   readonly #policies: Reflector<KubeObject>;
   readonly #clusterPolicies: Reflector<KubeObject>;
@@ -142,6 +147,9 @@ export class KarmadaEngine implements Engine {
     this.#policies = reflect(OVERRIDE_POLICIES, { indexes: { holds: (policy) => heldTemplates(policy).map(refKey) } });
     this.#holds = new Holds(hub, this.#policies.cache);
     this.#clusterPolicies = reflect(CLUSTER_OVERRIDE_POLICIES);
+    const { openMember } = options;
+    const access = { hub, clock, random, log, clusterOf: clusterOfNamespace };
+    this.#accesses = openMember && new AccessSecrets({ ...access, open: openMember });
     this.#streams = new MemberStreams({
       ...throughProxy(hub),
       clock,
@@ -227,7 +235,8 @@ export class KarmadaEngine implements Engine {
       };
       cache.subscribe({ added: policyChanged, updated, deleted: policyChanged });
     }
-    await Promise.all(this.#hubReflectors().map((reflector) => reflector.run(signal)));
+    const running = this.#hubReflectors().map((reflector) => reflector.run(signal));
+    await Promise.all([...running, this.#accesses?.run(signal)]);
     await this.#streams.stopped();
   }
 
@@ -276,6 +285,11 @@ export class KarmadaEngine implements Engine {
 
   settings({ template }: EngineApp): readonly EngineSetting[] {
     return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
+  }
+
+  /** Karmada finds the path of an object in a member by the kinds of its own API server. */
+  needsHubKinds(): boolean {
+    return true;
   }
 
   overridePolicies(): readonly KubeObject[] {
@@ -374,15 +388,18 @@ export class KarmadaEngine implements Engine {
 
   /**
    * Karmada cannot end a preserving Work whose object is absent from the member, nor one whose object has lost Karmada's
-   * label already (it removes the label first, and the finalizer in a second write that can fail). With nothing left to
-   * clean up in the member, such a Work is emptied, and Karmada ends it.
+   * label already (it removes the label first, and the finalizer in a second write that can fail). Nor can it end any
+   * Work of a kind that is served no more. With nothing left to clean up in the member, such a Work is emptied, and
+   * Karmada ends it.
    */
   async #unblock(app: EngineOwner, { cluster, ref }: Dispatched, work: KubeObject): Promise<void> {
-    if (!keepsObject(work) || !manifestOf(work)) return;
+    if (!manifestOf(work)) return;
     try {
-      const found = await this.member(cluster).read(ref);
-      if (found.kind === "unknown") return;
-      if (found.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
+      const isUnserved = await isUnservedIn(this.#hub, cluster, ref);
+      if (!isUnserved && !keepsObject(work)) return;
+      const found = isUnserved ? undefined : await this.member(cluster).read(ref);
+      if (found?.kind === "unknown") return;
+      if (found?.kind === "present" && found.object.metadata.labels?.[KARMADA_MANAGED] !== undefined) return;
       await this.#own.write(app, work, () => this.#hub.patch(WORKS, work.metadata, emptyingPatch(work)));
     } catch {
       // The member cannot be asked, or Karmada has just written the Work: the next attempt finds out.
@@ -400,8 +417,8 @@ export class KarmadaEngine implements Engine {
     const atMs = this.#clock.now();
     const isOwned = owner.kind !== undefined;
     const state = this.#streams.state(cluster, { ...ref, isOwned });
-    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#reflected(owner, cluster, ref, state.message, atMs);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved, state.isForbidden);
+    if (state.kind === "never") return this.#reflected(owner, cluster, ref, state, atMs);
     const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
     if (isOwned || ref.kind !== "StatefulSet") return { kind: "present", object, source: "live", atMs };
@@ -417,16 +434,23 @@ export class KarmadaEngine implements Engine {
   }
 
   member(cluster: string): MemberAccess {
-    return new KarmadaMember(this.#streams.client(cluster), cluster, throughProxy(this.#hub).findKind);
+    const direct = this.#accesses?.client(cluster);
+    return new KarmadaMember(this.#streams.client(cluster), cluster, throughProxy(this.#hub).findKind, direct);
   }
 
   /** If the proxy cannot reach the cluster: the granted manifest with the status that Karmada collected. */
-  #reflected(owner: EngineOwner, cluster: string, ref: ObjectRef, message: string, atMs: number): Snapshot {
+  #reflected(
+    owner: EngineOwner,
+    cluster: string,
+    ref: ObjectRef,
+    { message, isForbidden }: { readonly message: string; readonly isForbidden: boolean },
+    atMs: number,
+  ): Snapshot {
     const name = { namespace: executionNamespace(cluster), name: workName(owner, ref) };
     const work = this.#works.cache.get(name);
     const manifest = work && wholeManifestOf(work);
     const status = work && reflectedStatus(work);
-    if (!manifest || !status) return { kind: "unreachable", message };
+    if (!manifest || !status) return unreachable(message, false, isForbidden);
     return { kind: "present", object: { ...manifest, status }, source: "reflected", atMs };
   }
 
@@ -536,8 +560,8 @@ export class KarmadaEngine implements Engine {
   }
 }
 
-function unreachable(message: string, isBlind: boolean): Snapshot {
-  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
+  return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {

@@ -1,5 +1,6 @@
 import { type AnyResource, type KubeClient, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
+import { dryRunOn } from "../members/dry-run.ts";
 import { LiveMember, MEMBER_TIMEOUT_MS, says } from "../members/live-member.ts";
 import type { StreamOptions } from "../members/streams.ts";
 import type { DryRun } from "../port.ts";
@@ -16,12 +17,15 @@ export class KarmadaMember extends LiveMember {
   readonly #client: KubeClient;
   readonly #cluster: string;
   readonly #findKind: StreamOptions["findKind"];
+  readonly #direct: KubeClient | undefined;
 
-  constructor(client: KubeClient, cluster: string, findKind: StreamOptions["findKind"]) {
+  /** `direct`: the member's own API server, where there is access to it. */
+  constructor(client: KubeClient, cluster: string, findKind: StreamOptions["findKind"], direct?: KubeClient) {
     super(client, cluster);
     this.#client = client;
     this.#cluster = cluster;
     this.#findKind = findKind;
+    this.#direct = direct;
   }
 
   protected override findKind(apiVersion: string, kind: string): Promise<AnyResource> {
@@ -30,10 +34,11 @@ export class KarmadaMember extends LiveMember {
 
   /**
    * Karmada's proxy refuses dryRun on every request (its aggregated API server does, for all connect subresources). So
-   * Lockstep compares with the live object to find what a StatefulSet's API server would refuse. For other kinds
+   * the member itself is asked, if a Secret gives access to it. Otherwise Lockstep compares with the live object to find what a StatefulSet's API server would refuse. For other kinds
    * nothing is known in advance, and the first cluster's answer decides before a second cluster is written to.
    */
   async dryRun(manifest: KubeObject): Promise<DryRun> {
+    if (this.#direct) return dryRunOn(this.#direct, this.#cluster, manifest, "lockstep-dry-run");
     if (manifest.apiVersion !== STATEFULSETS.apiVersion || manifest.kind !== STATEFULSETS.kind) {
       return { kind: "unsupported" };
     }

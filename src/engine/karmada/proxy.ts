@@ -1,5 +1,6 @@
 import { type KubeClient, UnknownKindError } from "../../kube/index.ts";
 import type { StreamOptions } from "../members/streams.ts";
+import type { ObjectRef } from "../port.ts";
 
 /**
  * Clients for members through the hub's cluster proxy. The hub serves every kind that Karmada itself propagates; a kind
@@ -19,4 +20,15 @@ export function throughProxy(hub: KubeClient): Pick<StreamOptions, "client" | "f
       }
     },
   };
+}
+
+/** Neither the hub nor the member knows the kind: then the member has no object of it. */
+export async function isUnserved(hub: KubeClient, cluster: string, { apiVersion, kind }: ObjectRef): Promise<boolean> {
+  try {
+    await throughProxy(hub).findKind(cluster, apiVersion, kind);
+    return false;
+  } catch (error) {
+    if (error instanceof UnknownKindError) return true;
+    throw error;
+  }
 }

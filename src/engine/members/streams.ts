@@ -42,6 +42,8 @@ interface Stream {
   readonly abort: AbortController;
   reflector: Reflector<KubeObject> | undefined;
   failure: string | undefined;
+  /** Set while it waits for its kind to be served: ends the wait. */
+  wake?: () => void;
 }
 
 /** A kind that is watched in every member. `isOwned`: only objects with the label of bundles, without their data. */
@@ -61,6 +63,8 @@ interface WantedKind {
 
 /** Streams of a kind that no application needs any more stay open for this long: an edit may bring its users back. */
 const UNUSED_KIND_MS = 60_000;
+/** A kind is served within a moment of its definition: it is asked for again after each of these. */
+const KIND_SERVED_MS = [500, 1_500, 3_000];
 const KIND_RETRY_BASE_MS = 1_000;
 const KIND_RETRY_MAX_MS = 30_000;
 
@@ -209,6 +213,7 @@ export class MemberStreams {
     stream.reflector = reflector;
     stream.failure = undefined;
     const tell = (object: KubeObject) => {
+      if (object.kind === "CustomResourceDefinition") void this.#definitionChanged(cluster, signal);
       for (const ref of isPods && !of.isOwned ? podOwnerRefs(object) : [refOfMember(object)])
         this.#options.changed(cluster, ref);
     };
@@ -218,6 +223,17 @@ export class MemberStreams {
     };
     reflector.cache.subscribe({ added: tell, updated: tell, deleted: gone });
     await reflector.run(signal);
+  }
+
+  /** A kind that was waited for may be served now: a chart's objects follow its CRD within seconds, not after a backoff. */
+  async #definitionChanged(cluster: string, signal: AbortSignal): Promise<void> {
+    for (const ms of KIND_SERVED_MS) {
+      await this.#options.clock.sleep(ms, signal).catch(() => {});
+      for (const { reflector, wake } of this.#streams.get(cluster)?.values() ?? []) {
+        if (reflector?.health.hasSynced === false) reflector.listAnew("a kind may be served now");
+        wake?.();
+      }
+    }
   }
 
   /** If a kind is not served yet (its CRD may come later), it is requested again, with backoff. */
@@ -236,7 +252,16 @@ export class MemberStreams {
         stream.failure = error instanceof Error ? error.message : String(error);
         this.#options.changed(cluster, undefined);
         const pauseMs = retryDelayMs(attempt, KIND_RETRY_BASE_MS, KIND_RETRY_MAX_MS, random);
-        await clock.sleep(pauseMs, signal).catch(() => {});
+        const pause = new AbortController();
+        const stop = () => pause.abort();
+        signal.addEventListener("abort", stop, { once: true });
+        stream.wake = () => {
+          attempt = -1;
+          pause.abort();
+        };
+        await clock.sleep(pauseMs, pause.signal).catch(() => {});
+        signal.removeEventListener("abort", stop);
+        delete stream.wake;
       }
     }
     return undefined;

@@ -14,6 +14,13 @@ import {
 } from "../dispatch-objects.ts";
 import { DispatchConflictError, laterTerm } from "../errors.ts";
 import { MARKS } from "../marks.ts";
+import {
+  type AccessPoint,
+  MEMBER_ACCESS_LABEL,
+  MemberAccesses,
+  type MemberConnection,
+  SECRETS,
+} from "../members/access.ts";
 import { MemberStreams, ownerIndexValue, PODS, streamKindsOf } from "../members/streams.ts";
 import { OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type {
@@ -31,7 +38,6 @@ import type {
   ObjectRef,
   Snapshot,
 } from "../port.ts";
-import { type AccessPoint, MemberAccesses, type MemberConnection } from "./access.ts";
 import { readManagedCluster } from "./clusters.ts";
 import { Endings } from "./endings.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
@@ -41,15 +47,7 @@ import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
 import { readPlacement } from "./placements.ts";
 import { Plurals } from "./plurals.ts";
 import { isApplied } from "./reports.ts";
-import {
-  MANAGED_CLUSTERS,
-  MANIFEST_WORKS,
-  MEMBER_ACCESS_LABEL,
-  PLACEMENT_DECISIONS,
-  PLACEMENT_LABEL,
-  PLACEMENTS,
-  SECRETS,
-} from "./resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
 import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
@@ -134,6 +132,7 @@ export class OcmEngine implements Engine {
       random,
       log,
       open: openMember,
+      clusterOf: (namespace) => namespace,
       opened: (cluster) => {
         this.#streams.addCluster(cluster);
         this.#allChanged();
@@ -291,6 +290,11 @@ export class OcmEngine implements Engine {
     return { ...schedule, clusters: [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))] };
   }
 
+  /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
+  needsHubKinds(clusters: readonly string[]): boolean {
+    return clusters.some((cluster) => !this.#accesses.client(cluster));
+  }
+
   async hold(app: EngineApp): Promise<HoldState> {
     return this.#foreign.state(app);
   }
@@ -366,8 +370,11 @@ export class OcmEngine implements Engine {
     if (!this.#accesses.client(cluster)) return this.#byValues(owner, cluster, ref);
     const isOwned = owner.kind !== undefined;
     const state = this.#streams.state(cluster, { ...ref, isOwned });
-    if (state.kind === "broken") return unreachable(state.message, state.isStarved);
-    if (state.kind === "never") return this.#byValues(owner, cluster, ref, state.message);
+    if (state.kind === "broken") return unreachable(state.message, state.isStarved, state.isForbidden);
+    if (state.kind === "never") {
+      const seen = this.#byValues(owner, cluster, ref, state.message);
+      return seen.kind === "unreachable" && state.isForbidden ? { ...seen, isForbidden: true } : seen;
+    }
     const atMs = this.#clock.now();
     const object = state.cache.get(ref);
     if (!object) return { kind: "absent", atMs };
@@ -510,8 +517,8 @@ export class OcmEngine implements Engine {
   }
 }
 
-function unreachable(message: string, isBlind: boolean): Snapshot {
-  return isBlind ? { kind: "unreachable", message, isBlind } : { kind: "unreachable", message };
+function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
+  return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {

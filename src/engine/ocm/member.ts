@@ -1,7 +1,8 @@
-import { ForbiddenError, type KubeClient, type KubeObject, StatusError, UnauthorizedError } from "../../kube/index.ts";
-import { LiveMember, MEMBER_TIMEOUT_MS } from "../members/live-member.ts";
+import type { KubeClient, KubeObject } from "../../kube/index.ts";
+import { MEMBER_ACCESS_LABEL } from "../members/access.ts";
+import { dryRunOn } from "../members/dry-run.ts";
+import { LiveMember } from "../members/live-member.ts";
 import type { DryRun, Holding, MemberAccess, MemberObject, ObjectRef } from "../port.ts";
-import { MEMBER_ACCESS_LABEL } from "./resources.ts";
 
 /** A member whose own API server can be reached: it reports itself what it would refuse. */
 export class ReachableMember extends LiveMember {
@@ -14,26 +15,9 @@ export class ReachableMember extends LiveMember {
     this.#cluster = cluster;
   }
 
-  async dryRun(manifest: KubeObject): Promise<DryRun> {
-    const options = { dryRun: true, fieldManager: "work-agent-lockstep", force: true, timeoutMs: MEMBER_TIMEOUT_MS };
-    try {
-      const kind = await this.#client.discovery.resource(manifest.apiVersion, manifest.kind);
-      await this.#client.apply(kind, manifest, options);
-      return { kind: "accepted" };
-    } catch (error) {
-      const message = `${this.#cluster}: ${error instanceof Error ? error.message : String(error)}`;
-      return { kind: isRefusal(error) ? "refused" : "unknown", message };
-    }
+  dryRun(manifest: KubeObject): Promise<DryRun> {
+    return dryRunOn(this.#client, this.#cluster, manifest, "work-agent-lockstep");
   }
-}
-
-/** The server has checked the object and refuses it; every other error has nothing to do with the object. */
-function isRefusal(error: unknown): boolean {
-  if (!(error instanceof StatusError) || error instanceof ForbiddenError || error instanceof UnauthorizedError) {
-    return false;
-  }
-  const { code } = error.status;
-  return code === 400 || code === 409 || code === 422;
 }
 
 /** A member that is only visible through the reports of its agent. */

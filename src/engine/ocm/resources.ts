@@ -25,16 +25,12 @@ export const PLACEMENT_DECISIONS = resource({
   plural: "placementdecisions",
   namespaced: true,
 });
-export const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true });
 
 /** OCM's label on the decisions of a Placement: the Placement's name. */
 export const PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement";
 
 /** OCM's label on ManifestWorks that a ManifestWorkReplicaSet created, and recreates if they are deleted. */
 export const REPLICA_SET_LABEL = "work.open-cluster-management.io/manifestworkreplicaset";
-
-/** Label on Secrets in a cluster's namespace that give access to the cluster's API server: `server`, `ca.crt`, `token`. */
-export const MEMBER_ACCESS_LABEL = "lockstep.karmada.io/member-access";
 
 /** Lockstep's marks that only ManifestWorks have. */
 export const OCM_MARKS = {

@@ -2,10 +2,10 @@
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
+import { MEMBER_ACCESS_LABEL } from "../members/access.ts";
 import type { ObjectRef, Snapshot } from "../port.ts";
 import { markIn, objectOf, podOf, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, isThere, manifestStatus } from "./reports.ts";
-import { MEMBER_ACCESS_LABEL } from "./resources.ts";
 import { isReserved, returnedMark, sentMark, writtenSpec } from "./works.ts";
 
 const UID = "/metadata/uid";

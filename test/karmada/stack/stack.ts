@@ -43,11 +43,20 @@ export interface KarmadaStack extends Stack {
 export interface KarmadaOptions {
   /** Members that an agent of Karmada serves, which pulls their Works; all others are in push mode. */
   readonly pulled?: readonly string[];
+  /** For Karmada's controller manager, in addition. */
+  readonly managerFlags?: readonly string[];
 }
 
 /** So much that a suite never fills it by itself, and so little that a test can. */
 const HUB_ETCD_BYTES = 256 * 1024 * 1024;
 const MEMBER_FLAGS = ["--disable-admission-plugins=ServiceAccount"];
+
+/** A lost cluster, and one that is back, are noticed within seconds; by default each takes more than half a minute. */
+export const QUICK_LOSS = [
+  "--cluster-status-update-frequency=2s",
+  "--cluster-failure-threshold=4s",
+  "--cluster-success-threshold=2s",
+];
 
 export async function startStack(
   folder: string,
@@ -57,7 +66,7 @@ export async function startStack(
 ): Promise<KarmadaStack> {
   let boot: Boot | undefined;
   const stack = await startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
-    boot = new Boot(ground, programs, await moduleSource("karmada"), say);
+    boot = new Boot(ground, programs, await moduleSource("karmada"), say, options.managerFlags ?? []);
     return boot.run(memberNames, new Set(options.pulled));
   });
   if (!boot) throw new Error("the stack did not boot");
@@ -70,16 +79,18 @@ class Boot {
   readonly programs: Programs;
   readonly source: string;
   readonly say: Say;
+  readonly managerFlags: readonly string[];
   #hub: Cluster | undefined;
   /** For the hub, which has one of its own, as a real hub does; and for all members. */
   #etcds = { hub: "", members: "" };
 
-  constructor(ground: Ground, programs: Programs, source: string, say: Say) {
+  constructor(ground: Ground, programs: Programs, source: string, say: Say, managerFlags: readonly string[]) {
     this.ground = ground;
     this.processes = ground.processes;
     this.programs = programs;
     this.source = source;
     this.say = say;
+    this.managerFlags = managerFlags;
   }
 
   async run(memberNames: string[], pulled: ReadonlySet<string>): Promise<Stack> {
@@ -217,6 +228,7 @@ class Boot {
       "--leader-elect=false",
       "--metrics-bind-address=0",
       `--health-probe-bind-address=127.0.0.1:${managerHealth}`,
+      ...this.managerFlags,
     ]);
     this.processes.start("karmada-scheduler", this.programs["karmada-scheduler"], [
       `--kubeconfig=${hub.kubeconfig}`,

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { CROSS_CLUSTER_STATEFULSETS } from "../../../embedded/testing/world.ts";
 import { CliWorld } from "../../testing/harness.ts";
+import { checkDistributed } from "./applications.ts";
 
 describe("doctor", () => {
   const cli = new CliWorld(6);
@@ -23,6 +24,19 @@ describe("doctor", () => {
     expect(out).toContain("\n1 problems.");
     expect(asked).toContain("member2 watch statefulsets.apps");
     expect(asked).toContain("update leases.coordination.k8s.io");
+  });
+
+  it("names each right to read distributed kinds that is missing, with the option that gives it", async () => {
+    const kinds = [
+      { group: "", plural: "configmaps" },
+      { group: "orders.example", plural: "tickets" },
+    ];
+    const [found] = await checkDistributed("member1", kinds, async ({ group, verb }) => group === "" || verb === "get");
+    expect(found).toMatchObject({ check: "applications in member1", state: "problem" });
+    expect(found?.message).toContain("list, watch tickets.orders.example");
+    expect(found?.remedy).toContain("lockstep install --apply --distribute tickets.orders.example");
+    const [fine] = await checkDistributed("member1", kinds, async () => true);
+    expect(fine?.message).toBe("all 2 kinds that applications distribute can be read");
   });
 
   it("finds holds whose application is gone", async () => {

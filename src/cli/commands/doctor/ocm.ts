@@ -2,10 +2,11 @@
 import type { Workload } from "../../../api/index.ts";
 import { type EngineDefinition, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
-import { includesJson, isJsonObject } from "../../../runtime/index.ts";
+import { isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
-import { MEMBER_RIGHTS_WORK, memberRightsWork } from "../install/ocm.ts";
+import { agentMayApply, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
+import type { DistributedKind } from "./applications.ts";
 import type { Finding } from "./findings.ts";
 
 const WORKS = resource({
@@ -47,7 +48,7 @@ export async function checkManagedCluster(
   hub: Hub,
   engine: EngineDefinition,
   cluster: KubeObject,
-  workloads: readonly Workload[],
+  kinds: { readonly workloads: readonly Workload[]; readonly distributed: readonly DistributedKind[] },
   timeoutMs: number,
 ): Promise<Finding[]> {
   const { name } = cluster.metadata;
@@ -58,10 +59,7 @@ export async function checkManagedCluster(
     const remedy = `kubectl describe managedcluster ${name}`;
     return [{ check, state: "problem", message: `is not available: ${why}`, remedy }];
   }
-  return [
-    await checkAccess(hub, engine, name, timeoutMs),
-    ...(await checkMemberRights(hub.client, hub, name, workloads)),
-  ];
+  return [await checkAccess(hub, engine, name, timeoutMs), ...(await checkMemberRights(hub.client, hub, name, kinds))];
 }
 
 async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, timeoutMs: number): Promise<Finding> {
@@ -87,20 +85,27 @@ async function checkMemberRights(
   client: KubeClient,
   { request }: Pick<Hub, "request">,
   name: string,
-  workloads: readonly Workload[],
+  {
+    workloads,
+    distributed,
+  }: { readonly workloads: readonly Workload[]; readonly distributed: readonly DistributedKind[] },
 ): Promise<Finding[]> {
-  if (workloads.length === 0) return [];
+  if (workloads.length === 0 && distributed.length === 0) return [];
   const check = `rights: agent of ${name}`;
-  const remedy = "As an administrator of the hub: lockstep install --apply, with the same options as before.";
   try {
     const work = await client.find(WORKS, { namespace: name, name: MEMBER_RIGHTS_WORK }, request);
-    if (!work || !includesJson(work.spec, memberRightsWork(name, workloads).spec)) {
-      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${workloads.map(({ plural }) => plural).join(", ")}`;
+    const missing = [...workloads, ...distributed].filter((kind) => !work || !agentMayApply(work, kind));
+    const custom = missing.filter(({ group }) => group !== "").map(({ plural, group }) => `${plural}.${group}`);
+    const options = custom.map((kind) => ` --distribute ${kind}`).join("");
+    const remedy = `As an administrator of the hub: lockstep install --apply${options}, in addition to the options that you use already.`;
+    if (!work || missing.length > 0) {
+      const names = missing.map(({ plural, group }) => (group === "" ? plural : `${plural}.${group}`));
+      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${names.join(", ")}`;
       return [{ check, state: "problem", message, remedy }];
     }
     const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
     const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
-    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply the custom kinds" }];
+    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply all kinds that are used" }];
     return [
       { check, state: "problem", message: `are not applied yet: ${String(applied?.message ?? "no report")}`, remedy },
     ];

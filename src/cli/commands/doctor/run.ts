@@ -11,6 +11,7 @@ import { natural } from "../../terminal/natural.ts";
 import { duration, formatOf, print, printData, styleOf } from "../../terminal/output.ts";
 import { hubRules, memberRules, type Rule, systemRules } from "../install/roles.ts";
 import type { OutputOption } from "../registry.ts";
+import { checkDistributed, type DistributedKind, distributedKinds } from "./applications.ts";
 import type { Finding } from "./findings.ts";
 import { checkFeedback, checkManagedCluster } from "./ocm.ts";
 import { checkPolicies, installedSettings } from "./policies.ts";
@@ -79,11 +80,13 @@ async function examine(hub: Hub, named: string | undefined, tell: (finding: Find
   if (kinds.state === "problem") return;
   const isOcm = engine.name === "ocm";
   if (isOcm) for (const finding of await asFarAsAllowed("reports of agents", () => checkFeedback(hub))) tell(finding);
+  const { kinds: distributed, findings: undeliverable } = await distributedKinds(hub, !isOcm);
+  for (const finding of undeliverable) tell(finding);
   const { items } = await hub.client.listAll(engine.clusters, hub.request);
   for (const cluster of [...items].sort((a, b) => natural(a.metadata.name, b.metadata.name))) {
     const findings = isOcm
-      ? await checkManagedCluster(hub, engine, cluster, workloads, MEMBER_TIMEOUT_MS)
-      : await checkMember(hub, cluster, memberRules({ workloads }));
+      ? await checkManagedCluster(hub, engine, cluster, { workloads, distributed }, MEMBER_TIMEOUT_MS)
+      : await checkMember(hub, cluster, memberRules({ workloads }), distributed);
     for (const finding of findings) tell(finding);
   }
   if (!isOcm) {
@@ -170,7 +173,12 @@ async function checkController(hub: Hub, namespace: string): Promise<Finding[]> 
   return [{ check, state: "ok", message: `${String(spec.holderIdentity)} leads (${where})` }];
 }
 
-async function checkMember(hub: Hub, cluster: KubeObject, rules: readonly Rule[]): Promise<Finding[]> {
+async function checkMember(
+  hub: Hub,
+  cluster: KubeObject,
+  rules: readonly Rule[],
+  distributed: readonly DistributedKind[],
+): Promise<Finding[]> {
   const { name } = cluster.metadata;
   const check = `member ${name}`;
   const status = isJsonObject(cluster.status) ? cluster.status : {};
@@ -184,7 +192,13 @@ async function checkMember(hub: Hub, cluster: KubeObject, rules: readonly Rule[]
   try {
     const version = await member.getJson("/version", { ...hub.request, timeoutMs: MEMBER_TIMEOUT_MS, maxAttempts: 1 });
     const message = `is Ready, and answers through the proxy (Kubernetes ${String(version.gitVersion ?? "of unknown version")})`;
-    return [{ check, state: "ok", message }, ...(await checkRights(hub, check, member.basePath, rules))];
+    return [
+      { check, state: "ok", message },
+      ...(await checkRights(hub, check, member.basePath, rules)),
+      ...(await checkDistributed(name, distributed, (right) =>
+        mayI(hub, member.basePath, { ...right, namespace: "" }),
+      )),
+    ];
   } catch (error) {
     return [
       {

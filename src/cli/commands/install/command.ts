@@ -15,6 +15,7 @@ export interface InstallOptions {
   readonly engine?: string;
   readonly standingHold?: boolean;
   readonly workload?: string[];
+  readonly distribute?: string[];
   readonly controllerUser?: string;
   readonly requireAllowedClusters?: boolean;
   readonly set: string;
@@ -37,6 +38,11 @@ export function registerInstall(registry: Registry): void {
     .option(...ENGINE_OPTION)
     .option(...SYSTEM_NAMESPACE_OPTION)
     .option(...WORKLOAD_OPTION, repeated)
+    .option(
+      "--distribute <plural.group>",
+      "a custom kind that DistributedApplications may bring to members, beside Kubernetes' own; secrets: to read those, too; '*': all; may be repeated",
+      repeated,
+    )
     .option("--controller-user <name>", "the hub's user that the controller authenticates as (default: its account)")
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
     .option("--no-standing-hold", "omit the hold for templates labelled lockstep.karmada.io/managed=true")

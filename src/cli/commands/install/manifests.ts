@@ -9,6 +9,7 @@ import {
   type Workload,
 } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
+import { type Distributed, rulesFor } from "./distributed.ts";
 import { customizationDefinition } from "./ocm.ts";
 import {
   clusterRole,
@@ -18,6 +19,7 @@ import {
   ON_CALL_LABEL,
   ON_CALL_ROLE,
   peopleRoles,
+  READ,
   rule,
   systemRules,
 } from "./roles.ts";
@@ -28,6 +30,8 @@ export interface InstallSettings {
   readonly engine?: EngineName | undefined;
   /** Custom workloads that may be managed; StatefulSets always may. */
   readonly workloads: readonly Workload[];
+  /** Kinds that applications may distribute, beside Kubernetes' own. */
+  readonly distributed?: Distributed | undefined;
   readonly standingHold: boolean;
   /** The hub's user that the controller authenticates as; absent: its ServiceAccount. */
   readonly controllerUser?: string | undefined;
@@ -85,7 +89,7 @@ function karmadaManifests(settings: InstallSettings, subject: JsonObject): JsonO
   return [
     ...(controllerUser === undefined ? accountGroups(systemNamespace) : []),
     // Karmada's proxy acts in the members under the controller's own name, so it needs rights there too.
-    clusterRole(MEMBER_ROLE, memberRules(settings)),
+    clusterRole(MEMBER_ROLE, [...memberRules(settings), ...rulesFor(settings.distributed ?? [], READ)]),
     clusterRoleBinding(MEMBER_ROLE, subject),
     carriedToMembers(MEMBER_ROLE, [
       { apiVersion: RBAC, kind: "ClusterRole", name: MEMBER_ROLE },

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isKubeObject } from "../../../kube/index.ts";
+import { distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
-import { memberRightsWork } from "./ocm.ts";
+import { agentMayApply, memberRightsWork } from "./ocm.ts";
 
 const workloads = [{ plural: "xlineclusters", group: "apps.my.io" }];
 const settings = { systemNamespace: "lockstep-system", engine: "ocm", workloads, standingHold: true } as const;
@@ -33,5 +34,25 @@ describe("what is installed on a hub of Open Cluster Management", () => {
     expect(text).toContain(
       '"resources":["xlineclusters"],"verbs":["get","list","watch","create","update","patch","delete"]',
     );
+  });
+
+  it("lets agents apply Kubernetes' own kinds and those that are named, and says of each kind whether they may", () => {
+    const work = (...texts: string[]) => memberRightsWork("member1", [], distributedOf(texts));
+    const may = (given: unknown, plural: string, group: string) =>
+      isKubeObject(given) && agentMayApply(given, { plural, group });
+    expect(may(work(), "deployments", "apps")).toBe(true);
+    expect(may(work(), "priorityclasses", "scheduling.k8s.io")).toBe(true);
+    expect(may(work(), "tickets", "orders.example")).toBe(false);
+    expect(may(work("tickets.orders.example"), "tickets", "orders.example")).toBe(true);
+    expect(may(work("*"), "anything", "example.io")).toBe(true);
+    expect(() => work("tickets")).toThrow("--distribute: give PLURAL.GROUP");
+  });
+
+  it("carries a role to read everything that is distributed, and another for dry runs alone", () => {
+    const text = JSON.stringify(memberRightsWork("member1", [], distributedOf(["tickets.orders.example"])));
+    expect(text).toContain('"name":"lockstep-member"');
+    expect(text).toContain('"resources":["tickets"],"verbs":["get","list","watch"]');
+    expect(text).toContain('"name":"lockstep-member-dry-run"');
+    expect(text).toContain('"resources":["tickets"],"verbs":["create","patch"]');
   });
 });

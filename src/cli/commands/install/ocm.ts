@@ -1,28 +1,64 @@
 /** What an installation needs on a hub of Open Cluster Management, and in its members. Pure. */
 import type { Workload } from "../../../api/index.ts";
-import type { JsonObject } from "../../../runtime/index.ts";
-import { clusterRole, LABELS, rule } from "./roles.ts";
+import type { KubeObject } from "../../../kube/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
+import { type Distributed, rulesFor } from "./distributed.ts";
+import { clusterRole, LABELS, memberRules, READ, rule } from "./roles.ts";
 
 const WORK_GROUP = "work.open-cluster-management.io";
 /** The agent's own role in a member collects the rules of all roles with this label. */
 const AGGREGATE_TO_WORK = "open-cluster-management.io/aggregate-to-work";
-const MEMBER_ROLE = "lockstep-work";
+const AGENT_ROLE = "lockstep-work";
+/** Roles for the account by which Lockstep reads a member directly; the member's administrator binds them to it. */
+const READING_ROLE = "lockstep-member";
+const DRY_RUN_ROLE = "lockstep-member-dry-run";
 /** The ManifestWork in each cluster's namespace that carries the role to the member. */
 export const MEMBER_RIGHTS_WORK = "lockstep-member-rights";
 
 /**
- * Agents may apply Kubernetes' own workloads already. What they may not list and watch they would poll, so a custom kind
- * needs these rights as well as those to write it.
+ * What each member needs: the agent's right to apply what Lockstep dispatches, and roles for direct access. Agents may
+ * apply most of Kubernetes' own kinds already. What they may not list and watch they would poll, so other kinds need
+ * these rights as well as those to write them.
  */
-export function memberRightsWork(cluster: string, workloads: readonly Workload[]): JsonObject {
-  const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
-  const rules = workloads.map(({ group, plural }) => rule(group, [plural], verbs));
+export function memberRightsWork(
+  cluster: string,
+  workloads: readonly Workload[],
+  distributed: Distributed = [],
+): JsonObject {
+  const verbs = [...READ, "create", "update", "patch", "delete"];
+  const agentRules = [
+    ...workloads.map(({ group, plural }) => rule(group, [plural], verbs)),
+    rule("", ["secrets"], verbs),
+    ...rulesFor(distributed, verbs),
+  ];
+  const manifests = [
+    clusterRole(AGENT_ROLE, agentRules, { [AGGREGATE_TO_WORK]: "true" }),
+    clusterRole(READING_ROLE, [...memberRules({ workloads }), ...rulesFor(distributed, READ)]),
+    clusterRole(DRY_RUN_ROLE, rulesFor(distributed, ["create", "patch"])),
+  ];
   return {
     apiVersion: `${WORK_GROUP}/v1`,
     kind: "ManifestWork",
     metadata: { name: MEMBER_RIGHTS_WORK, namespace: cluster, labels: LABELS },
-    spec: { workload: { manifests: [clusterRole(MEMBER_ROLE, rules, { [AGGREGATE_TO_WORK]: "true" })] } },
+    spec: { workload: { manifests } },
   };
+}
+
+/** Whether the role that a ManifestWork carries lets the agent apply a kind. */
+export function agentMayApply(work: KubeObject, { group, plural }: Pick<Workload, "group" | "plural">): boolean {
+  return manifestsIn(work)
+    .filter(({ kind, metadata }) => kind === "ClusterRole" && isJsonObject(metadata) && metadata.name === AGENT_ROLE)
+    .flatMap(({ rules }) => (Array.isArray(rules) ? rules.filter(isJsonObject) : []))
+    .some(({ apiGroups, resources }) => includesOne(apiGroups, group) && includesOne(resources, plural));
+}
+
+function manifestsIn({ spec }: KubeObject): JsonObject[] {
+  const workload = isJsonObject(spec) && isJsonObject(spec.workload) ? spec.workload : {};
+  return Array.isArray(workload.manifests) ? workload.manifests.filter(isJsonObject) : [];
+}
+
+function includesOne(list: Json | undefined, wanted: string): boolean {
+  return Array.isArray(list) && (list.includes(wanted) || list.includes("*"));
 }
 
 /** Karmada's format for how a kind is read is Lockstep's, too; only Karmada's hubs have the kind already. */

@@ -75,6 +75,7 @@ function unused(rules: readonly Rule[], where: Right["where"], asked: ReadonlyMa
 const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
   hub: [
     // The other kinds, and what an application's ServiceAccount may distribute.
+    "delete crossclusterstatefulsets.apps.karmada.io",
     "update distributedapplications.apps.karmada.io",
     "delete distributedapplications.apps.karmada.io",
     "update crossclusterjobs.apps.karmada.io",
@@ -86,7 +87,7 @@ const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
     "create overridepolicies.policy.karmada.io", // server-side apply of a new object needs it, on a real API server
   ],
   member: [
-    // Of a CrossClusterJob.
+    // Of a CrossClusterJob. What applications distribute has rules of its own (distributed.ts).
     "get jobs.batch",
     "list jobs.batch",
     "watch jobs.batch",

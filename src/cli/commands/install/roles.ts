@@ -15,7 +15,7 @@ interface RoleSettings {
 }
 
 export const LABELS = { "app.kubernetes.io/part-of": "lockstep" };
-const READ = ["get", "list", "watch"];
+export const READ = ["get", "list", "watch"];
 const STATEFULSETS = "crossclusterstatefulsets";
 const APPLICATIONS = "distributedapplications";
 const JOBS = "crossclusterjobs";
@@ -28,11 +28,9 @@ export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[
 
 function commonHubRules(workloads: readonly Workload[]): Rule[] {
   return [
-    rule(APPS_GROUP, [STATEFULSETS], [...READ, "update"]),
-    rule(APPS_GROUP, [`${STATEFULSETS}/status`], ["update"]),
-    // Applications and jobs are also deleted, when their own lifetime has passed.
-    rule(APPS_GROUP, [APPLICATIONS, JOBS], [...READ, "update", "delete"]),
-    rule(APPS_GROUP, [`${APPLICATIONS}/status`, `${JOBS}/status`], ["update"]),
+    // Deleted when their own lifetime has passed.
+    rule(APPS_GROUP, [STATEFULSETS, APPLICATIONS, JOBS], [...READ, "update", "delete"]),
+    rule(APPS_GROUP, [`${STATEFULSETS}/status`, `${APPLICATIONS}/status`, `${JOBS}/status`], ["update"]),
     // Whether an application's ServiceAccount may distribute what its source has.
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     rule(APPS_GROUP, [APPROVALS], READ),

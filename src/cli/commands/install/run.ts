@@ -9,6 +9,7 @@ import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
+import { type Distributed, distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
 import { memberRightsWork } from "./ocm.ts";
 import { writeHost, writeHub } from "./write.ts";
@@ -23,11 +24,13 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub or host`);
   const named = options.engine === undefined ? undefined : namedEngine(options.engine);
   const workloads = workloadsOf(options.workload);
+  const distributed = distributedOf(options.distribute);
   const manifestsFor = (engine: EngineName) =>
     installManifests({
       systemNamespace: options.systemNamespace,
       engine,
       workloads,
+      distributed,
       standingHold: options.standingHold !== false,
       controllerUser: options.controllerUser,
       requireAllowedClusters: options.requireAllowedClusters,
@@ -36,7 +39,7 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   return withHub(io, options, async (hub) => {
     const engine = named ?? (await engineOf(hub));
     const manifests = manifestsFor(engine.name);
-    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads))]) {
+    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads, distributed))]) {
       if (!isKubeObject(manifest)) continue;
       await applyOne(hub, engine, manifest);
       const { name, namespace } = manifest.metadata;
@@ -47,11 +50,16 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   });
 }
 
-/** Agents of Open Cluster Management need the right to write custom kinds: one ManifestWork carries it to each cluster. */
-async function memberRights(hub: Hub, engine: EngineDefinition, workloads: readonly Workload[]) {
-  if (engine.name !== "ocm" || workloads.length === 0) return [];
+/** Rights in the members of Open Cluster Management: one ManifestWork carries them to each cluster. */
+async function memberRights(
+  hub: Hub,
+  engine: EngineDefinition,
+  workloads: readonly Workload[],
+  distributed: Distributed,
+) {
+  if (engine.name !== "ocm") return [];
   const { items } = await hub.client.listAll(engine.clusters, hub.request);
-  return items.map(({ metadata }) => memberRightsWork(metadata.name, workloads));
+  return items.map(({ metadata }) => memberRightsWork(metadata.name, workloads, distributed));
 }
 
 async function applyOne(hub: Hub, engine: EngineDefinition, manifest: KubeObject): Promise<void> {

@@ -39,6 +39,7 @@ export function runJobStatus(io: Io, given: string, options: OutputOption & Glob
       io,
       `${metadata.namespace}/${metadata.name}  ${phase}  ${display.completions ?? ""} done, ${active} active, ${failed} failed`,
     );
+    if (status.expiresAt !== undefined) print(io, `ends by itself at ${status.expiresAt}`);
     if (reason !== undefined) print(io, `${reason}: ${message ?? ""}`);
     print(io, attemptTable(status));
   });

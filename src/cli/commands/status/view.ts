@@ -38,6 +38,7 @@ export function statusTree(view: StatusView, style: Style, nowMs: number, option
     lines.push(style.busy("  the controller has not seen the latest spec yet; is 'lockstep controller' running?"));
   }
   const { leaderTransfer, rollout } = status;
+  if (status.expiresAt !== undefined) lines.push(`  ends by itself at ${status.expiresAt}`);
   if (rollout?.promoted !== undefined) lines.push(`  promoted ${rollout.promoted}`);
   if (leaderTransfer && leaderTransfer.state !== "Moved") {
     const { to, state, message } = leaderTransfer;

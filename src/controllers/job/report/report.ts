@@ -8,6 +8,7 @@ import {
 import type { Attempt, JobLedger, JobPlan, JobWaiting } from "../../../jobs/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { isJsonObject, timestamp } from "../../../runtime/index.ts";
+import { endOf } from "../../common/lifetimes.ts";
 import { attemptRef } from "../attempt-marks.ts";
 
 type Condition = NonNullable<CrossClusterJobStatus["conditions"]>[number];
@@ -28,6 +29,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
   const { job, plan, failures, newest } = report;
   const { ledger, figures, waiting } = plan;
   const { end } = ledger;
+  const endMs = endOf(job);
   const first = waiting[0];
   const failure = failures[0];
   const said = end?.kind === "Failed" ? end : undefined;
@@ -39,6 +41,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
   return {
     observedGeneration: job.metadata.generation ?? 0,
     phase: phaseOf(job, ledger, waiting),
+    ...(endMs !== undefined && { expiresAt: timestamp(endMs) }),
     ...(reason !== undefined && { reason }),
     ...(message && { message: message.slice(0, 4096) }),
     attempts: ledger.attempts.slice(-MAX_LISTED_ATTEMPTS).map((attempt) => rowOf(job, attempt, waiting)),

@@ -13,6 +13,7 @@ import type { EngineSetting } from "../../../engine/index.ts";
 import type { ClusterEntry, Observation, PlanResult, StepKind } from "../../../plan/index.ts";
 import { previousRevision, REASONS, type Waiting } from "../../../rollout/index.ts";
 import type { JsonObject, Writable } from "../../../runtime/index.ts";
+import { endOf } from "../../common/lifetimes.ts";
 import type { StoredRevision } from "../../common/revisions/revision-store.ts";
 import type { ActFailure } from "../act/act.ts";
 import { leaderTransferOf, promotedText } from "./acts.ts";
@@ -65,6 +66,7 @@ const FEW_CLUSTERS = 20;
 export function statusOf(facts: ReportFacts): Status {
   const { plan, statefulset, before, history, nowMs } = facts;
   const { figures, ledger } = plan;
+  const endMs = endOf(statefulset);
   const rows = clusterRows(facts);
   const step = stepOf(facts);
   const moved = leaderTransferOf(statefulset.spec, plan);
@@ -80,6 +82,7 @@ export function statusOf(facts: ReportFacts): Status {
   return fitting({
     observedGeneration: statefulset.metadata.generation ?? 0,
     ...(facts.observedTemplate && { observedTemplate: facts.observedTemplate }),
+    ...(endMs !== undefined && { expiresAt: time(endMs) }),
     replicas: sum(rows, (row) => row.observed?.replicas),
     readyReplicas: figures.ready,
     availableReplicas: figures.ready,

@@ -24,6 +24,7 @@ beforeEach(() => {
   closed = [];
   const clock = new VirtualClock();
   accesses = new MemberAccesses({
+    clusterOf: (namespace) => namespace,
     clock,
     random: seededRandom(1),
     log: silentLog,

@@ -1,4 +1,4 @@
-import { KubeClient, type KubeObject } from "../../kube/index.ts";
+import { KubeClient, type KubeObject, Reflector, resource } from "../../kube/index.ts";
 import {
   type Clock,
   isJsonObject,
@@ -7,6 +7,10 @@ import {
   type Random,
   type Transport,
 } from "../../runtime/index.ts";
+
+/** Label on Secrets in a cluster's namespace that give access to the cluster's API server: `server`, `ca.crt`, `token`. */
+export const MEMBER_ACCESS_LABEL = "lockstep.karmada.io/member-access";
+export const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true });
 
 /** The address and credentials of a cluster's own API server, from a Secret labelled MEMBER_ACCESS_LABEL. */
 export interface AccessPoint {
@@ -39,6 +43,8 @@ export interface AccessOptions {
   readonly random: Random;
   readonly log: Log;
   readonly open: (point: AccessPoint) => Promise<MemberConnection>;
+  /** The cluster that a namespace of the hub belongs to; undefined: none. */
+  readonly clusterOf: (namespace: string) => string | undefined;
   /** A cluster can be read from now on, or no longer. */
   readonly opened: (cluster: string) => void;
   readonly closed: (cluster: string) => void;
@@ -74,8 +80,10 @@ export class MemberAccesses {
   }
 
   async read(secret: KubeObject): Promise<void> {
-    const { namespace: cluster = "", name } = secret.metadata;
-    const { log, open, clock, random, opened } = this.#options;
+    const { name } = secret.metadata;
+    const { log, open, clock, random, opened, clusterOf } = this.#options;
+    const cluster = clusterOf(secret.metadata.namespace ?? "");
+    if (cluster === undefined) return;
     const point = accessPointOf(secret);
     const known = this.#opened.get(cluster);
     if (!point) {
@@ -103,7 +111,8 @@ export class MemberAccesses {
   }
 
   async forget(secret: KubeObject): Promise<void> {
-    const { namespace: cluster = "", name } = secret.metadata;
+    const { name } = secret.metadata;
+    const cluster = this.#options.clusterOf(secret.metadata.namespace ?? "") ?? "";
     const known = this.#opened.get(cluster);
     if (known?.secret !== name) return;
     this.#opened.delete(cluster);
@@ -127,4 +136,38 @@ export function accessPointOf({ data }: KubeObject): AccessPoint | undefined {
   const [server, ca, token] = [text("server"), text("ca.crt"), text("token")];
   if (!/^https:\/\//.test(server) || token === "") return undefined;
   return { server, token, ...(ca !== "" && { ca }) };
+}
+
+export interface AccessSecretsOptions extends Omit<AccessOptions, "opened" | "closed"> {
+  readonly hub: KubeClient;
+}
+
+/** The hub's Secrets that give access to members, followed as they come and go. */
+export class AccessSecrets {
+  readonly #secrets: Reflector<KubeObject>;
+  readonly #accesses: MemberAccesses;
+
+  constructor({ hub, ...options }: AccessSecretsOptions) {
+    const nothing = () => {};
+    this.#accesses = new MemberAccesses({ ...options, opened: nothing, closed: nothing });
+    this.#secrets = new Reflector<KubeObject>({
+      ...options,
+      client: hub,
+      resource: SECRETS,
+      selection: { labelSelector: MEMBER_ACCESS_LABEL },
+      selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
+    });
+  }
+
+  client(cluster: string): KubeClient | undefined {
+    return this.#accesses.client(cluster);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    const deleted = (secret: KubeObject) => void this.#accesses.forget(secret);
+    this.#secrets.cache.subscribe({ added: read, updated: read, deleted });
+    await this.#secrets.run(signal);
+    await this.#accesses.close();
+  }
 }
