@@ -6,6 +6,7 @@ export const SLOW = [
   "src/sim/**/*.test.ts", // seeds, mutants, regressions: the whole system on virtual time
   "src/plan/check/explore/*.test.ts", // every state of small fleets
   "src/plan/check/mutants/*.test.ts",
+  "src/jobs/check/explore.test.ts",
   "src/cli/**/{demo,fault,rights,up,wait}.test.ts", // a fleet of 'up' for each test
   "src/embedded/{references,terms}.test.ts",
   "src/interpret/lua/{fuzz,hostile/hostile}.test.ts",

@@ -18,6 +18,7 @@ const BESIDE_THE_CODE = {
       "explore/explore.contract.test.ts",
       "explore/explore.statefulset.test.ts",
       "explore/large.property.test.ts",
+      "src/jobs/check/explore.test.ts",
     ],
     ci: { LOCKSTEP_EXPLORE_STATES: "all" },
     long: { LOCKSTEP_EXPLORE_STATES: "all", LOCKSTEP_EXPLORE_WALKS: "50" },

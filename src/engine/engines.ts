@@ -1,6 +1,7 @@
 /** The engines that a hub may have, as far as programs beside the controller have to know them. */
 import type { EngineName } from "../api/index.ts";
 import type { KubeClient, KubeObject, RequestOptions, Resource } from "../kube/index.ts";
+import { type Headroom, karmadaHeadroom, ocmHeadroom } from "./headroom.ts";
 import { readCluster } from "./karmada/hub.ts";
 import { CLUSTERS } from "./karmada/resources.ts";
 import { readManagedCluster } from "./ocm/clusters.ts";
@@ -14,6 +15,8 @@ export interface EngineDefinition {
   readonly clusters: Resource;
   /** Undefined: it has not joined the fleet. */
   readonly readCluster: (cluster: KubeObject) => EngineCluster | undefined;
+  /** What it offers to pods; undefined: the engine does not tell. */
+  readonly readHeadroom: (cluster: KubeObject) => Headroom | undefined;
   /** The effect of DRAIN_TAINT: it repels new instances, and those that run stay. */
   readonly drainEffect: string;
   /** What the adapter reads and writes, as apiVersion and kind. */
@@ -28,6 +31,7 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     title: "Karmada",
     clusters: CLUSTERS,
     readCluster,
+    readHeadroom: karmadaHeadroom,
     drainEffect: "NoSchedule",
     kinds: [
       ["cluster.karmada.io/v1alpha1", "Cluster"],
@@ -43,6 +47,7 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     title: "Open Cluster Management",
     clusters: MANAGED_CLUSTERS,
     readCluster: readManagedCluster,
+    readHeadroom: ocmHeadroom,
     // Placements keep clusters that they have selected already; NoSelect would drop this one at once.
     drainEffect: "NoSelectIfNew",
     kinds: [

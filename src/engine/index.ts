@@ -8,6 +8,7 @@ export { appMark as ownerMark } from "./dispatch-objects.ts";
 export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
 export { ENGINES, type EngineDefinition, findEngines, isEngineName } from "./engines.ts";
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
+export type { Amounts } from "./headroom.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
 export { OWNER_LABEL } from "./marks.ts";

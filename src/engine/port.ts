@@ -44,6 +44,14 @@ export interface EngineApp {
   readonly isInline?: boolean;
   /** The object of the application's namespace that selects its clusters, on engines where one has to be named. */
   readonly placement?: string;
+  /** Which of the engine's scores weighs the clusters that `placement` selects; absent: none. */
+  readonly placementScore?: PlacementScore;
+}
+
+/** A score that another controller gives each cluster: the object that has it, and its name there. */
+export interface PlacementScore {
+  readonly resourceName: string;
+  readonly scoreName: string;
 }
 
 /** What has changed: something of this application, or something that affects all of them, such as a cluster. */
@@ -151,9 +159,16 @@ export interface ClusterCapacity {
 export type EngineSchedule =
   | {
       readonly kind: "known";
-      readonly clusters: ReadonlyArray<{ readonly cluster: string; readonly replicas: number }>;
+      readonly clusters: ReadonlyArray<{
+        readonly cluster: string;
+        readonly replicas: number;
+        /** With `isScored`: by the cluster's score; absent: it has no valid score at present. */
+        readonly weight?: number;
+      }>;
       /** The engine selects clusters and divides nothing: each has one share, of whatever number is divided. */
       readonly isSelection?: boolean;
+      /** Scores weigh the clusters. They change all the time: they decide where the next instance goes, and move none. */
+      readonly isScored?: boolean;
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string };

@@ -5,6 +5,8 @@
  * controller never loads it.
  */
 
+export { type JobRunOptions, runJobSeed } from "./jobs/run.ts";
+export { JOB_SITUATIONS, KARMADA_JOB_SITUATIONS } from "./jobs/watch.ts";
 export { type EngineName, HubImage } from "./lean/hub.ts";
 export type { GivenApp } from "./seed/app.ts";
 export { Campaign, describeFailure, SEEDS_FOR_REACH } from "./seed/campaign.ts";

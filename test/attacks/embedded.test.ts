@@ -4,8 +4,8 @@ import { defaultRoles } from "../../src/apiserver/testing/roles.ts";
 import { World } from "../../src/embedded/testing/world.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
 import { ACTS, ATTACKS, byName, type Targets } from "./attacks/index.ts";
-import { type Ask, askThrough, installed, PEOPLE, type Person, surroundings } from "./ground.ts";
-import { approval, crossCluster, isSettled, secret, statefulSet } from "./objects.ts";
+import { type Ask, askThrough, installed, PEOPLE, type Person, SHOP, surroundings } from "./ground.ts";
+import { approval, crossCluster, crossClusterJob, isSettled, secret, statefulSet } from "./objects.ts";
 import { targetsOf } from "./targets.ts";
 
 const APPS = "/apis/apps.karmada.io/v1alpha1/namespaces";
@@ -36,6 +36,7 @@ async function deploy(ask: Ask, namespace: string, spec: JsonObject = {}): Promi
   await ask("POST", `/api/v1/namespaces/${namespace}/secrets`, secret("web", namespace));
   await ask("POST", `${APPS}/${namespace}/crossclusterstatefulsets`, crossCluster("web", spec, namespace));
   await ask("POST", `/apis/apps/v1/namespaces/${namespace}/statefulsets`, statefulSet("web", "web:1", namespace));
+  if (namespace === SHOP) await ask("POST", `${APPS}/${SHOP}/crossclusterjobs`, crossClusterJob("train"));
 }
 
 function settled(world: World, namespace: string): Promise<void> {

@@ -6,7 +6,7 @@ import { startWorld, type World } from "../karmada/world.ts";
 import { connectAs } from "../stories/people.ts";
 import { ACTS, ATTACKS, byName, type Targets } from "./attacks/index.ts";
 import { type Ask, askThrough, MERGE, PEOPLE, type Person, surroundings } from "./ground.ts";
-import { approval, crossCluster, isSettled, secret, statefulSet } from "./objects.ts";
+import { approval, crossCluster, crossClusterJob, isSettled, secret, statefulSet } from "./objects.ts";
 import { saved } from "./page.ts";
 import { targetsOf } from "./targets.ts";
 
@@ -68,6 +68,7 @@ describe("on a real Karmada", () => {
       return status === 201 || message;
     });
     await deploy(as("editor"), "shop");
+    await create(as("editor"), `${APPS}/shop/crossclusterjobs`, crossClusterJob("train"));
     await create(as("approver"), `${APPS}/shop/rolloutapprovals`, approval("by-anna", { approvedBy: "anna" }));
     targets = await targetsOf(administrator);
   });

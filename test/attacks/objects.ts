@@ -37,6 +37,21 @@ export function statefulSet(name: string, image: string, namespace = SHOP): Json
   };
 }
 
+/** A Job in a cluster that shop may use; `template` replaces or adds to it. */
+export function crossClusterJob(name: string, template: JsonObject = {}, spec: JsonObject = {}): JsonObject {
+  const pods = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work:1" }] } };
+  return {
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterJob",
+    metadata: { name, namespace: SHOP },
+    spec: {
+      template: { apiVersion: "batch/v1", kind: "Job", spec: { template: pods }, ...template },
+      clusters: { names: ["member1"] },
+      ...spec,
+    },
+  };
+}
+
 export function secret(name: string, namespace = SHOP): JsonObject {
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, stringData: { password: "hunter2" } };
 }

@@ -90,20 +90,22 @@ export interface KarmadaWorld extends World {
   readonly stack: KarmadaStack;
 }
 
-export async function startWorld(options: KarmadaOptions & WorldOptions = {}): Promise<KarmadaWorld> {
+export async function startWorld(options: KarmadaOptions = {}, more: WorldOptions = {}): Promise<KarmadaWorld> {
   let stack: KarmadaStack | undefined;
   const start = async () => {
     const fleet = await startKarmadaFleet(options);
     stack = fleet.stack;
     return fleet;
   };
-  const world = await startWorldOn({ ...KARMADA, start }, options);
+  const world = await startWorldOn({ ...KARMADA, start }, more);
   if (!stack) throw new Error("the fleet did not start");
   return { ...world, stack };
 }
 
 /** One on which a lost cluster is noticed within seconds. */
-export const startQuickWorld = (more: WorldOptions): Promise<World> =>
-  startWorld({ ...more, managerFlags: QUICK_LOSS });
+export const startQuickWorld = (more: WorldOptions): Promise<KarmadaWorld> =>
+  startWorld({ managerFlags: QUICK_LOSS }, more);
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<KarmadaWorld> => startWorld({ relays: true });
 
 export { CCS, crossCluster, MANAGER, STATEFULSETS, type World };

@@ -4,6 +4,7 @@ import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import type { Api } from "../stack/api.ts";
 import { type RealFleet, startFleet } from "../stack/fleet.ts";
+import type { Stack, StackOptions } from "../stack/ground.ts";
 import { startStack } from "./stack/stack.ts";
 
 export interface OcmFleet extends RealFleet {
@@ -15,11 +16,11 @@ const TICKETS = { plural: "tickets", group: "orders.example" };
 const ACCOUNT = { name: "lockstep", namespace: "default" };
 
 /** A real OCM of one's own, in a temporary folder, gone at the end. Its members are seen through their agents alone. */
-export async function startOcmFleet(): Promise<OcmFleet> {
+export async function startOcmFleet(options: StackOptions = {}): Promise<OcmFleet> {
   // Seen once in some twenty boots on a busy machine: an agent never becomes available, however often it is started.
-  const fleet = await startFleet("ocm", startStack).catch((error: unknown) => {
+  const fleet = await startFleet("ocm", startStack, options).catch((error: unknown) => {
     console.log(`the first boot failed, and another one is tried: ${error instanceof Error ? error.message : error}`);
-    return startFleet("ocm", startStack);
+    return startFleet("ocm", startStack, options);
   });
   const { hub, log } = fleet;
   return {
@@ -31,18 +32,23 @@ export async function startOcmFleet(): Promise<OcmFleet> {
 /** The same with access to every member, as a Secret in its namespace gives it. */
 export async function startOcmFleetWithAccess(): Promise<OcmFleet> {
   const fleet = await startOcmFleet();
-  for (const [name, member] of fleet.stack.members) await giveAccess(fleet.stack.hub, name, member);
+  for (const [name, member] of fleet.stack.members) await giveAccess(fleet.stack, name, member);
   return fleet;
 }
 
 /** An account in the member that may do what Lockstep does there directly, and its token on the hub. */
-export async function giveAccess(hub: Api, cluster: string, member: Api): Promise<void> {
+export async function giveAccess(
+  { hub, ways }: Pick<Stack, "hub" | "ways">,
+  cluster: string,
+  member: Api,
+): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const metadata = { name: ACCOUNT.name };
   const kinds = [XLINE, TICKETS, { plural: "secrets", group: "" }];
   const rules = [
     ...memberRules({ workloads: [XLINE] }),
     ...rulesFor(kinds, ["get", "list", "watch", "create", "patch"]),
+    ...rulesFor([{ plural: "jobs", group: "batch" }], ["get", "list", "watch"]),
     // The API server checks that a role gives nothing away that its writer does not have, also in a dry run.
     { apiGroups: [rbac], resources: ["roles", "clusterroles"], verbs: ["bind", "escalate"] },
   ];
@@ -64,6 +70,6 @@ export async function giveAccess(hub: Api, cluster: string, member: Api): Promis
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: "lockstep", namespace: cluster, labels: { "lockstep.karmada.io/member-access": "true" } },
-    stringData: { server: member.server, "ca.crt": member.tls.ca, token: answer.status.token },
+    stringData: { server: ways.get(cluster) ?? member.server, "ca.crt": member.tls.ca, token: answer.status.token },
   });
 }

@@ -4,6 +4,7 @@ import { OcmEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import { isKubeObject, type KubeObject } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import type { StackOptions } from "../stack/ground.ts";
 import {
   CCS,
   MANAGER,
@@ -19,17 +20,17 @@ import { giveAccess, startOcmFleet } from "./fleet.ts";
 const UNEVEN: Record<string, number> = { member1: 2, member2: 2, member3: 1 };
 
 /** `hasAccess`: Lockstep may read the members; otherwise only their agents' reports are known. */
-function stageOf(hasAccess: boolean): Stage {
+function stageOf(hasAccess: boolean, options: StackOptions = {}): Stage {
   return {
     engine: "ocm",
     works: OCM_HUB.works,
     namespaceOf: OCM_HUB.namespaceOf,
-    start: startOcmFleet,
+    start: () => startOcmFleet(options),
     open: (hub, log) =>
       new OcmEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
     async prepare({ stack }) {
       if (!hasAccess) return;
-      for (const [name, member] of stack.members) await giveAccess(stack.hub, name, member);
+      for (const [name, member] of stack.members) await giveAccess(stack, name, member);
     },
     async declare({ hub }, name, workload, spec = {}) {
       await hub.apply(CCS, inlineCrossCluster(name, workload, spec), MANAGER);
@@ -75,4 +76,6 @@ export function inlineCrossCluster(name: string, workload: KubeObject, spec: obj
 }
 
 export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(stageOf(true), more);
+/** The connection to each member can be cut. */
+export const startRelayedWorld = (): Promise<World> => startWorldOn(stageOf(true, { relays: true }));
 export const startReportedWorld = (): Promise<World> => startWorldOn(stageOf(false));

@@ -16,7 +16,7 @@ import {
 import { cacheFolder } from "../tools/programs.ts";
 import type { Api } from "./api.ts";
 import { MEMBERS } from "./commands.ts";
-import type { Say, Stack } from "./ground.ts";
+import { agentOf, relayOf, type Say, type Stack, type StackOptions } from "./ground.ts";
 import { startTicks, stopRecorded } from "./processes.ts";
 
 /** Real programs on a machine with two cores: generous, so that only a real failure is one. */
@@ -25,16 +25,20 @@ const POLL_MS = 50;
 
 export interface RealFleet<S extends Stack = Stack> extends Omit<ContractFleet, "engine"> {
   readonly stack: S;
+  /** Cuts the member off from the hub; inside, it continues. Its stack must have been started with relays. */
+  isolate(member: string): void;
+  rejoin(member: string): void;
   /** Silent unless LOCKSTEP_TEST_LOG is set. */
   readonly log: Log;
 }
 
 export async function startFleet<S extends Stack>(
   name: string,
-  startStack: (folder: string, members: string[], say: Say) => Promise<S>,
+  startStack: (folder: string, members: string[], say: Say, options?: StackOptions) => Promise<S>,
+  options: StackOptions = {},
 ): Promise<RealFleet<S>> {
   const folder = await runFolder(name);
-  const stack = await startStack(folder, MEMBERS, () => {});
+  const stack = await startStack(folder, MEMBERS, () => {}, options);
   const transports: HttpTransport[] = [];
   const client = async (api: Api) => {
     const transport = await openHttpTransport({ server: api.server, tls: api.tls });
@@ -44,6 +48,7 @@ export async function startFleet<S extends Stack>(
   const hub = await client(stack.hub);
   const members = new Map<string, KubeClient>();
   for (const [member, api] of stack.members) members.set(member, await client(api));
+  const waysOf = (member: string) => [relayOf(member), agentOf(member)].filter((way) => stack.processes.knows(way));
   const log = process.env.LOCKSTEP_TEST_LOG
     ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))
     : silentLog;
@@ -59,6 +64,12 @@ export async function startFleet<S extends Stack>(
     async mend(member) {
       stack.processes.restart(`${member}-apiserver`);
       await until(`${member}'s API server is back`, () => stack.members.get(member)?.ok("/readyz") ?? false);
+    },
+    isolate(member) {
+      for (const way of waysOf(member)) stack.processes.kill(way);
+    },
+    rejoin(member) {
+      for (const way of waysOf(member)) stack.processes.restart(way);
     },
     until,
     async stop() {

@@ -49,6 +49,11 @@ export const MEMBER_CONTROLLERS = [
   "persistentvolumeclaim-protection-controller",
 ];
 
+/** The process that carries what the hub and this member say to each other. */
+export const relayOf = (member: string) => `${member}-relay`;
+/** The engine's agent in this member, if it has one. */
+export const agentOf = (member: string) => `${member}-agent`;
+
 /** A hub and its members, running. */
 export interface Stack {
   readonly folder: string;
@@ -56,6 +61,8 @@ export interface Stack {
   readonly processes: Processes;
   readonly hub: Api;
   readonly members: Map<string, Api>;
+  /** Where the hub's side finds each member: behind a relay, if there is one. */
+  readonly ways: Map<string, string>;
   /** Whom all clusters trust: for certificates that differ from the usual ones. */
   readonly authority: CertificateAuthority;
   /** A kubeconfig for the hub with a certificate of this user's own. */
@@ -72,6 +79,13 @@ export interface Cluster {
 }
 
 export type Say = (line: string) => void;
+
+export interface StackOptions {
+  /** The hub's side reaches each member over a relay, so that the connection can be cut. */
+  readonly relays?: boolean;
+  /** More flags for the hub's controller manager, on Karmada. */
+  readonly managerFlags?: readonly string[];
+}
 
 const GROUND_PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager"] as const;
 type GroundProgram = (typeof GROUND_PROGRAMS)[number];
@@ -181,6 +195,20 @@ export class Ground {
     ]);
   }
 
+  /** The cluster as it is reached over a network that can be cut. */
+  async startRelay(cluster: Cluster): Promise<Cluster> {
+    const { name, server, admin } = cluster;
+    const [port = 0] = await freePorts(1);
+    const program = new URL("./relay.mjs", import.meta.url).pathname;
+    this.processes.start(relayOf(name), process.execPath, [program, String(port), new URL(server).port]);
+    const over = { name, server: `https://127.0.0.1:${port}`, admin };
+    const kubeconfig = join(this.folder, `${name}-relay.kubeconfig`);
+    await writeKubeconfig(kubeconfig, [this.#context(over)]);
+    const api = new Api(over.server, cluster.api.tls);
+    await this.processes.ready(relayOf(name), () => api.ok("/readyz"), READY_TIMEOUT_MS);
+    return { ...over, kubeconfig, api };
+  }
+
   startKubelets(members: Cluster[], name = "simulated-kubelets"): void {
     const settings: KubeletSettings = {
       members: members.map(({ name, server, admin }) => ({
@@ -212,7 +240,7 @@ export class Ground {
   }
 
   /** One kubeconfig for all of them, and what else a suite needs. */
-  async finish(hub: Cluster, members: Cluster[]): Promise<Stack> {
+  async finish(hub: Cluster, members: Cluster[], ways: readonly Cluster[]): Promise<Stack> {
     const { folder, processes, authority } = this;
     const kubeconfig = join(folder, "kubeconfig");
     const contexts = [hub, ...members].map((cluster) => this.#context(cluster));
@@ -223,6 +251,7 @@ export class Ground {
       processes,
       hub: hub.api,
       members: new Map(members.map(({ name, api }) => [name, api])),
+      ways: new Map(ways.map(({ name, server }) => [name, server])),
       authority,
       async kubeconfigOf(identity) {
         const path = join(folder, "people", `${identity.name.replaceAll(":", "-")}.kubeconfig`);
@@ -232,7 +261,7 @@ export class Ground {
         return path;
       },
       async stop() {
-        await Promise.all([hub, ...members].map(({ api }) => api.close()));
+        await Promise.all([hub, ...members, ...ways].map(({ api }) => api.close()));
         await stopRecorded(folder);
       },
     };

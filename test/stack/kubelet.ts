@@ -1,7 +1,11 @@
 /**
  * Simulated kubelets: the one part of the stack that is not real. Each member gets a node; its pods are bound to it,
  * become ready after `startMs`, and are gone `stopMs` after their deletion. A pod whose image contains "broken" never
- * becomes ready; one whose image contains "hook" ends well after `startMs`, or badly if it contains "failing". A pod's annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ * becomes ready; one whose image contains "hook" ends well after `startMs`, or badly if it contains "failing". A pod's
+ * annotations `lockstep.test/start-ms` and `lockstep.test/stop-ms` override the times.
+ *
+ * A pod that is not restarted ends `lockstep.test/run-ms` after it was ready, unless `lockstep.test/hold-in` names its
+ * member; in those that `lockstep.test/fail-in` names it fails.
  *
  * Run as a program: node --import tsx kubelet.ts SETTINGS-FILE, where the file holds KubeletSettings as JSON.
  */
@@ -24,7 +28,7 @@ interface Pod extends KubeObject {
     annotations?: Record<string, string>;
     deletionTimestamp?: string;
   };
-  readonly spec: { nodeName?: string; containers: { name: string; image: string }[] };
+  readonly spec: { nodeName?: string; restartPolicy?: string; containers: { name: string; image: string }[] };
   readonly status?: { phase?: string; conditions?: { type: string; status: string }[] };
 }
 
@@ -33,6 +37,7 @@ const RECONNECT_MS = 200;
 class Kubelet {
   readonly #api: Api;
   readonly #node: string;
+  readonly #member: string;
   readonly #settings: KubeletSettings;
   /** Work already under way, by pod uid and what is being done to it. */
   readonly #underWay = new Set<string>();
@@ -40,6 +45,7 @@ class Kubelet {
   constructor(api: Api, member: string, settings: KubeletSettings) {
     this.#api = api;
     this.#node = `${member}-node`;
+    this.#member = member;
     this.#settings = settings;
   }
 
@@ -79,8 +85,19 @@ class Kubelet {
     const stopMs = Number(annotations["lockstep.test/stop-ms"] ?? this.#settings.stopMs);
     if (deletionTimestamp !== undefined) this.#once(pod, "stop", stopMs, () => this.#finish(pod));
     else if (pod.spec.nodeName === undefined) this.#once(pod, "bind", 0, () => this.#bind(pod));
-    else if (pod.status?.phase === undefined || pod.status.phase === "Pending")
-      this.#once(pod, "start", startMs, () => this.#markRunning(pod));
+    else if (hasEnded(pod)) return;
+    else if (pod.status?.phase !== "Running") this.#once(pod, "start", startMs, () => this.#markRunning(pod));
+    else if (this.#endsByItself(pod)) {
+      const isFailure = names(annotations["lockstep.test/fail-in"]).includes(this.#member);
+      const runMs = Number(annotations["lockstep.test/run-ms"] ?? 0);
+      this.#once(pod, "end", runMs, () => this.#markEnded(pod, isFailure ? "Failed" : "Succeeded"));
+    }
+  }
+
+  #endsByItself({ spec, metadata }: Pod): boolean {
+    return (
+      spec.restartPolicy === "Never" && !names(metadata.annotations?.["lockstep.test/hold-in"]).includes(this.#member)
+    );
   }
 
   #once(pod: Pod, what: string, afterMs: number, action: () => Promise<unknown>): void {
@@ -103,7 +120,10 @@ class Kubelet {
   }
 
   #markRunning(pod: Pod) {
-    if (pod.spec.containers.some(({ image }) => image.includes("hook"))) return this.#markEnded(pod);
+    if (pod.spec.containers.some(({ image }) => image.includes("hook"))) {
+      const isFailure = pod.spec.containers.some(({ image }) => image.includes("failing"));
+      return this.#markEnded(pod, isFailure ? "Failed" : "Succeeded");
+    }
     const ready = !pod.spec.containers.some(({ image }) => image.includes("broken"));
     const status = {
       phase: "Running",
@@ -131,26 +151,28 @@ class Kubelet {
     );
   }
 
-  #markEnded(pod: Pod) {
-    const isGood = !pod.spec.containers.some(({ image }) => image.includes("failing"));
-    const terminated = { exitCode: isGood ? 0 : 1, reason: isGood ? "Completed" : "Error" };
+  #markEnded(pod: Pod, phase: "Succeeded" | "Failed") {
+    const exitCode = phase === "Succeeded" ? 0 : 1;
     const status = {
-      phase: isGood ? "Succeeded" : "Failed",
+      phase,
       conditions: [condition("Initialized"), condition("PodScheduled"), condition("Ready", false)],
       containerStatuses: pod.spec.containers.map(({ name, image }) => ({
         name,
         image,
         imageID: image,
         ready: false,
+        started: false,
         restartCount: 0,
-        state: { terminated },
+        state: { terminated: { exitCode, reason: exitCode === 0 ? "Completed" : "Error" } },
       })),
     };
     const body = { metadata: { uid: pod.metadata.uid }, status };
     return this.#api.request("PATCH", `${podPath(pod)}/status`, body, "application/merge-patch+json");
   }
 
-  #finish(pod: Pod) {
+  /** Its containers have ended by then, and a pod that is not restarted says so before it goes. */
+  async #finish(pod: Pod) {
+    if (pod.spec.restartPolicy === "Never" && !hasEnded(pod)) await this.#markEnded(pod, "Failed");
     return this.#api.request("DELETE", podPath(pod), {
       apiVersion: "v1",
       kind: "DeleteOptions",
@@ -162,6 +184,14 @@ class Kubelet {
 
 function condition(type: string, holds = true) {
   return { type, status: holds ? "True" : "False", lastTransitionTime: new Date().toISOString() };
+}
+
+function hasEnded({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+function names(list = ""): string[] {
+  return list.split(",");
 }
 
 function podPath({ metadata }: Pod): string {

@@ -85,6 +85,11 @@ export class Processes {
     this.start(name, command.program, command.args, command.env);
   }
 
+  /** Whether it was ever started. */
+  knows(name: string): boolean {
+    return this.#commands.has(name);
+  }
+
   get #temporary(): string {
     return join(this.#folder, "tmp");
   }

@@ -73,6 +73,22 @@ const topology = object(
         "A Placement in the same namespace that selects the clusters, on hubs of Open Cluster Management. Lockstep divides the instances over them by weight. A cluster that it drops while the cluster is unreachable counts as lost, not as removed.",
         {
           name: text("Name of the Placement.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN }),
+          score: optional(
+            object(
+              "Weigh the clusters by a score of an add-on, instead of by weights in clusters. A score decides which cluster gets the next instance, or loses one when the application shrinks; it never moves an instance. A cluster without a valid score keeps what it has and gets nothing new.",
+              {
+                resourceName: text("Name of the AddOnPlacementScore in each cluster's namespace.", {
+                  minLength: 1,
+                  maxLength: NAME_CHARS,
+                  pattern: DNS_SUBDOMAIN,
+                }),
+                scoreName: text("Name of the score in it, for example cpuAvailable.", {
+                  minLength: 1,
+                  maxLength: LABEL_CHARS,
+                }),
+              },
+            ),
+          ),
         },
       ),
     ),
@@ -103,6 +119,10 @@ const topology = object(
         rule: "!has(self.placementRef) || self.clusters.all(c, !has(c.replicas))",
         message:
           "with placementRef, topology.clusters sets weights, not replicas: the Placement decides which clusters there are",
+      },
+      {
+        rule: "!has(self.placementRef) || !has(self.placementRef.score) || size(self.clusters) == 0",
+        message: "placementRef.score weighs the clusters: remove topology.clusters, or remove the score",
       },
       {
         rule: "self.clusters.all(c, has(c.replicas) && !has(c.weight)) || self.clusters.all(c, has(c.weight) && !has(c.replicas))",

@@ -3,7 +3,7 @@ import { approver } from "./approver.ts";
 import { allowedClusters, allowedClustersSetting } from "./clusters.ts";
 import { workContents } from "./contents.ts";
 import { holds, ledgers, revisions, systemNamespace, works } from "./guards.ts";
-import { jobAuthor, jobClusters, jobKinds, jobTemplate } from "./jobs.ts";
+import { jobAuthor, jobClusters, jobKinds, jobStatus, jobTemplate } from "./jobs.ts";
 import { manifests, type Policy, type PolicySettings } from "./policy.ts";
 import { requester } from "./requester.ts";
 import { ownNamespace, templateAuthor, templateKinds } from "./selector.ts";
@@ -21,6 +21,7 @@ export function admissionPolicies(settings: PolicySettings): JsonObject[] {
     jobKinds(settings),
     jobAuthor(settings),
     jobClusters(settings),
+    jobStatus(settings),
     allowedClusters(settings),
     allowedClustersSetting(settings),
     approver(),

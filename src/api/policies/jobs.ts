@@ -3,7 +3,16 @@ import { ALLOWED_CLUSTERS } from "../allowed-clusters.ts";
 import { JOB_TEMPLATE_MESSAGES, KUEUE_LABEL, MAX_JOB_NAME_CHARS, NOT_WITH_EXCLUSIVE } from "../job-template.ts";
 import { CROSS_CLUSTER_JOB } from "../kinds/cross-cluster-job.ts";
 import { JOB_WORKLOAD, kindsOf, workloadText } from "../workloads.ts";
-import { celKind, celList, celText, type Policy, type PolicySettings, type Validation } from "./policy.ts";
+import {
+  celKind,
+  celList,
+  celText,
+  exceptOwners,
+  leavesAlone,
+  type Policy,
+  type PolicySettings,
+  type Validation,
+} from "./policy.ts";
 
 const { group, plural } = CROSS_CLUSTER_JOB;
 const TEMPLATE = "object.spec.template";
@@ -130,6 +139,23 @@ export function jobClusters({ requireAllowedClusters }: PolicySettings): Policy 
         expression: "size(variables.refused) == 0",
         message: `spec.clusters.names has a cluster that this namespace may not use${remedy}`,
         messageExpression: `'spec.clusters.names: namespace ' + request.namespace + ' may not use ' + variables.refused.join(', ') + ${celText(remedy)}`,
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
+/** It tells people and programs that the work is done; and if the ledger is lost, it says what need not be done again. */
+export function jobStatus(settings: PolicySettings): Policy {
+  return {
+    name: "job-status",
+    resources: [{ group, plurals: [`${plural}/status`] }],
+    operations: ["UPDATE"],
+    matchConditions: exceptOwners(settings),
+    validations: [
+      {
+        expression: leavesAlone("status"),
+        message: "only Lockstep's controller may write the status of a CrossClusterJob: it says what has been done",
         reason: "Forbidden",
       },
     ],

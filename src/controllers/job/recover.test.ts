@@ -65,7 +65,7 @@ it("indexes that a lost attempt had done stay done; a list that was cut loses it
   expect(attempts[1]?.done.indexes).toBe(whole);
 });
 
-it("an attempt that may run, and that no dispatch object tells of, is never taken for one that did not start", () => {
+it("an attempt that may run, and that no dispatch object tells of, is kept; one that had not started only uses up its number", () => {
   const attempts = [
     { number: 1, cluster: "member1", state: "Running", startedAt: AT, deadline: "2026-01-01T02:00:00Z" },
     { number: 2, cluster: "member1", state: "Starting", startedAt: AT },
@@ -74,8 +74,9 @@ it("an attempt that may run, and that no dispatch object tells of, is never take
   const ledger = recovered(emptyJobLedger("digest"), { attempts }, exclusive, NOW_MS);
   expect(ledger.attempts).toMatchObject([
     { uid: "unknown", isSwitched: true, latestDeadlineSeconds: 7_200, outcome: null },
-    { uid: null, outcome: null },
   ]);
+  expect(ledger.attempts).toHaveLength(1);
+  expect(ledger.nextAttempt).toBe(3);
 });
 
 it("what a status holds that is none is passed over", () => {

@@ -20,9 +20,11 @@ export function recovered(
   const known = new Set(ledger.attempts.map(({ number }) => number));
   const isSwitched = spec.failover.onClusterLoss.guarantee === "Exclusive";
   const rows = Array.isArray(status.attempts) ? status.attempts.filter(isJsonObject) : [];
-  const missed = rows.flatMap((row) => attemptOf(row, isSwitched, spec.failover.onClusterLoss.windowSeconds, nowMs));
-  const attempts = [...ledger.attempts, ...missed.filter(({ number }) => !known.has(number))];
-  const nextAttempt = Math.max(0, ...attempts.map(({ number }) => number)) + 1;
+  const listed = rows.flatMap((row) => attemptOf(row, isSwitched, spec.failover.onClusterLoss.windowSeconds, nowMs));
+  // One that had not started, and has no dispatch object, never will: only its number is used up.
+  const missed = listed.filter(({ number, uid }) => !known.has(number) && uid !== null);
+  const attempts = [...ledger.attempts, ...missed];
+  const nextAttempt = Math.max(0, ...[...attempts, ...listed].map(({ number }) => number)) + 1;
   const startedAtMs = timeOf(status.startTime);
   const retry = spec.retry ?? null;
   return {

@@ -93,11 +93,12 @@ export class Applications {
   track(key: string, { metadata, spec }: ParsedCrossClusterStatefulset, template: ObjectRef): EngineApp {
     const known = this.#tracked.get(key);
     const isInline = spec.template !== undefined;
-    const placement = spec.topology?.placementRef?.name;
+    const { name: placement, score } = spec.topology?.placementRef ?? {};
     const isKnown =
       known?.isInline === isInline &&
       known.placement === placement &&
       known.uid === metadata.uid &&
+      JSON.stringify(known.placementScore) === JSON.stringify(score) &&
       targetText(known.template) === targetText(template);
     if (isKnown) return known;
     const { namespace, name, uid } = metadata;
@@ -108,6 +109,7 @@ export class Applications {
       template,
       isInline,
       ...(placement !== undefined && { placement }),
+      ...(score && { placementScore: score }),
     });
   }
 

@@ -283,13 +283,13 @@ export class KarmadaEngine implements Engine {
     return readSchedule(this.#binding(app.template), app.template);
   }
 
-  settings({ template }: EngineApp): readonly EngineSetting[] {
-    return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
-  }
-
   /** Karmada finds the path of an object in a member by the kinds of its own API server. */
   needsHubKinds(): boolean {
     return true;
+  }
+
+  settings({ template }: EngineApp): readonly EngineSetting[] {
+    return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
   }
 
   overridePolicies(): readonly KubeObject[] {

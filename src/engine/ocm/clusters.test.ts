@@ -45,6 +45,17 @@ it("a taint that repels new instances is reported, but not one that OCM derives 
   expect(tainted({ key: "gpu", effect: "NoSelect" }, drained)).toBe("lockstep.karmada.io/drain:NoSelectIfNew");
 });
 
+it("a cluster that is being detached gets no new instance, whatever its taints say", () => {
+  const managed = {
+    apiVersion: "cluster.open-cluster-management.io/v1",
+    kind: "ManagedCluster",
+    metadata: { name: "east", deletionTimestamp: AT },
+    spec: { hubAcceptsClient: true },
+    status: { conditions: [{ type: "ManagedClusterJoined", status: "True" }] },
+  };
+  expect(readManagedCluster(managed)?.cordoned).toBe("lockstep.karmada.io/detaching:NoSelect");
+});
+
 it("region and provider are from the cluster's claims", () => {
   const clusterClaims = [
     { name: "region.open-cluster-management.io", value: "eu-1" },

@@ -10,6 +10,9 @@ const DERIVED_TAINTS = new Set([
   "cluster.open-cluster-management.io/unavailable",
 ]);
 
+/** In place of a taint: what is being detached gets no instance. */
+const DETACHING = "lockstep.karmada.io/detaching:NoSelect";
+
 const REGION_CLAIM = "region.open-cluster-management.io";
 const PLATFORM_CLAIM = "platform.open-cluster-management.io";
 const REGION_LABEL = "topology.kubernetes.io/region";
@@ -24,7 +27,7 @@ export function readManagedCluster(cluster: KubeObject): EngineCluster | undefin
   const sinceMs = Date.parse(String(available?.lastTransitionTime ?? ""));
   const labels = cluster.metadata.labels ?? {};
   const claims = claimsOf(cluster);
-  const cordoned = cordonOf(spec);
+  const cordoned = isDetaching(cluster) ? DETACHING : cordonOf(spec);
   const provider = claims.get(PLATFORM_CLAIM) ?? labels.cloud;
   const region = claims.get(REGION_CLAIM) ?? labels[REGION_LABEL] ?? labels.region;
   const zone = labels[ZONE_LABEL];
@@ -38,6 +41,11 @@ export function readManagedCluster(cluster: KubeObject): EngineCluster | undefin
     ...(region !== undefined && { region }),
     zones: zone === undefined ? [] : [zone],
   };
+}
+
+/** Its ManagedCluster is being deleted: OCM deletes every ManifestWork of the cluster at once, and any that follows. */
+export function isDetaching({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 /** A cluster that is no longer accepted cannot report to the hub, so its last report does not count. */

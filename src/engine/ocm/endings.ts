@@ -134,6 +134,21 @@ async function attempted(write: () => Promise<unknown>): Promise<void> {
   }
 }
 
+/** Thrown when something is to be dispatched to a cluster that is being detached: OCM would delete it at once. */
+export class ClusterDetachingError extends Error {
+  override readonly name = "ClusterDetachingError";
+  readonly cluster: string;
+
+  constructor(cluster: string) {
+    super(
+      `${cluster} is being detached, and Open Cluster Management deletes every ManifestWork there: ` +
+        "what runs there stays as it is, without Lockstep. " +
+        `Attach the cluster again, or move its instances: schedule none there, and run 'lockstep confirm-lost ${cluster}'`,
+    );
+    this.cluster = cluster;
+  }
+}
+
 /** Thrown when the next step must wait for a cluster's agent: continuing without it could delete an object. */
 export class AgentAwaitedError extends Error {
   override readonly name = "AgentAwaitedError";

@@ -5,7 +5,14 @@ import { seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
 import { OcmEngine } from "./engine.ts";
-import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
+import {
+  MANAGED_CLUSTERS,
+  MANIFEST_WORKS,
+  PLACEMENT_DECISIONS,
+  PLACEMENT_LABEL,
+  PLACEMENT_SCORES,
+  PLACEMENTS,
+} from "./resources.ts";
 import { FRESH_MS } from "./signs-of-life.ts";
 import { APP, orderFor, reported, written } from "./testing/agent.ts";
 
@@ -60,6 +67,19 @@ async function started(): Promise<OcmEngine> {
   return engine;
 }
 
+function select(clusterName: string): void {
+  const metadata = { name: "zones", namespace: APP.namespace };
+  const conditions = [{ type: "PlacementSatisfied", status: "True" }];
+  const placed = { apiVersion: PLACEMENTS.apiVersion, kind: PLACEMENTS.kind, metadata, spec: {} };
+  hub.put(PLACEMENTS, { ...placed, status: { conditions, numberOfSelectedClusters: 1 } });
+  hub.put(PLACEMENT_DECISIONS, {
+    apiVersion: PLACEMENT_DECISIONS.apiVersion,
+    kind: PLACEMENT_DECISIONS.kind,
+    metadata: { ...metadata, labels: { [PLACEMENT_LABEL]: "zones" } },
+    status: { decisions: [{ clusterName, reason: "" }] },
+  });
+}
+
 it("a process that only looks sees what a leader's questions proved, and writes nothing", async () => {
   const engine = await started();
   expect(engine.snapshot(APP, "east").kind).toBe("present");
@@ -108,16 +128,7 @@ it("an application that is not tracked any more is not asked about", async () =>
 it("a cluster that a Placement drops while it is away stays in the schedule; one that is there leaves it", async () => {
   const engine = await started();
   const app = { ...APP, placement: "zones" };
-  const metadata = { name: "zones", namespace: APP.namespace };
-  const conditions = [{ type: "PlacementSatisfied", status: "True" }];
-  const placed = { apiVersion: PLACEMENTS.apiVersion, kind: PLACEMENTS.kind, metadata, spec: {} };
-  hub.put(PLACEMENTS, { ...placed, status: { conditions, numberOfSelectedClusters: 1 } });
-  hub.put(PLACEMENT_DECISIONS, {
-    apiVersion: PLACEMENT_DECISIONS.apiVersion,
-    kind: PLACEMENT_DECISIONS.kind,
-    metadata: { ...metadata, labels: { [PLACEMENT_LABEL]: "zones" } },
-    status: { decisions: [{ clusterName: "west", reason: "" }] },
-  });
+  select("west");
   await clock.advance(1_000);
   const clusters = () => {
     const schedule = engine.schedule(app);
@@ -127,6 +138,43 @@ it("a cluster that a Placement drops while it is away stays in the schedule; one
   hub.put(MANAGED_CLUSTERS, cluster("Unknown"));
   await clock.advance(1_000);
   expect(clusters()).toEqual(["west", "east"]);
+  // One that is being detached cannot be drained any more.
+  const { metadata, ...available } = cluster("True");
+  hub.put(MANAGED_CLUSTERS, { ...available, metadata: { ...metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
+  await clock.advance(1_000);
+  expect(clusters()).toEqual(["west", "east"]);
+});
+
+it("an application that asks for scores gets the selected clusters with their weights, and news of later ones", async () => {
+  const engine = await started();
+  const requested = () => hub.requests.filter(({ path }) => path.includes("addonplacementscores")).length;
+  expect(requested()).toBe(0);
+  select("west");
+  const app = { ...APP, placement: "zones", placementScore: { resourceName: "usage", scoreName: "cpu" } };
+  engine.track(app, () => told++);
+  await clock.advance(1_000);
+  expect(engine.schedule(app)).toMatchObject({ isScored: true, clusters: [{ cluster: "west", replicas: 1 }] });
+  const before = told;
+  hub.put(PLACEMENT_SCORES, {
+    apiVersion: PLACEMENT_SCORES.apiVersion,
+    kind: PLACEMENT_SCORES.kind,
+    metadata: { name: "usage", namespace: "west" },
+    status: { scores: [{ name: "cpu", value: 20 }] },
+  });
+  await clock.advance(1_000);
+  expect(told).toBeGreaterThan(before);
+  expect(engine.schedule(app)).toMatchObject({ clusters: [{ cluster: "west", weight: 120 }] });
+});
+
+it("nothing is dispatched to a cluster that is being detached, and the error says what to do", async () => {
+  const engine = await started();
+  const { metadata, ...available } = cluster("True");
+  hub.put(MANAGED_CLUSTERS, { ...available, metadata: { ...metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
+  await clock.advance(1_000);
+  const order = orderFor(2, { expected: engine.dispatched(APP)[0] ?? null });
+  await expect(engine.dispatch(APP, order)).rejects.toThrow("lockstep confirm-lost east");
+  const ref = { ...APP.template, name: "other" };
+  await expect(engine.reserve(APP, [ref], { cluster: "east", term: 1 })).rejects.toThrow("is being detached");
 });
 
 it("a cluster that the hub has lost is unreachable, however fresh the last report is", async () => {

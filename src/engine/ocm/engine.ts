@@ -38,8 +38,8 @@ import type {
   ObjectRef,
   Snapshot,
 } from "../port.ts";
-import { readManagedCluster } from "./clusters.ts";
-import { Endings } from "./endings.ts";
+import { isDetaching, readManagedCluster } from "./clusters.ts";
+import { ClusterDetachingError, Endings } from "./endings.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
 import { Holdings } from "./holdings.ts";
 import { ReachableMember, ReportedMember } from "./member.ts";
@@ -47,7 +47,15 @@ import { isReportedOtherwise, isWrittenOtherwise } from "./news.ts";
 import { readPlacement } from "./placements.ts";
 import { Plurals } from "./plurals.ts";
 import { isApplied } from "./reports.ts";
-import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENTS } from "./resources.ts";
+import {
+  MANAGED_CLUSTERS,
+  MANIFEST_WORKS,
+  PLACEMENT_DECISIONS,
+  PLACEMENT_LABEL,
+  PLACEMENT_SCORES,
+  PLACEMENTS,
+} from "./resources.ts";
+import { withWeights } from "./scores.ts";
 import { appOfWork, FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve, snapshotByValues } from "./values.ts";
 import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
@@ -83,6 +91,10 @@ export class OcmEngine implements Engine {
   readonly #otherWorks: Reflector<KubeObject>;
   readonly #placements: Reflector<KubeObject>;
   readonly #decisions: Reflector<KubeObject>;
+  /** Runs from when the first application asks for scores: few hubs have add-ons that give them. */
+  readonly #scores: Reflector<KubeObject>;
+  #runScores: (() => void) | undefined;
+  #wantsScores = false;
   readonly #secrets: Reflector<KubeObject>;
   readonly #accesses: MemberAccesses;
   readonly #streams: MemberStreams;
@@ -123,6 +135,7 @@ export class OcmEngine implements Engine {
     });
     this.#placements = reflect(PLACEMENTS);
     this.#decisions = reflect(PLACEMENT_DECISIONS, { indexes: { placement: placementOf } });
+    this.#scores = reflect(PLACEMENT_SCORES);
     this.#secrets = reflect(SECRETS, {
       selection: { labelSelector: MEMBER_ACCESS_LABEL },
       selects: (secret) => secret.metadata.labels?.[MEMBER_ACCESS_LABEL] !== undefined,
@@ -225,14 +238,24 @@ export class OcmEngine implements Engine {
       selectionChanged(metadata.namespace, metadata.labels?.[PLACEMENT_LABEL]);
     };
     this.#decisions.cache.subscribe({ added: decided, updated: decided, deleted: decided });
+    const scored = () => {
+      for (const { app, changed } of this.#byApp.values()) if (scoreOf(app)) changed("own");
+    };
+    this.#scores.cache.subscribe({ added: scored, updated: scored, deleted: scored });
     const read = (secret: KubeObject) => void this.#accesses.read(secret);
     this.#secrets.cache.subscribe({
       added: read,
       updated: read,
       deleted: (secret) => void this.#accesses.forget(secret),
     });
+    const scores = new Promise<void>((resolve, reject) => {
+      this.#runScores = () => void this.#scores.run(signal).then(resolve, reject);
+      signal.addEventListener("abort", () => this.#wantsScores || resolve(), { once: true });
+    });
+    if (this.#wantsScores) this.#runScores?.();
     await Promise.all([
       ...this.#hubReflectors().map((reflector) => reflector.run(signal)),
+      scores,
       this.#secrets.run(signal),
       this.#signs.run(signal),
     ]);
@@ -252,6 +275,10 @@ export class OcmEngine implements Engine {
     if (previous) this.untrack(previous.app);
     const tracked = { app, changed };
     this.#byApp.set(mark, tracked);
+    if (scoreOf(app) && !this.#wantsScores) {
+      this.#wantsScores = true;
+      this.#runScores?.();
+    }
     for (const ref of objectsOf(app)) {
       const key = refKey(ref);
       this.#byTemplate.set(key, (this.#byTemplate.get(key) ?? new Set()).add(tracked));
@@ -282,12 +309,13 @@ export class OcmEngine implements Engine {
     const found = this.#placements.cache.get({ namespace, name: placement });
     const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
     if (schedule.kind === "unknown") return schedule;
-    // OCM taints clusters that are not available, and Placements without tolerations drop them at once. That is no
-    // decision to leave them: they are lost, and the rules for lost clusters say what happens.
+    // OCM taints clusters that are not available, and Placements without tolerations drop them at once, as they drop
+    // clusters that are being detached. That is no decision to drain them: they are lost, and the rules for lost clusters say what happens.
     const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
     const holding = new Set(this.dispatched(app).map(({ cluster }) => cluster));
     const lost = [...holding].filter((cluster) => !selected.has(cluster) && !this.#isReady(cluster)).sort();
-    return { ...schedule, clusters: [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))] };
+    const all = [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))];
+    return withWeights({ ...schedule, clusters: all }, scoreOf(app), this.#scores.cache, this.#clock.now());
   }
 
   /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
@@ -417,13 +445,15 @@ export class OcmEngine implements Engine {
     }
     if (!this.#signs.isFresh(work)) {
       const message = `the agent of cluster ${cluster} has given no sign of life for ${FRESH_MS / 1000} s, and its last reports no longer prove anything`;
-      return { kind: "unreachable", message, sinceMs: provenMs };
+      return { kind: "unreachable", message, sinceMs: this.#signs.silentSinceMs(work) };
     }
     return snapshotByValues(ref, work, provenMs);
   }
 
   /** What a first write needs in addition to the order. */
   async #writing(cluster: string, { apiVersion, kind }: ObjectRef) {
+    const found = this.#clusters.cache.get({ name: cluster });
+    if (found && isDetaching(found)) throw new ClusterDetachingError(cluster);
     const plural = await this.#plurals.of(cluster, apiVersion, kind);
     return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [] };
   }
@@ -497,7 +527,7 @@ export class OcmEngine implements Engine {
 
   #isReady(cluster: string): boolean {
     const found = this.#clusters.cache.get({ name: cluster });
-    return found !== undefined && readManagedCluster(found)?.state === "Ready";
+    return found !== undefined && !isDetaching(found) && readManagedCluster(found)?.state === "Ready";
   }
 
   #clusterNames(): string[] {
@@ -519,6 +549,10 @@ export class OcmEngine implements Engine {
 
 function unreachable(message: string, isBlind: boolean, isForbidden = false): Snapshot {
   return { kind: "unreachable", message, ...(isBlind && { isBlind }), ...(isForbidden && { isForbidden }) };
+}
+
+function scoreOf(owner: EngineOwner): EngineApp["placementScore"] {
+  return owner.kind === undefined ? owner.placementScore : undefined;
 }
 
 function readAll(works: readonly KubeObject[]): Dispatched[] {

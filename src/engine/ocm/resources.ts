@@ -25,6 +25,12 @@ export const PLACEMENT_DECISIONS = resource({
   plural: "placementdecisions",
   namespaced: true,
 });
+export const PLACEMENT_SCORES = resource({
+  apiVersion: "cluster.open-cluster-management.io/v1alpha1",
+  kind: "AddOnPlacementScore",
+  plural: "addonplacementscores",
+  namespaced: true,
+});
 
 /** OCM's label on the decisions of a Placement: the Placement's name. */
 export const PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement";

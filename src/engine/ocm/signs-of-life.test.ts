@@ -76,6 +76,20 @@ it("a report from before this process is as old as the write that it answers", (
   scene.stop.abort();
 });
 
+it("a wall clock that jumps makes reports stale, but no cluster silent", async () => {
+  const scene = new Scene();
+  await scene.clock.advance(FRESH_MS);
+  scene.clock.jumpWall(3_600_000);
+  expect(scene.signs.isFresh(scene.work)).toBe(false);
+  expect(scene.signs.silentSinceMs(scene.work)).toBe(scene.clock.now());
+  await scene.clock.advance(FRESH_MS);
+  expect(scene.signs.isFresh(scene.work)).toBe(true);
+  scene.isAgentAlive = false;
+  await scene.clock.advance(2 * FRESH_MS);
+  expect(scene.clock.now() - scene.signs.silentSinceMs(scene.work)).toBeGreaterThan(FRESH_MS);
+  scene.stop.abort();
+});
+
 it("a report without this generation proves nothing if the object is absent", () => {
   const scene = new Scene();
   const work = { ...written(orderFor(1), undefined, scene.clock.now()) };

@@ -37,8 +37,8 @@ export interface SignsOptions {
  */
 export class SignsOfLife {
   readonly #options: SignsOptions;
-  /** By the ManifestWork's uid: when the latest answered request was sent. */
-  readonly #answered = new Map<string, number>();
+  /** By the ManifestWork's uid: when the latest answered request was sent, and when its answer was noted here. */
+  readonly #answered = new Map<string, { readonly sentAtMs: number; readonly notedMs: number }>();
   readonly #wasFresh = new Map<string, boolean>();
 
   constructor(options: SignsOptions) {
@@ -58,9 +58,23 @@ export class SignsOfLife {
     const uid = work.metadata.uid ?? "";
     const proven = provenNow(work);
     // While the next request is in progress, the answer to the last one counts.
-    if (proven === undefined) return this.#answered.get(uid);
-    this.#answered.set(uid, proven);
+    if (proven === undefined) return this.#answered.get(uid)?.sentAtMs;
+    if (this.#answered.get(uid)?.sentAtMs !== proven) {
+      this.#answered.set(uid, { sentAtMs: proven, notedMs: this.#options.clock.monotonicMs() });
+    }
     return proven;
+  }
+
+  /**
+   * Since when the cluster has been silent, as far as this process can tell. A wall clock that jumps makes every report
+   * look old; that alone must not make a cluster look lost, because its next answer is still under way.
+   */
+  silentSinceMs(work: KubeObject): number {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const { notedMs } = this.#answered.get(work.metadata.uid ?? "") ?? { notedMs: nowMs };
+    const silentMs = nowMs - notedMs;
+    return clock.now() - (silentMs > FRESH_MS ? silentMs : 0);
   }
 
   /** What the caller learns is remembered: when it turns, that is news. */

@@ -16,8 +16,16 @@ interface Node {
   readonly from: Node | undefined;
 }
 
-/** Visits every state that can be reached, in every order of events, breadth first. */
-export function explore(scenario: Scenario, maxStates: number, mutation: Mutation = {}): Explored {
+/**
+ * Visits every state that can be reached, in every order of events, breadth first. Work that loses its clusters again and
+ * again has attempts without end: what comes after `maxAttempts` of them is not followed.
+ */
+export function explore(
+  scenario: Scenario,
+  maxStates: number,
+  maxAttempts = Number.POSITIVE_INFINITY,
+  mutation: Mutation = {},
+): Explored {
   const guarantee = scenario.intent?.guarantee ?? MODEL_INTENT.guarantee;
   const first: Node = { state: start(scenario), step: "start", from: undefined };
   const known = new Set([keyOf(first.state)]);
@@ -38,7 +46,7 @@ export function explore(scenario: Scenario, maxStates: number, mutation: Mutatio
       const key = keyOf(to);
       if (known.has(key)) continue;
       known.add(key);
-      open.push(reached);
+      if (to.ledger.nextAttempt <= maxAttempts + 1) open.push(reached);
       if (known.size >= maxStates) return { states: known.size, isComplete: false };
     }
   }

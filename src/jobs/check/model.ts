@@ -131,6 +131,29 @@ export function start({ faults }: Scenario): State {
   };
 }
 
+/** What steps change is copied; what they replace is shared. */
+function copyOf(state: State): State {
+  const { works, members, acts, ghost, written, left } = state;
+  const each = <T extends object>(all: Record<number, T>): Record<number, T> =>
+    Object.fromEntries(Object.entries(all).map(([key, value]) => [key, { ...value }]));
+  const member = (of: Member): Member => ({
+    ...of,
+    jobs: each(of.jobs),
+    orphans: { ...of.orphans },
+    cache: { ...of.cache },
+  });
+  return {
+    ...state,
+    works: each(works),
+    members: { a: member(members.a), b: member(members.b) },
+    seen: { ...state.seen },
+    acts: [...acts],
+    ghost: ghost && { ...ghost, acts: [...ghost.acts] },
+    written: [...written],
+    left: { ...left },
+  };
+}
+
 export interface Step {
   readonly name: string;
   readonly isFault: boolean;
@@ -144,7 +167,7 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
   const offer = (name: string, change: (next: State) => boolean, fault?: Fault) => {
     if (fault && state.left[fault] === 0) return;
     const take = () => {
-      const next = structuredClone(state);
+      const next = copyOf(state);
       if (fault) next.left[fault]--;
       return change(next) ? next : undefined;
     };

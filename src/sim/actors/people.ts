@@ -218,8 +218,9 @@ export class People {
     const { reason, phase, clusters, updateRevision, rejectedRevision } = this.status;
     const rows = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
     const reasons = new Set([reason, ...rows.map((row) => row.reason)]);
+    // "Watch the pods in this cluster": one that never becomes ready holds the others back.
+    if (phase === "Halted" || reasons.has("WaitingForUpdated")) this.#told.deleteBroken();
     if (phase === "Halted") {
-      this.#told.deleteBroken();
       this.#spec("resumes", { resumedAt: this.#now() });
     }
     if (rejectedRevision !== undefined && !this.#image.startsWith("app:final")) this.edit("app:final");

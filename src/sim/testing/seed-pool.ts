@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import type { EngineName, SeedResult, Tier } from "../index.ts";
+import type { SeedOrder } from "./seed-worker.ts";
 
 /** Room for young objects, in megabytes: a seed leaves almost nothing behind, so collecting seldom saves time. */
 const YOUNG_GENERATION_MB = 192;
@@ -46,6 +47,7 @@ export class SeedPool {
     to: number,
     collect: (result: SeedResult) => "more" | "enough",
     engine: EngineName = "karmada",
+    kind: SeedOrder["kind"] = "statefulset",
   ): Promise<void> {
     let next = from;
     let last = to;
@@ -53,7 +55,8 @@ export class SeedPool {
       while (next <= last) {
         // Rejects with what the thread threw.
         const answer = once(worker, "message");
-        worker.postMessage({ seed: next++, tier, engine });
+        const order: SeedOrder = { seed: next++, tier, engine, kind };
+        worker.postMessage(order);
         const [result] = await answer;
         if (collect(result) === "enough") last = 0;
       }

@@ -2,7 +2,10 @@ import { expect } from "vitest";
 import {
   Campaign,
   describeFailure,
+  type EngineName,
   HubImage,
+  JOB_SITUATIONS,
+  KARMADA_JOB_SITUATIONS,
   LARGE_SEEDS,
   runSeed,
   SEEDS_FOR_REACH,
@@ -56,6 +59,32 @@ export async function ocmCampaign(pool: SeedPool): Promise<Campaign> {
   const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
   expect(failures.length, failures.map(describeFailure).join("\n")).toBe(0);
   if (found.seeds >= OCM_SEEDS_FOR_REACH) expect(found.unreached("lean", "ocm")).toEqual([]);
+  return found;
+}
+
+/** One seed of a CrossClusterJob, on each engine, for this many of the lean tier. */
+const LEAN_PER_JOB: Readonly<Record<EngineName, number>> = { karmada: 14, ocm: 28 };
+const JOB_SEEDS_FOR_REACH = 200;
+const JOB_SEEDS_IN_CI: Readonly<Record<EngineName, number>> = { karmada: 300, ocm: 100 };
+
+/** CrossClusterJobs on the lean model of an engine. */
+export async function jobCampaign(pool: SeedPool, engine: EngineName): Promise<Campaign> {
+  const found = new Campaign();
+  const isBounded = Number.isFinite(MAX_MINUTES);
+  const share = LEAN_PER_JOB[engine];
+  const first = 1 + Math.ceil(LEAN_PASSED_OVER / share);
+  const last = first + (isBounded ? JOB_SEEDS_IN_CI[engine] : Math.ceil(LEAN_SEEDS / share)) - 1;
+  const collect = (result: SeedResult) => {
+    found.add(result);
+    return "more" as const;
+  };
+  await pool.play("lean", first, last, collect, engine, "job");
+  const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
+  expect(failures.length, failures.map(describeFailure).join("\n")).toBe(0);
+  if (found.seeds >= JOB_SEEDS_FOR_REACH) {
+    const due = [...JOB_SITUATIONS, ...(engine === "karmada" ? KARMADA_JOB_SITUATIONS : [])];
+    expect(due.filter((situation) => (found.reach[situation] ?? 0) === 0)).toEqual([]);
+  }
   return found;
 }
 

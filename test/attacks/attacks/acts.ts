@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../src/runtime/index.ts";
 import { type Answer, type Ask, MERGE, type Person, SHOP, SYSTEM } from "../ground.ts";
-import { approval, clusters, configMap, crossCluster, statefulSet } from "../objects.ts";
+import { approval, clusters, configMap, crossCluster, crossClusterJob, statefulSet } from "../objects.ts";
 import { PROMOTION } from "./approvals.ts";
-import { APPROVALS, HOLDS, MEMBER, STATEFULSETS, type Targets, template } from "./attack.ts";
+import { APPROVALS, APPS, HOLDS, MEMBER, STATEFULSETS, type Targets, template } from "./attack.ts";
 
 export interface Act {
   readonly name: string;
@@ -14,6 +14,17 @@ export interface Act {
  * What must still work: a policy that refuses too much is as wrong as one that refuses too little. Each as a dry run.
  */
 export const ACTS: readonly Act[] = [
+  {
+    name: "an editor creates a CrossClusterJob in the clusters of the namespace",
+    by: "editor",
+    attempt: (ask) => ask("POST", `${APPS}/${SHOP}/crossclusterjobs?dryRun=All`, crossClusterJob("mine")),
+  },
+  {
+    name: "an operator suspends a job",
+    by: "operator",
+    attempt: (ask) =>
+      ask("PATCH", `${APPS}/${SHOP}/crossclusterjobs/train?dryRun=All`, { spec: { suspend: true } }, MERGE),
+  },
   {
     name: "an editor creates a CrossClusterStatefulset in the clusters of the namespace",
     by: "editor",

@@ -4,6 +4,7 @@ import { onApprovals } from "./approvals.ts";
 import type { Attack } from "./attack.ts";
 import { onHolds } from "./holds.ts";
 import { onIdentities } from "./identities.ts";
+import { onJobs } from "./jobs.ts";
 import { onLedgers } from "./ledgers.ts";
 import { onRevisions } from "./revisions.ts";
 import { onSpecs } from "./specs.ts";
@@ -20,6 +21,7 @@ export const ATTACKS: readonly Attack[] = [
   ...onSpecs,
   ...onApprovals,
   ...onIdentities,
+  ...onJobs,
 ];
 
 /** For tests whose names are to be read whole. */

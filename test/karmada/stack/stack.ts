@@ -15,6 +15,7 @@ import {
   READY_TIMEOUT_MS,
   type Say,
   type Stack,
+  type StackOptions,
   startOn,
 } from "../../stack/ground.ts";
 import { freePorts, type Processes } from "../../stack/processes.ts";
@@ -31,6 +32,13 @@ const KARMADA_PROGRAMS = [
 
 type Programs = Record<(typeof KARMADA_PROGRAMS)[number], string>;
 
+/** A lost cluster, and one that is back, are noticed within seconds; by default each takes more than half a minute. */
+export const QUICK_LOSS = [
+  "--cluster-status-update-frequency=2s",
+  "--cluster-failure-threshold=4s",
+  "--cluster-success-threshold=2s",
+];
+
 export interface KarmadaStack extends Stack {
   /** The address of the hub's own etcd, whose process is called `hub-etcd`. */
   readonly hubEtcd: string;
@@ -40,23 +48,14 @@ export interface KarmadaStack extends Stack {
   unjoin(name: string): Promise<void>;
 }
 
-export interface KarmadaOptions {
+export interface KarmadaOptions extends StackOptions {
   /** Members that an agent of Karmada serves, which pulls their Works; all others are in push mode. */
   readonly pulled?: readonly string[];
-  /** For Karmada's controller manager, in addition. */
-  readonly managerFlags?: readonly string[];
 }
 
 /** So much that a suite never fills it by itself, and so little that a test can. */
 const HUB_ETCD_BYTES = 256 * 1024 * 1024;
 const MEMBER_FLAGS = ["--disable-admission-plugins=ServiceAccount"];
-
-/** A lost cluster, and one that is back, are noticed within seconds; by default each takes more than half a minute. */
-export const QUICK_LOSS = [
-  "--cluster-status-update-frequency=2s",
-  "--cluster-failure-threshold=4s",
-  "--cluster-success-threshold=2s",
-];
 
 export async function startStack(
   folder: string,
@@ -67,7 +66,7 @@ export async function startStack(
   let boot: Boot | undefined;
   const stack = await startOn(folder, KARMADA_PROGRAMS, async (ground, programs) => {
     boot = new Boot(ground, programs, await moduleSource("karmada"), say, options.managerFlags ?? []);
-    return boot.run(memberNames, new Set(options.pulled));
+    return boot.run(memberNames, options);
   });
   if (!boot) throw new Error("the stack did not boot");
   return boot.later(stack);
@@ -93,7 +92,7 @@ class Boot {
     this.managerFlags = managerFlags;
   }
 
-  async run(memberNames: string[], pulled: ReadonlySet<string>): Promise<Stack> {
+  async run(memberNames: string[], { relays = false, pulled = [] }: KarmadaOptions): Promise<Stack> {
     const { ground } = this;
     const hubEtcd = await ground.startEtcd("hub-etcd", [`--quota-backend-bytes=${HUB_ETCD_BYTES}`]);
     const etcd = await ground.startEtcd();
@@ -126,12 +125,13 @@ class Boot {
     await this.installKarmada(hub, hubEtcd);
     this.say("Karmada is up");
     this.#hub = hub;
+    const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
     await Promise.all(
-      members.map((member) => (pulled.has(member.name) ? this.pull(hub, member) : this.join(hub, member))),
+      ways.map((member) => (pulled.includes(member.name) ? this.pull(hub, member) : this.join(hub, member))),
     );
     this.say(`${members.length} members have joined and are Ready`);
     ground.startKubelets(members);
-    return ground.finish(hub, members);
+    return ground.finish(hub, members, ways);
   }
 
   /** The stack, with what can be done to its fleet afterwards. */

@@ -9,12 +9,14 @@ import { writeKubeconfig } from "../../../src/apiserver/front/kubeconfig.ts";
 import type { KubeObject } from "../../stack/api.ts";
 import { objectsIn, objectsOf } from "../../stack/api.ts";
 import {
+  agentOf,
   type Cluster,
   type Ground,
   HUB_CONTROLLERS,
   MEMBER_CONTROLLERS,
   type Say,
   type Stack,
+  type StackOptions,
   startOn,
 } from "../../stack/ground.ts";
 import { freePorts } from "../../stack/processes.ts";
@@ -47,10 +49,15 @@ const MEMBER_CRDS = [
   "clusterproperties.crd.yaml",
 ];
 
-export async function startStack(folder: string, memberNames: string[], say: Say): Promise<Stack> {
+export async function startStack(
+  folder: string,
+  memberNames: string[],
+  say: Say,
+  options: StackOptions = {},
+): Promise<Stack> {
   return startOn(folder, OCM_PROGRAMS, async (ground, programs) => {
     const manifests = join(await moduleSource("ocm"), "manifests");
-    return new Boot(ground, programs, manifests, say).run(memberNames);
+    return new Boot(ground, programs, manifests, say).run(memberNames, options);
   });
 }
 
@@ -67,7 +74,7 @@ class Boot {
     this.say = say;
   }
 
-  async run(memberNames: string[]): Promise<Stack> {
+  async run(memberNames: string[], { relays = false }: StackOptions): Promise<Stack> {
     const { ground } = this;
     const signer = await createSigner("lockstep-signer");
     const etcd = await ground.startEtcd();
@@ -94,7 +101,8 @@ class Boot {
     await Promise.all(members.map((member) => this.join(hub, member, bootstrap)));
     this.say(`${members.length} clusters have joined and are Available`);
     ground.startKubelets(members);
-    return ground.finish(hub, members);
+    const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
+    return ground.finish(hub, members, ways);
   }
 
   /** The kubeconfig with which agents ask to be registered. */
@@ -168,7 +176,7 @@ class Boot {
     ]);
     const [port] = await freePorts(1);
     const hubFolder = join(folder, `${name}-hub-kubeconfig`);
-    const agent = `${name}-agent`;
+    const agent = agentOf(name);
     processes.start(agent, this.programs["ocm-klusterlet"], [
       "agent",
       `--kubeconfig=${kubeconfig}`,

@@ -51,8 +51,13 @@ export async function checkManagedCluster(
   kinds: { readonly workloads: readonly Workload[]; readonly distributed: readonly DistributedKind[] },
   timeoutMs: number,
 ): Promise<Finding[]> {
-  const { name } = cluster.metadata;
+  const { name, deletionTimestamp } = cluster.metadata;
   const check = `member ${name}`;
+  if (deletionTimestamp !== undefined) {
+    const message = "is being detached: Lockstep can no longer drain it, and what runs there stays as it is";
+    const remedy = `Schedule no instances there, then: lockstep confirm-lost ${name}. Next time, first: lockstep drain ${name} --move-instances`;
+    return [{ check, state: "problem", message, remedy }];
+  }
   const facts = engine.readCluster(cluster);
   if (facts?.state !== "Ready") {
     const why = facts ? "its agent does not report" : "it has not joined, or was not accepted";

@@ -15,6 +15,7 @@ import { checkDistributed, type DistributedKind, distributedKinds } from "./appl
 import type { Finding } from "./findings.ts";
 import { checkFeedback, checkManagedCluster } from "./ocm.ts";
 import { checkPolicies, installedSettings } from "./policies.ts";
+import { checkRoom } from "./room.ts";
 import { checkSettings } from "./settings.ts";
 import { checkTemplates } from "./templates.ts";
 
@@ -87,7 +88,7 @@ async function examine(hub: Hub, named: string | undefined, tell: (finding: Find
     const findings = isOcm
       ? await checkManagedCluster(hub, engine, cluster, { workloads, distributed }, MEMBER_TIMEOUT_MS)
       : await checkMember(hub, cluster, memberRules({ workloads }), distributed);
-    for (const finding of findings) tell(finding);
+    for (const finding of [...findings, ...checkRoom(engine, cluster)]) tell(finding);
   }
   if (!isOcm) {
     for (const finding of await checkHolds(hub)) tell(finding);

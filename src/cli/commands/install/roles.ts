@@ -66,7 +66,11 @@ const KARMADA_HUB_RULES = [
 ];
 
 const OCM_HUB_RULES = [
-  rule("cluster.open-cluster-management.io", ["managedclusters", "placements", "placementdecisions"], READ),
+  rule(
+    "cluster.open-cluster-management.io",
+    ["managedclusters", "placements", "placementdecisions", "addonplacementscores"],
+    READ,
+  ),
   rule("work.open-cluster-management.io", ["manifestworks"], [...READ, "create", "update", "patch", "delete"]),
 ];
 

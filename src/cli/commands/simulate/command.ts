@@ -5,6 +5,7 @@ export interface SimulateOptions {
   readonly seed?: string;
   readonly tier: string;
   readonly engine: string;
+  readonly kind: string;
   readonly filename?: string;
   readonly workers?: string;
   readonly counters?: boolean;
@@ -21,6 +22,7 @@ export function registerSimulate(program: Command): void {
     .option("--seed <seed>", "this one seed, with its whole transcript")
     .option("--tier <tier>", "lean (a model of the members) or full (the embedded fleet)", "lean")
     .option("--engine <engine>", "karmada or ocm (Open Cluster Management; lean only)", "karmada")
+    .option("--kind <kind>", "statefulset (CrossClusterStatefulset) or job (CrossClusterJob; lean only)", "statefulset")
     .option("-f, --filename <file>", "your own CrossClusterStatefulset and its template, in one file")
     .option("--workers <n>", "processes to run seeds in", "1")
     .option("--counters", "show how often each check, fault and change occurred")

@@ -8,9 +8,12 @@ import {
   type EngineName,
   type GivenApp,
   HubImage,
+  JOB_SITUATIONS,
+  KARMADA_JOB_SITUATIONS,
   type RunOptions,
   reachSummary,
   reachTable,
+  runJobSeed,
   runSeed,
   SEEDS_FOR_REACH,
   type SeedResult,
@@ -29,10 +32,22 @@ const STANDARD_INPUT = 0;
 const CLEAR_LINE = "\u001b[K";
 const PROGRESS_EVERY_SEEDS = 50;
 
+/** With fewer seeds of jobs a danger may not have occurred. */
+const JOB_SEEDS_FOR_REACH = 200;
+
+interface Run extends RunOptions {
+  readonly kind: "statefulset" | "job";
+}
+
+function play(seed: number, { kind, ...run }: Run): Promise<SeedResult> {
+  return kind === "job" ? runJobSeed(seed, run) : runSeed(seed, run);
+}
+
 /** The exit code. */
 export async function simulateCommand(options: SimulateOptions): Promise<number> {
-  const run: RunOptions = {
+  const run: Run = {
     image: new HubImage(),
+    kind: kindOf(options),
     tier: tierOf(options.tier),
     engine: engineOf(options),
     ...given(options.filename),
@@ -49,22 +64,22 @@ export async function simulateCommand(options: SimulateOptions): Promise<number>
     else if (campaign.seeds % PROGRESS_EVERY_SEEDS === 0) say(`${campaign.seeds} of ${seeds} seeds`);
   };
   if (workers > 1) await runWorkers(options, seeds, workers, collect);
-  else for (let seed = 1; seed <= seeds; seed++) collect(await runSeed(seed, run));
+  else for (let seed = 1; seed <= seeds; seed++) collect(await play(seed, run));
   if (process.stderr.isTTY) process.stderr.write(`\r${CLEAR_LINE}`);
   return summary(campaign, run, options.counters === true);
 }
 
-async function runOne(seed: number, run: RunOptions): Promise<number> {
-  const result = await runSeed(seed, { ...run, transcript: true });
+async function runOne(seed: number, run: Run): Promise<number> {
+  const result = await play(seed, { ...run, transcript: true });
   for (const line of result.transcript) say(line);
   say(`seed ${seed}: ${result.events} events, ${result.requests} requests, hash ${result.hash}`);
   say(result.failure ? `FAILED ${describeFailure(result)}` : "every property held");
   return result.failure ? 1 : 0;
 }
 
-async function runRange(range: string, run: RunOptions): Promise<number> {
+async function runRange(range: string, run: Run): Promise<number> {
   const [from, to] = range.split(":").map((text) => whole(text, "--range"));
-  for (let seed = from ?? 1; seed <= (to ?? 0); seed++) say(JSON.stringify(await runSeed(seed, run)));
+  for (let seed = from ?? 1; seed <= (to ?? 0); seed++) say(JSON.stringify(await play(seed, run)));
   return 0;
 }
 
@@ -87,6 +102,8 @@ async function runWorkers(
       options.tier,
       "--engine",
       options.engine,
+      "--kind",
+      options.kind,
       "--range",
       range,
       ...file,
@@ -102,27 +119,34 @@ async function runWorkers(
   await Promise.all(runs);
 }
 
-async function summary(campaign: Campaign, run: RunOptions, counters: boolean): Promise<number> {
+async function summary(campaign: Campaign, run: Run, counters: boolean): Promise<number> {
   const { seeds, events, requests, virtualMs, failures, reach } = campaign;
   const tier = run.tier ?? "lean";
-  const unreached = campaign.unreached(tier, run.engine);
+  const unreached = run.kind === "job" ? unreachedOfJobs(campaign, run) : campaign.unreached(tier, run.engine);
   if (counters) for (const line of ["", ...reachTable(reach)]) say(line);
   for (const { seed } of failures.slice(0, TRANSCRIPTS_SHOWN)) {
-    const { transcript } = await runSeed(seed, { ...run, transcript: true });
-    say(
-      `the last of seed ${seed} ('lockstep simulate${run.engine === "ocm" ? " --engine ocm" : ""} --seed ${seed}' shows all of it):`,
-    );
+    const { transcript } = await play(seed, { ...run, transcript: true });
+    const asked = `${run.kind === "job" ? " --kind job" : ""}${run.engine === "ocm" ? " --engine ocm" : ""}`;
+    say(`the last of seed ${seed} ('lockstep simulate${asked} --seed ${seed}' shows all of it):`);
     for (const line of transcript.slice(-TRANSCRIPT_TAIL_LINES)) say(line);
   }
   const hours = (virtualMs / 3_600_000).toFixed(1);
   say(
     `${seeds} seeds, ${events} events, ${requests} requests, ${hours} hours of virtual time: ${failures.length} failed`,
   );
-  if (!counters) for (const line of reachSummary(reach)) say(`  ${line}`);
-  if (!counters) say("  --counters lists each of them; a seed uses only a few.");
-  const proves = seeds >= SEEDS_FOR_REACH[tier] && run.given === undefined;
+  const isSummed = !counters && run.kind === "statefulset";
+  if (isSummed) for (const line of reachSummary(reach)) say(`  ${line}`);
+  else if (!counters) for (const [situation, times] of Object.entries(reach)) say(`  ${situation}: ${times}`);
+  if (isSummed) say("  --counters lists each of them; a seed uses only a few.");
+  const needed = run.kind === "job" ? JOB_SEEDS_FOR_REACH : SEEDS_FOR_REACH[tier];
+  const proves = seeds >= needed && run.given === undefined;
   if (proves && unreached.length > 0) say(`never occurred, so nothing is proven about it: ${unreached.join(", ")}`);
   return failures.length > 0 || (proves && unreached.length > 0) ? 1 : 0;
+}
+
+function unreachedOfJobs({ reach }: Campaign, { engine }: Run): string[] {
+  const due = [...JOB_SITUATIONS, ...(engine === "karmada" ? KARMADA_JOB_SITUATIONS : [])];
+  return due.filter((situation) => (reach[situation] ?? 0) === 0);
 }
 
 /** The user's own objects. The clusters are those of its topology, or three with one instance each. */
@@ -209,6 +233,15 @@ function anyDefinition(apiVersion: string, kind: string, plural: string): JsonOb
 function tierOf(text: string): Tier {
   if (text === "lean" || text === "full") return text;
   throw new CommandError(`--tier ${text} is not known; use lean or full`);
+}
+
+function kindOf({ kind, tier, filename }: SimulateOptions): Run["kind"] {
+  if (kind !== "statefulset" && kind !== "job")
+    throw new CommandError(`--kind ${kind} is not known; use statefulset or job`);
+  if (kind === "job" && tier === "full") throw new CommandError("--kind job has no full tier; use --tier lean");
+  if (kind === "job" && filename !== undefined)
+    throw new CommandError("--kind job draws its own CrossClusterJobs; leave --filename out");
+  return kind;
 }
 
 function engineOf({ engine, tier }: SimulateOptions): EngineName {

@@ -102,6 +102,10 @@ function seenOf(
   const { object, source } = snapshot;
   if (source === "reflected") return { kind: "unreachable", message: "only the engine's copy of its status is known" };
   const share = readAttemptMark(object, ownerUid, number);
+  if (!share && source === "values") {
+    // An agent's report has no annotations of its own accord: it proves neither that it is the attempt nor that it is not.
+    return { kind: "unreachable", message: "its agent's report does not say which attempt it is" };
+  }
   if (!share) {
     return {
       kind: "foreign",

@@ -91,6 +91,7 @@ export class Gatherer {
       revision,
       inForce,
       schedule: moment.schedule,
+      granted: grantedIn(ledger),
       topologyRefusal: this.#topologyRefusal(subject, moment),
       clusters: [...moment.clusters.values()],
       goneSinceMs: this.#missing.of(ledger, moment.clusters, nowMs),
@@ -165,4 +166,10 @@ function isStrangers(snapshot: Snapshot): boolean {
 
 function isDrained(entry: Ledger["clusters"][string] | undefined): boolean {
   return entry?.grant?.replicas === 0 && entry.done;
+}
+
+function grantedIn({ clusters }: Ledger): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(clusters).flatMap(([name, { grant }]) => (grant ? [[name, grant.replicas]] : [])),
+  );
 }

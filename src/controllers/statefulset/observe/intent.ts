@@ -19,6 +19,7 @@ import { promotionOf } from "../report/acts.ts";
 import type { TopologyRefusal } from "./allowed-topology.ts";
 import type { LeaderSource } from "./observe.ts";
 import { roomIn } from "./room.ts";
+import { scoredSchedule } from "./scored-schedule.ts";
 
 export interface IntentFacts {
   readonly statefulset: ParsedCrossClusterStatefulset;
@@ -31,6 +32,8 @@ export interface IntentFacts {
   readonly revision: RevisionIntent;
   readonly inForce?: InForce | undefined;
   readonly schedule: EngineSchedule;
+  /** How many instances each cluster has been granted; scores move none of them. */
+  readonly granted?: Readonly<Record<string, number>>;
   /** Set: spec.topology names clusters that the namespace may not use, or that is not known. */
   readonly topologyRefusal?: TopologyRefusal | undefined;
   readonly clusters: readonly EngineCluster[];
@@ -128,11 +131,12 @@ export function leaderSourceOf({ spec }: ParsedCrossClusterStatefulset): LeaderS
   return { report: true };
 }
 
-function scheduleOf({ statefulset, schedule, templateReplicas, topologyRefusal }: IntentFacts): Schedule {
+function scheduleOf(facts: IntentFacts): Schedule {
+  const { statefulset, schedule, templateReplicas, topologyRefusal, granted = {} } = facts;
   const { topology, replicas } = statefulset.spec;
   if (topologyRefusal) return { kind: "unknown", ...topologyRefusal };
   if (topology?.placementRef) {
-    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas);
+    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas, granted);
   }
   if (topology !== undefined) {
     const total = replicas ?? templateReplicas;
@@ -164,6 +168,7 @@ function selectedBy(
   schedule: EngineSchedule,
   listed: readonly { readonly name: string; readonly weight?: number | undefined }[],
   total: number | undefined,
+  granted: Readonly<Record<string, number>>,
 ): Schedule {
   if (schedule.kind === "unknown") return schedule;
   if (total === undefined) {
@@ -173,6 +178,7 @@ function selectedBy(
         "spec.topology.placementRef selects clusters, but neither spec.replicas nor the template says how many instances",
     };
   }
+  if (schedule.isScored) return scoredSchedule(schedule.clusters, total, granted);
   const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
   const first = listed.filter(({ name }) => selected.has(name));
   const others = [...selected].filter((name) => !listed.some((each) => each.name === name)).sort();

@@ -14,6 +14,7 @@ const SERVED: Readonly<Record<string, readonly Served[]>> = {
     ["PersistentVolumeClaim", "persistentvolumeclaims"],
   ],
   "/apis/apps/v1": [["StatefulSet", "statefulsets"]],
+  "/apis/batch/v1": [["Job", "jobs"]],
   "/apis/rbac.authorization.k8s.io/v1": [["ClusterRole", "clusterroles", "cluster"]],
   [`/apis/${OWN_KIND.apiVersion}`]: [[OWN_KIND.kind, OWN_KIND.plural]],
 };

@@ -1,6 +1,6 @@
 /** What an agent does in its own cluster: it applies, owns and deletes objects. */
 import { isCoveredBy } from "../../../engine/testing/observer.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../../../runtime/index.ts";
 import { WRITE_ANNOTATION } from "../../world/dispatching.ts";
 import type { Replacement } from "../member.ts";
 import type { LeanStore, StoredObject } from "../store.ts";
@@ -204,8 +204,19 @@ function named({ name, namespace = "", labels = {}, annotations = {} }: StoredOb
   return { name, namespace, labels, annotations };
 }
 
+/** The rules of a Job's API server that matter to a dispatch: its own uid is in its pods' labels. */
+function problemWithJob(next: Replacement, before: StoredObject | undefined): string | undefined {
+  const labels = valueAt(next, "spec", "template", "metadata", "labels");
+  const pin = isJsonObject(labels) ? labels["controller-uid"] : undefined;
+  const invalid = `Job.batch "${next.metadata.name}" is invalid: spec.template`;
+  if (valueAt(next, "spec", "template", "spec") === undefined) return `${invalid}: Required value`;
+  if (pin !== undefined && pin !== before?.metadata.uid) return `${invalid}: field is immutable`;
+  return undefined;
+}
+
 /** The rules of a StatefulSet's API server that matter to a dispatch. */
 function problemWith(next: Replacement, before: StoredObject | undefined): string | undefined {
+  if (next.kind === "Job") return problemWithJob(next, before);
   if (next.kind !== "StatefulSet") return undefined;
   const invalid = `StatefulSet.apps "${next.metadata.name}" is invalid`;
   const spec = isJsonObject(next.spec) ? next.spec : undefined;

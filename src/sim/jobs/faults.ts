@@ -1,0 +1,174 @@
+import type { ApiServer } from "../../apiserver/index.ts";
+import { DRAIN_TAINT } from "../../engine/index.ts";
+import type { Controllers } from "../actors/controllers.ts";
+import type { SimProcess } from "../actors/process.ts";
+import { write } from "../lean/hub.ts";
+import type { KarmadaModel } from "../lean/karmada.ts";
+import type { OcmModel } from "../lean/ocm/model.ts";
+import type { Reach } from "../seed/reach.ts";
+import type { Climate } from "../world/weather.ts";
+import type { World } from "../world/world.ts";
+import type { JobMember } from "./member.ts";
+import type { JobHappening, JobScenario } from "./scenario.ts";
+
+export interface JobCast {
+  readonly world: World;
+  readonly hub: ApiServer;
+  readonly scenario: JobScenario;
+  readonly members: ReadonlyMap<string, JobMember>;
+  readonly engine: KarmadaModel | OcmModel;
+  readonly controllers: Controllers;
+  readonly climate: Climate;
+  readonly reach: Reach;
+}
+
+/** Carries out what a seed has drawn. */
+export class JobFaults {
+  readonly #cast: JobCast;
+  readonly #drained = new Set<string>();
+
+  constructor(cast: JobCast) {
+    this.#cast = cast;
+  }
+
+  happen(happening: JobHappening): void {
+    const { world } = this.#cast;
+    world.note("FAULT", happening.kind, () => JSON.stringify(happening));
+    this.#toControllers(happening);
+    if ("cluster" in happening) this.#toMember(happening);
+  }
+
+  pause(process: SimProcess, forMs: number): void {
+    const { world, reach, controllers } = this.#cast;
+    if (process.isPaused) return;
+    world.note(process.name, "is paused");
+    process.pause(true);
+    world.after(forMs, "wakes up", () => {
+      if (!process.isAlive || !process.isPaused) return;
+      const beside = controllers.processes.some((each) => each !== process && each.isAlive);
+      if (beside) reach.count("a leader wakes up next to another one");
+      process.resume();
+    });
+  }
+
+  /** No more faults; everything can be reached. */
+  end(): void {
+    const { climate, engine, members, controllers, hub } = this.#cast;
+    if (climate.hubIsDown) engine.hubDown(false);
+    climate.calm();
+    for (const name of members.keys()) engine.mend(name);
+    for (const process of controllers.processes) process.resume();
+    for (const name of this.#drained) void taint(hub, name, false);
+  }
+
+  #forAWhile(forMs: number, end: () => void): void {
+    const { world, scenario } = this.#cast;
+    world.after(forMs, "a fault ends", () => {
+      if (world.nowMs < scenario.calmAtMs) end();
+    });
+  }
+
+  #toControllers(happening: JobHappening): void {
+    const { climate, reach, controllers, engine } = this.#cast;
+    switch (happening.kind) {
+      case "crash":
+        climate.crashes.push({ write: climate.writes + happening.write, point: happening.point });
+        return;
+      case "stall":
+        climate.pauses.push({ write: climate.writes + happening.write, forMs: happening.forMs });
+        return;
+      case "pause":
+        reach.count("a leader is paused");
+        for (const process of controllers.processes.slice(0, 1)) this.pause(process, happening.forMs);
+        return;
+      case "hub down":
+        if (climate.hubIsDown) return;
+        reach.count("the hub is down");
+        climate.hubIsDown = true;
+        engine.hubDown(true);
+        this.#forAWhile(happening.forMs, () => {
+          climate.hubIsDown = false;
+          engine.hubDown(false);
+        });
+        return;
+      case "flaky":
+        climate.flakyRate = happening.rate;
+        this.#forAWhile(happening.forMs, () => {
+          climate.flakyRate = 0;
+        });
+        return;
+      case "stale":
+        reach.count("stale views");
+        climate.lagMs = happening.byMs;
+        this.#forAWhile(happening.forMs, () => {
+          climate.lagMs = 0;
+        });
+        return;
+      case "slow":
+        climate.latencyMs = happening.byMs;
+        this.#forAWhile(happening.forMs, () => {
+          climate.latencyMs = 0;
+        });
+        return;
+      case "stale lists":
+        climate.hasStaleLists = true;
+        this.#forAWhile(happening.forMs, () => {
+          climate.hasStaleLists = false;
+        });
+        return;
+      case "drop watches":
+        reach.count("watches dropped", controllers.dropWatches());
+        return;
+      case "clock jump":
+        reach.count("clock jump");
+        for (const process of controllers.processes) process.jumpWall(happening.byMs);
+        return;
+      default:
+    }
+  }
+
+  #toMember(happening: Extract<JobHappening, { cluster: string }>): void {
+    const { engine, members, reach, hub } = this.#cast;
+    const { cluster, kind } = happening;
+    const drawn = members.get(cluster);
+    if (!drawn) return;
+    // Where nothing was ever delivered, nothing can go wrong in this way.
+    const isAboutJobs = kind === "delete" || kind === "late" || kind === "recreate";
+    const member = isAboutJobs && !drawn.hasHad ? ([...members.values()].find(({ hasHad }) => hasHad) ?? drawn) : drawn;
+    switch (kind) {
+      case "cut":
+        if (!member.reachable) return;
+        engine.cut(cluster);
+        if (member.alive().size > 0) reach.count("a cluster with running work is cut off");
+        this.#forAWhile(happening.forMs, () => {
+          engine.mend(cluster);
+          if (member.jobs().length > 0) reach.count("a cluster returns with an old Job");
+        });
+        return;
+      case "drain":
+        if (member.alive().size > 0) reach.count("a cluster with running work is drained");
+        this.#drained.add(cluster);
+        void taint(hub, cluster, true);
+        this.#forAWhile(happening.forMs, () => {
+          this.#drained.delete(cluster);
+          void taint(hub, cluster, false);
+        });
+        return;
+      case "delete":
+        if (member.deleteOne()) reach.count("a Job is deleted in its member");
+        return;
+      case "late":
+        reach.count(`an old delivery: ${member.deliverLate()}`);
+        return;
+      case "recreate":
+        if (member.recreate()) reach.count("an agent creates a Job from its memory");
+        return;
+    }
+  }
+}
+
+/** Karmada's field; on OCM drains are not drawn. */
+async function taint(hub: ApiServer, cluster: string, isSet: boolean): Promise<void> {
+  const taints = isSet ? [{ key: DRAIN_TAINT, effect: "NoExecute" }] : null;
+  await write(hub, "PATCH", `/apis/cluster.karmada.io/v1alpha1/clusters/${cluster}`, { spec: { taints } });
+}

@@ -1,0 +1,324 @@
+import { isJsonObject, type JsonObject, timestamp, valueAt } from "../../runtime/index.ts";
+import type { KarmadaMember } from "../lean/karmada.ts";
+import type { Replacement } from "../lean/member.ts";
+import type { OcmMember } from "../lean/ocm/spoke.ts";
+import { LeanStore, type StoredObject } from "../lean/store.ts";
+import type { Dice } from "../seed/dice.ts";
+import type { World } from "../world/world.ts";
+
+/** How a member's Jobs behave. */
+export interface JobTraits {
+  readonly runMs: readonly [number, number];
+  /** How likely a pod fails. */
+  readonly failRate: number;
+  readonly graceMs: number;
+  /** Its clock is slow: deadlines come so much later. */
+  readonly slowMs: number;
+  /** What its wall clock is wrong by. */
+  readonly skewMs: number;
+  /** Its Jobs say how many pods are terminating. */
+  readonly saysTerminating: boolean;
+  /** The engine keeps the pod template of a Job that it updates, as Karmada does; otherwise the server refuses a change. */
+  readonly keepsTemplate: boolean;
+}
+
+export interface JobMemberOptions {
+  readonly world: World;
+  readonly name: string;
+  readonly traits: JobTraits;
+  /** A pod begins to run. */
+  readonly starts: (cluster: string, job: string) => void;
+  readonly reach: (situation: string) => void;
+  /** What the hub's dispatch object delivers now. */
+  readonly current: (job: string) => StoredObject | undefined;
+}
+
+interface Pod {
+  readonly job: string;
+  readonly jobUid: string;
+  state: "running" | "ending";
+}
+
+interface Record {
+  readonly startedMs: number;
+  end: { type: "Complete" | "Failed"; reason: string } | undefined;
+  succeeded: number;
+  failed: number;
+  /** The deadline that a timer is set for. */
+  timedFor: number | undefined;
+}
+
+const MANAGED = "karmada.io/managed";
+const JOBS = "jobs";
+const PIN = "controller-uid";
+const SYNC_MS = [5, 250] as const;
+/** How long Kubernetes' garbage collector takes to notice that a pod's owner is gone. */
+const COLLECT_MS = [10, 400] as const;
+const DRIFT_MS = [800, 5_000] as const;
+
+/** A member with Kubernetes' Job controller: Jobs, their pods, and every version that was ever delivered. */
+export class JobMember implements KarmadaMember, OcmMember {
+  readonly name: string;
+  readonly store = new LeanStore();
+  reachable = true;
+  readonly #options: JobMemberOptions;
+  readonly #dice: Dice;
+  readonly #pods = new Set<Pod>();
+  readonly #records = new Map<string, Record>();
+  readonly #delivered = new Map<string, StoredObject[]>();
+  readonly #syncing = new Set<string>();
+  /** Jobs that really succeeded. */
+  readonly succeeded = new Set<string>();
+
+  constructor(options: JobMemberOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#dice = options.world.dice.branch(`jobs ${options.name}`);
+    this.store.onChange((plural, name, type) => {
+      if (plural === JOBS && type === "DELETED") this.#collect(name);
+    });
+  }
+
+  /** Names of Jobs of which pods run or are going away. */
+  alive(): Set<string> {
+    return new Set([...this.#pods].map(({ job }) => job));
+  }
+
+  /** Whether a Job was ever delivered here. */
+  get hasHad(): boolean {
+    return this.#delivered.size > 0;
+  }
+
+  jobs(): StoredObject[] {
+    return this.store.list(JOBS);
+  }
+
+  /** Karmada's execution controller. False: refused. */
+  apply(manifest: StoredObject): boolean {
+    const { name, namespace = "", labels = {}, annotations = {} } = manifest.metadata;
+    if (manifest.kind === "Job" && this.#refusal(manifest) !== undefined) return false;
+    const before = this.store.get(this.pluralOf(manifest.kind), name);
+    const takesOver = annotations["work.karmada.io/conflict-resolution"] === "overwrite";
+    if (before && before.metadata.labels[MANAGED] !== "true" && !takesOver) return false;
+    const { metadata: _metadata, status: _status, ...content } = manifest;
+    this.replace({ ...content, metadata: { name, namespace, labels: { ...labels, [MANAGED]: "true" }, annotations } });
+    this.#remember(manifest);
+    return true;
+  }
+
+  replace({ metadata, ...content }: Replacement): void {
+    const plural = this.pluralOf(content.kind);
+    const { name } = metadata;
+    const before = this.store.get(plural, name);
+    const uid = before?.metadata.uid ?? this.#dice.random.uuid();
+    const spec = content.kind === "Job" ? this.#jobSpec(content.spec, before, uid) : content.spec;
+    const isSame = JSON.stringify(before?.spec) === JSON.stringify(spec);
+    const generation = before ? before.metadata.generation + (isSame ? 0 : 1) : 1;
+    const status = before?.status === undefined ? {} : { status: before.status };
+    this.store.put(plural, { ...content, spec, ...status, metadata: { ...metadata, uid, generation } });
+    if (plural === JOBS) this.#wake(name);
+  }
+
+  remove(kind: string, name: string): void {
+    this.store.remove(this.pluralOf(kind), name);
+  }
+
+  release(kind: string, name: string): boolean {
+    const plural = this.pluralOf(kind);
+    const object = this.store.get(plural, name);
+    if (!object) return false;
+    const { [MANAGED]: _gone, ...labels } = object.metadata.labels;
+    this.store.put(plural, { ...object, metadata: { ...object.metadata, labels } });
+    return true;
+  }
+
+  pluralOf(kind: string): string {
+    return `${kind.toLowerCase()}s`;
+  }
+
+  noteApplied(kind: string, name: string, spec: unknown): void {
+    const object = this.store.get(this.pluralOf(kind), name);
+    if (object && isJsonObject(spec)) this.#remember({ ...object, spec });
+  }
+
+  /** A user deletes a Job here. Returns whether there was one. */
+  deleteOne(): boolean {
+    const all = this.jobs();
+    if (all.length === 0) return false;
+    this.store.remove(JOBS, this.#dice.pick(all).metadata.name);
+    return true;
+  }
+
+  /** The engine delivers an old version, and corrects that later. Returns what it did to which Job. */
+  deliverLate(): "nothing" | "updated" | "created" {
+    const all = [...this.#delivered.values()].filter(({ length }) => length > 0);
+    if (all.length === 0) return "nothing";
+    const versions = this.#dice.pick(all);
+    const old = this.#dice.chance(0.6) ? versions[0] : this.#dice.pick(versions);
+    if (!old) return "nothing";
+    const { name } = old.metadata;
+    const isNew = this.store.get(JOBS, name) === undefined;
+    if (!this.#put(old)) return "nothing";
+    this.#options.world.after(this.#dice.whole(...DRIFT_MS), `drift ${this.name}`, () => {
+      const newest = this.#options.current(name);
+      if (newest && this.reachable) this.#put(newest);
+    });
+    return isNew ? "created" : "updated";
+  }
+
+  /** An agent inside the cluster creates what is missing from its own memory. Returns whether it could. */
+  recreate(): boolean {
+    const missing = [...this.#delivered.entries()].filter(([name]) => this.store.get(JOBS, name) === undefined);
+    const newest = missing.at(-1)?.[1].at(-1);
+    return newest !== undefined && this.#put(newest);
+  }
+
+  #put(manifest: StoredObject): boolean {
+    if (this.#refusal(manifest) !== undefined) return false;
+    const { metadata, status: _status, ...content } = manifest;
+    const { name, namespace = "", labels = {}, annotations = {} } = metadata;
+    const before = this.store.get(JOBS, name);
+    const owners = before?.metadata.ownerReferences ?? metadata.ownerReferences;
+    const owned = owners === undefined ? {} : { ownerReferences: owners };
+    this.replace({
+      ...content,
+      metadata: { name, namespace, labels: { ...labels, [MANAGED]: "true" }, annotations, ...owned },
+    });
+    return true;
+  }
+
+  #remember(manifest: StoredObject): void {
+    if (manifest.kind !== "Job") return;
+    const versions = this.#delivered.get(manifest.metadata.name) ?? [];
+    const newest = versions.at(-1);
+    if (newest && JSON.stringify(newest.spec) === JSON.stringify(manifest.spec)) return;
+    this.#delivered.set(manifest.metadata.name, [...versions, manifest]);
+  }
+
+  /** As an API server answers. */
+  #refusal(manifest: StoredObject): string | undefined {
+    const before = this.store.get(JOBS, manifest.metadata.name);
+    const pin = pinOf(manifest);
+    if (valueAt(manifest, "spec", "template", "spec") === undefined) return "spec.template: Required value";
+    if (!before) return pin === undefined ? undefined : "it is generated";
+    const isMoved = pin !== undefined && pin !== before.metadata.uid;
+    return isMoved && !this.#options.traits.keepsTemplate ? "spec.template: field is immutable" : undefined;
+  }
+
+  #jobSpec(wanted: unknown, before: StoredObject | undefined, uid: string): JsonObject {
+    const spec = isJsonObject(wanted) ? wanted : {};
+    if (isJsonObject(before?.spec)) return { ...spec, template: before.spec.template ?? null };
+    const template = isJsonObject(spec.template) ? spec.template : {};
+    const metadata = isJsonObject(template.metadata) ? template.metadata : {};
+    const labels = {
+      ...(isJsonObject(metadata.labels) ? metadata.labels : {}),
+      [PIN]: uid,
+      [`batch.kubernetes.io/${PIN}`]: uid,
+    };
+    return { ...spec, template: { ...template, metadata: { ...metadata, labels } } };
+  }
+
+  #wake(name: string): void {
+    if (this.#syncing.has(name)) return;
+    this.#syncing.add(name);
+    this.#options.world.after(this.#dice.whole(...SYNC_MS), `sync ${this.name}`, () => {
+      this.#syncing.delete(name);
+      this.#sync(name);
+    });
+  }
+
+  #podsOf(uid: string, state?: Pod["state"]): Pod[] {
+    return [...this.#pods].filter((pod) => pod.jobUid === uid && (state === undefined || pod.state === state));
+  }
+
+  #sync(name: string): void {
+    const { world, traits, reach } = this.#options;
+    const job = this.store.get(JOBS, name);
+    if (!job) return;
+    const { uid } = job.metadata;
+    const spec = isJsonObject(job.spec) ? job.spec : {};
+    const record: Record = this.#records.get(uid) ?? {
+      ...{ startedMs: world.nowMs, end: undefined, succeeded: 0, failed: 0, timedFor: undefined },
+    };
+    this.#records.set(uid, record);
+    const deadline = spec.activeDeadlineSeconds;
+    if (!record.end && typeof deadline === "number") {
+      const leftMs = record.startedMs + deadline * 1000 + traits.slowMs - world.nowMs;
+      if (leftMs <= 0) {
+        record.end = { type: "Failed", reason: "DeadlineExceeded" };
+        if (deadline > 1) reach("a cluster ends its own work at the deadline");
+      } else if (record.timedFor !== deadline) {
+        record.timedFor = deadline;
+        world.after(leftMs, `deadline ${this.name}`, () => this.#sync(name));
+      }
+    }
+    const running = this.#podsOf(uid, "running");
+    const wanted = record.end ? 0 : Number(spec.parallelism ?? 1);
+    if (running.length > wanted) for (const pod of running) this.#stop(pod);
+    // podReplacementPolicy Failed: not beside one that is going away.
+    if (wanted > 0 && this.#podsOf(uid).length === 0) this.#start(name, uid, record);
+    this.#report(name);
+  }
+
+  #start(job: string, jobUid: string, record: Record): void {
+    const { world, traits, starts } = this.#options;
+    const pod: Pod = { job, jobUid, state: "running" };
+    this.#pods.add(pod);
+    world.note(this.name, `a pod of ${job} runs`);
+    starts(this.name, job);
+    const fails = this.#dice.chance(traits.failRate);
+    world.after(this.#dice.whole(...traits.runMs), `pod ${this.name}`, () => {
+      if (!this.#pods.has(pod) || pod.state !== "running") return;
+      this.#pods.delete(pod);
+      if (fails) record.failed++;
+      else record.succeeded++;
+      if (!fails) this.succeeded.add(job);
+      record.end ??= fails
+        ? { type: "Failed", reason: "BackoffLimitExceeded" }
+        : { type: "Complete", reason: "CompletionsReached" };
+      world.note(this.name, `the pod of ${job} ${fails ? "fails" : "succeeds"}`);
+      this.#wake(job);
+    });
+  }
+
+  #stop(pod: Pod): void {
+    if (pod.state === "ending") return;
+    const { world, traits } = this.#options;
+    pod.state = "ending";
+    world.after(this.#dice.whole(50, traits.graceMs), `ends ${this.name}`, () => {
+      this.#pods.delete(pod);
+      world.note(this.name, `the pod of ${pod.job} is gone`);
+      this.#wake(pod.job);
+    });
+  }
+
+  #collect(job: string): void {
+    const orphans = [...this.#pods].filter((pod) => pod.job === job);
+    const delayMs = this.#dice.whole(...COLLECT_MS);
+    for (const pod of orphans) this.#options.world.after(delayMs, `collect ${this.name}`, () => this.#stop(pod));
+  }
+
+  #report(name: string): void {
+    const { world, traits } = this.#options;
+    const job = this.store.get(JOBS, name);
+    const record = job && this.#records.get(job.metadata.uid);
+    if (!job || !record) return;
+    const { uid } = job.metadata;
+    const terminating = this.#podsOf(uid, "ending").length;
+    const active = this.#podsOf(uid, "running").length;
+    const { end, succeeded, failed } = record;
+    const startTime = timestamp(world.startWallMs + record.startedMs + traits.skewMs);
+    const status: JsonObject = {
+      startTime,
+      ...{ active, ready: active, succeeded, failed },
+      ...(traits.saysTerminating && { terminating }),
+      ...(end && { conditions: [{ type: end.type, status: "True", reason: end.reason, message: "" }] }),
+    };
+    if (JSON.stringify(status) !== JSON.stringify(job.status)) this.store.put(JOBS, { ...job, status });
+  }
+}
+
+function pinOf(manifest: JsonObject): string | undefined {
+  const pin = valueAt(manifest, "spec", "template", "metadata", "labels", PIN);
+  return typeof pin === "string" ? pin : undefined;
+}

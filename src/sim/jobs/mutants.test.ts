@@ -1,0 +1,104 @@
+/** Mistakes in the controller of CrossClusterJob: each must be noticed in the whole system. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { JsonObject } from "../../runtime/index.ts";
+
+const SEEDS = 300;
+const MINUTES_MS = 60_000;
+const JOB_CONTROLLER = "../../controllers/job";
+
+type Simulator = typeof import("../index.ts");
+
+interface Mutant {
+  readonly path: string;
+  readonly change: (original: Record<string, unknown>) => Record<string, unknown>;
+  /** A seed that noticed it when this was written; it is tried first. */
+  readonly known: number;
+}
+
+type Plain = (...args: unknown[]) => JsonObject;
+
+/** Replaces what a function returns. */
+function returning(name: string, change: (result: JsonObject) => unknown): Mutant["change"] {
+  return (original) => ({ [name]: (...args: unknown[]) => change((original[name] as Plain)(...args)) });
+}
+
+const MUTANTS: Readonly<Record<string, Mutant>> = {
+  "does not wait for clocks and grace periods": {
+    path: `${JOB_CONTROLLER}/observe/intent.ts`,
+    change: returning("jobIntentOf", (intent) => ({ ...intent, graceMs: 0, allowanceMs: 0 })),
+    known: 30,
+  },
+  "treats the work of a lost cluster as over": {
+    path: `${JOB_CONTROLLER}/observe/intent.ts`,
+    change: returning("jobIntentOf", (intent) => ({ ...intent, guarantee: "AtLeastOnce" })),
+    known: 15,
+  },
+  "does not look for pods that are going away": {
+    path: `${JOB_CONTROLLER}/observe/observe.ts`,
+    change: returning("takeJobMoment", (moment) => {
+      const seen = moment.seen as JsonObject & { attempts: Record<string, JsonObject> };
+      const blind = (each: JsonObject) => ({ ...each, active: 0, terminating: 0 });
+      const attempts = Object.fromEntries(Object.entries(seen.attempts).map(([key, each]) => [key, blind(each)]));
+      return { ...moment, seen: { ...seen, attempts } };
+    }),
+    known: 18,
+  },
+  "lets a Job run before its uid was read": {
+    path: `${JOB_CONTROLLER}/act/render.ts`,
+    change: returning("renderAttempt", (manifest) => {
+      const spec = manifest.spec as JsonObject;
+      return { ...manifest, spec: { ...spec, parallelism: spec.activeDeadlineSeconds === 1 ? 0 : 1 } };
+    }),
+    known: 3,
+  },
+  "believes that every order to stop stands": {
+    path: `${JOB_CONTROLLER}/observe/observe.ts`,
+    change: returning("takeJobMoment", (moment) => {
+      const seen = moment.seen as JsonObject;
+      const attempts = Object.entries(seen.attempts as Record<string, JsonObject>);
+      const orderedStop = new Set(attempts.map(([number]) => Number(number)));
+      const stopped = attempts.map(([key, each]) => [key, { ...each, deadlineSeconds: 1 }]);
+      return { ...moment, seen: { ...seen, orderedStop, attempts: Object.fromEntries(stopped) } };
+    }),
+    known: 88,
+  },
+  "never sends the order to stop": {
+    path: `${JOB_CONTROLLER}/act/render.ts`,
+    change: returning("renderAttempt", (manifest) => {
+      const spec = manifest.spec as JsonObject;
+      return spec.activeDeadlineSeconds === 1
+        ? { ...manifest, spec: { ...spec, parallelism: 1, activeDeadlineSeconds: 9_999 } }
+        : manifest;
+    }),
+    known: 26,
+  },
+};
+
+afterEach(() => {
+  for (const { path } of Object.values(MUTANTS)) vi.doUnmock(path);
+  vi.resetModules();
+});
+
+describe.each(Object.entries(MUTANTS))("a controller that %s", (_, { path, change, known }) => {
+  it("is noticed in the whole system", { timeout: 10 * MINUTES_MS }, async () => {
+    vi.resetModules();
+    vi.doMock(path, async (importOriginal) => {
+      const original = (await importOriginal()) as Record<string, unknown>;
+      return { ...original, ...change(original) };
+    });
+    const mutated: Simulator = await import("../index.ts");
+    const image = new mutated.HubImage();
+    for (const seed of [known, ...Array.from({ length: SEEDS }, (_unused, index) => index + 1)]) {
+      const { failure } = await mutated.runJobSeed(seed, { image });
+      if (!failure || !/alive|again/.test(failure.property)) continue;
+      if (seed !== known)
+        process.stdout.write(`seed ${known} does not notice it, seed ${seed} does: name that. ${failure.message}\n`);
+      vi.doUnmock(path);
+      vi.resetModules();
+      const sane: Simulator = await import("../index.ts");
+      expect((await sane.runJobSeed(seed, { image: new sane.HubImage() })).failure).toBeUndefined();
+      return;
+    }
+    expect.fail(`no seed up to ${SEEDS} noticed`);
+  });
+});

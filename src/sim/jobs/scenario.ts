@@ -1,0 +1,132 @@
+/** What a seed draws: a CrossClusterJob, members, and what goes wrong. */
+import type { Guarantee } from "../../jobs/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import type { EngineName } from "../lean/hub.ts";
+import { Dice } from "../seed/dice.ts";
+import type { CrashPoint } from "../seed/happenings.ts";
+import type { JobTraits } from "./member.ts";
+
+export type JobHappening = { readonly atMs: number } & (
+  | { readonly kind: "crash"; readonly write: number; readonly point: CrashPoint }
+  | { readonly kind: "stall"; readonly write: number; readonly forMs: number }
+  | { readonly kind: "pause" | "hub down" | "stale lists"; readonly forMs: number }
+  | { readonly kind: "flaky"; readonly rate: number; readonly forMs: number }
+  | { readonly kind: "stale" | "slow"; readonly byMs: number; readonly forMs: number }
+  | { readonly kind: "clock jump"; readonly byMs: number }
+  | { readonly kind: "drop watches" }
+  | { readonly kind: "cut" | "drain"; readonly cluster: string; readonly forMs: number }
+  | { readonly kind: "delete" | "late" | "recreate"; readonly cluster: string }
+);
+
+export interface JobScenario {
+  readonly seed: number;
+  readonly engine: EngineName;
+  readonly clusters: readonly string[];
+  readonly guarantee: Guarantee;
+  readonly spec: JsonObject;
+  readonly traits: Readonly<Record<string, JobTraits>>;
+  readonly happenings: readonly JobHappening[];
+  readonly standby: boolean;
+  readonly calmAtMs: number;
+}
+
+const ALLOWANCE_S = 6;
+/** Deadlines of a slow clock, and what the controller's clock jumps by, are within the allowance together. */
+const SLOW_MS = 2_500;
+const JUMP_MS = 2_500;
+const GRACE_S = 2;
+
+export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
+  const dice = new Dice(seed).branch("job scenario");
+  const clusters = ["member1", "member2", "member3"].slice(0, dice.pick([2, 2, 3]));
+  const guarantee = dice.pick<Guarantee>(["Exclusive", "Exclusive", "Exclusive", "Wait", "AtLeastOnce"]);
+  const windowSeconds = dice.whole(10, 30);
+  const longestMs = dice.pick([15_000, 40_000, 80_000]);
+  const traits = Object.fromEntries(
+    clusters.map((name): [string, JobTraits] => [
+      name,
+      {
+        runMs: [8_000, longestMs],
+        failRate: dice.pick([0, 0, 0.2]),
+        graceMs: GRACE_S * 1000,
+        slowMs: dice.pick([0, SLOW_MS / 2, SLOW_MS]),
+        skewMs: dice.pick([0, -3_600_000, 600_000]),
+        saysTerminating: dice.chance(0.7),
+        keepsTemplate: engine === "karmada",
+      },
+    ]),
+  );
+  const calmAtMs = 150_000;
+  const happenings = draw(dice, engine, clusters, calmAtMs);
+  const onClusterLoss = {
+    guarantee,
+    afterSeconds: dice.whole(5, 10),
+    ...(guarantee === "Exclusive" && { windowSeconds, clockAllowanceSeconds: ALLOWANCE_S }),
+  };
+  const pods = {
+    spec: {
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: GRACE_S,
+      containers: [{ name: "main", image: "worker:1" }],
+    },
+  };
+  const spec = {
+    template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, parallelism: 1, template: pods } },
+    clusters: { names: [...clusters] },
+    failover: { onClusterLoss, maxAttempts: 8 },
+    memberCleanup: dice.pick(["WhenFinished", "WhenFinished", "AfterTTL"]),
+  };
+  return { seed, engine, clusters, guarantee, spec, traits, happenings, standby: dice.chance(0.5), calmAtMs };
+}
+
+function draw(dice: Dice, engine: EngineName, clusters: readonly string[], calmAtMs: number): JobHappening[] {
+  const at = () => dice.whole(1_000, calmAtMs - 40_000);
+  // While the first attempts run.
+  const early = () => dice.whole(500, 40_000);
+  const span = (low: number, high: number) => 1000 * dice.whole(low, high);
+  // The first one is where the work begins.
+  const cluster = () => (dice.chance(0.6) ? (clusters[0] ?? "") : dice.pick(clusters));
+  const point = () => dice.pick<CrashPoint>(["crash before", "crash after", "crash acknowledged"]);
+  const kinds: (() => JobHappening)[] = [
+    () => ({ atMs: early(), kind: "crash", write: dice.whole(1, 6), point: point() }),
+    () => ({ atMs: early(), kind: "crash", write: dice.whole(1, 3), point: point() }),
+    () => ({ atMs: early(), kind: "stall", write: dice.whole(1, 6), forMs: span(5, 50) }),
+    () => ({ atMs: at(), kind: "pause", forMs: span(5, 60) }),
+    () => ({ atMs: at(), kind: "hub down", forMs: span(3, 45) }),
+    () => ({ atMs: at(), kind: "flaky", rate: dice.pick([0.05, 0.2, 0.4]), forMs: span(5, 30) }),
+    () => ({ atMs: at(), kind: "stale", byMs: dice.pick([2_000, 9_000]), forMs: span(5, 40) }),
+    () => ({ atMs: at(), kind: "slow", byMs: dice.pick([300, 2_000]), forMs: span(5, 30) }),
+    () => ({ atMs: at(), kind: "stale lists", forMs: span(5, 30) }),
+    () => ({ atMs: at(), kind: "drop watches" }),
+    () => ({ atMs: at(), kind: "clock jump", byMs: dice.pick([-JUMP_MS, JUMP_MS]) }),
+    // The lean model of OCM writes taints itself.
+    () =>
+      engine === "ocm"
+        ? { atMs: at(), kind: "drop watches" }
+        : { atMs: early(), kind: "drain", cluster: cluster(), forMs: span(10, 60) },
+    () => ({ atMs: early(), kind: "delete", cluster: cluster() }),
+    () => ({ atMs: early(), kind: "recreate", cluster: cluster() }),
+  ];
+  const found: JobHappening[] = [];
+  const cuts = dice.pick([0, 1, 1, 1, 2]);
+  for (let each = 0; each < cuts; each++) {
+    found.push({ atMs: early(), kind: "cut", cluster: cluster(), forMs: span(4, 110) });
+  }
+  const more = dice.pick([0, 1, 2, 3, 4]);
+  for (let each = 0; each < more; each++) found.push(dice.pick(kinds)());
+  // One old version at most: an engine that delivers two is beyond what is promised.
+  if (dice.chance(0.35)) {
+    const target = cluster();
+    const atMs = early();
+    if (dice.chance(0.7)) found.push({ atMs, kind: "delete", cluster: target });
+    found.push({ atMs: atMs + dice.whole(100, 9_000), kind: "late", cluster: target });
+  } else if (dice.chance(0.3)) {
+    const target = cluster();
+    const atMs = early();
+    found.push({ atMs, kind: "delete", cluster: target });
+    found.push({ atMs: atMs + dice.whole(100, 9_000), kind: "recreate", cluster: target });
+  }
+  const isJump = ({ kind }: JobHappening) => kind === "clock jump";
+  // A second jump would leave the allowance.
+  return found.filter((each, index) => !isJump(each) || found.findIndex(isJump) === index);
+}
