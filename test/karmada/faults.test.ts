@@ -1,10 +1,12 @@
 /** A real Karmada of which parts fail in the middle of an update: never more down than allowed, no moment without quorum. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLongForm } from "../form.ts";
-import { FEW, LEASE, MORE } from "./faults/faults.ts";
+import { SYSTEM_NAMESPACE } from "../stories/world.ts";
+import { FEW, MORE } from "./faults/faults.ts";
 import { type Rehearsal, startRehearsal } from "./faults/ground.ts";
 import { type Mortal, mortal } from "./faults/mortal.ts";
 
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/lockstep-controller`;
 const TIMEOUT_MS = 400_000;
 /** A new leader writes a few times before it can grant anything; so each life is longer than the one before. */
 const LONGER_BY = isLongForm ? 1 : 4;

@@ -7,9 +7,6 @@ import { HOSTS } from "../../stack/ground.ts";
 import { SYSTEM_NAMESPACE } from "../../stories/world.ts";
 import type { KarmadaWorld } from "../world.ts";
 
-/** Which process leads. */
-export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/lockstep-controller`;
-
 export interface Fault {
   readonly name: string;
   /** From the first instance that runs the new image until the fault is mended. */
@@ -141,43 +138,6 @@ const hasExpired: Fault = {
   },
 };
 
-/** A leader is stopped until another process leads, and wakes up while that one works. */
-const areTwo: Fault = {
-  name: "the leader sleeps, another controller takes over, and the first wakes up beside it",
-  async happen(world) {
-    const { processes } = world.stack;
-    await world.stopController();
-    const groups = ["system:serviceaccounts", `system:serviceaccounts:${SYSTEM_NAMESPACE}`];
-    const name = `system:serviceaccount:${SYSTEM_NAMESPACE}:${CONTROLLER_ACCOUNT}`;
-    const kubeconfig = await world.stack.kubeconfigOf({ name, groups });
-    const names = ["controller-one", "controller-two"];
-    for (const each of names) {
-      processes.start(each, process.execPath, [
-        "--import",
-        import.meta.resolve("tsx"),
-        new URL("../../../src/cli/main.ts", import.meta.url).pathname,
-        "controller",
-        `--kubeconfig=${kubeconfig}`,
-        "--engine=karmada",
-        `--identity=${each}`,
-      ]);
-    }
-    const holder = async () => {
-      const lease = await world.stack.hub.get<{ spec?: { holderIdentity?: string } }>(LEASE);
-      return names.find((each) => lease?.spec?.holderIdentity?.startsWith(`${each}_`));
-    };
-    await world.until("one of them leads", async () => (await holder()) !== undefined);
-    const first = (await holder()) ?? "";
-    processes.pause(first);
-    await world.until("the other one leads", async () => ![undefined, first].includes(await holder()));
-    processes.resume(first);
-    await sleep(STOPPED_MS);
-    for (const each of names) await processes.end(each);
-    await world.stack.hub.request("PATCH", LEASE, { spec: { holderIdentity: "" } }, "application/merge-patch+json");
-    world.startController();
-  },
-};
-
 /** A few, of different kinds, for the form for CI. */
 export const FEW: readonly Fault[] = [stopped("hub-apiserver", 5_000), isThrottled];
 
@@ -194,5 +154,4 @@ export const MORE: readonly Fault[] = [
   killed("karmada-scheduler"),
   hasNoSpace,
   hasExpired,
-  areTwo,
 ];
