@@ -50,15 +50,21 @@ export function toneOf(phase: string): Tone {
     case "Healthy":
     case "Ready":
     case "Open":
+    case "Complete":
+    case "Succeeded":
       return "good";
     case "Halted":
     case "Invalid":
     case "Lost":
     case "Unhealthy":
     case "NotReady":
+    case "Failed":
       return "bad";
     case "Pending":
     case "Unknown":
+    case "Suspended":
+    case "Moved":
+    case "Unused":
       return "calm";
     default:
       return "busy";

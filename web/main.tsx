@@ -1,9 +1,13 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { Application } from "./parts/application.tsx";
+import { Distribution } from "./parts/distribution.tsx";
+import { Fleet } from "./parts/fleet.tsx";
 import { Banner, Bar, SignIn, Toast } from "./parts/frame.tsx";
-import { Applications, Fleet } from "./parts/overview.tsx";
-import { application, isStale, route, session, start, watch } from "./state.ts";
+import { Job } from "./parts/job.tsx";
+import { Applications } from "./parts/overview.tsx";
+import { exported, ReplayPage } from "./parts/replay.tsx";
+import { application, distribution, isStale, job, route, session, start, watch } from "./state.ts";
 
 function Page() {
   const to = route.value;
@@ -13,7 +17,13 @@ function Page() {
     case "fleet":
       return <Fleet />;
     case "application":
-      return <Application namespace={to.namespace} name={to.name} />;
+      return to.type === "ccs" ? (
+        <Application at={to} />
+      ) : to.type === "dapp" ? (
+        <Distribution at={to} />
+      ) : (
+        <Job at={to} />
+      );
   }
 }
 
@@ -34,14 +44,17 @@ function App() {
 }
 
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+/** A rollout that was saved as a file: there is no server. */
+const saved = exported();
+if (root) render(saved ? <ReplayPage saved={saved} /> : <App />, root);
 
 effect(() => {
   if (session.value.kind === "in") watch(route.value);
 });
 effect(() => {
+  if (saved) return;
   const to = route.value;
-  const phase = application.value?.phase;
+  const phase = (application.value ?? distribution.value ?? job.value)?.phase;
   document.title =
     to.page === "application" ? `${to.name}${phase === undefined ? "" : `: ${phase}`} - Lockstep` : "Lockstep";
 });
@@ -54,4 +67,4 @@ addEventListener("keydown", (event) => {
     search.focus();
   }
 });
-void start();
+if (!saved) void start();

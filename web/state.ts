@@ -1,12 +1,21 @@
 /** What the page shows now. A snapshot replaces the one before it as a whole, so that no mixed state is ever shown. */
 import { computed, signal } from "@preact/signals";
-import type { ApplicationView, LiveEvent, OverviewView, SessionView } from "../src/web/types.ts";
+import type {
+  ApplicationName,
+  ApplicationView,
+  AppType,
+  DistributionView,
+  JobView,
+  LiveEvent,
+  OverviewView,
+  SessionView,
+} from "../src/web/types.ts";
 import { ApiError, getSession, signInWith } from "./api.ts";
 
 export type Route =
   | { readonly page: "applications" }
   | { readonly page: "fleet" }
-  | { readonly page: "application"; readonly namespace: string; readonly name: string };
+  | ({ readonly page: "application" } & ApplicationName);
 
 export type Session =
   | { readonly kind: "asking" }
@@ -19,9 +28,14 @@ export interface Link {
   readonly heardMs: number;
 }
 
+/** `application` is how links to a CrossClusterStatefulset began when there was no other kind. */
+const TYPES_BY_PAGE: Readonly<Record<string, AppType>> = { ccs: "ccs", dapp: "dapp", ccj: "ccj", application: "ccs" };
+
 export const session = signal<Session>({ kind: "asking" });
 export const route = signal<Route>(readRoute());
 export const application = signal<ApplicationView | undefined>(undefined);
+export const distribution = signal<DistributionView | undefined>(undefined);
+export const job = signal<JobView | undefined>(undefined);
 export const overview = signal<OverviewView | undefined>(undefined);
 export const trouble = signal<{ message: string; gone: boolean } | undefined>(undefined);
 export const link = signal<Link>({ state: "connecting", heardMs: Date.now() });
@@ -69,15 +83,16 @@ export async function start(): Promise<void> {
 
 function readRoute(): Route {
   const [, page, space, name] = /^#\/([^/]*)(?:\/([^/]+)\/([^/]+))?$/.exec(location.hash) ?? [];
-  if (page === "application" && space !== undefined && name !== undefined) {
-    return { page, namespace: decodeURIComponent(space), name: decodeURIComponent(name) };
+  const type = TYPES_BY_PAGE[page ?? ""];
+  if (type !== undefined && space !== undefined && name !== undefined) {
+    return { page: "application", type, namespace: decodeURIComponent(space), name: decodeURIComponent(name) };
   }
   return { page: page === "fleet" ? "fleet" : "applications" };
 }
 
 export function addressOf(to: Route): string {
   if (to.page !== "application") return to.page === "fleet" ? "#/fleet" : "#/";
-  return `#/application/${encodeURIComponent(to.namespace)}/${encodeURIComponent(to.name)}`;
+  return `#/${to.type}/${encodeURIComponent(to.namespace)}/${encodeURIComponent(to.name)}`;
 }
 
 let source: EventSource | undefined;
@@ -88,11 +103,13 @@ let watched = "";
 export function watch(to: Route): void {
   const query =
     to.page === "application"
-      ? `application?${new URLSearchParams({ namespace: to.namespace, name: to.name })}`
+      ? `application?${new URLSearchParams({ type: to.type, namespace: to.namespace, name: to.name })}`
       : `overview${namespace.value === "" ? "" : `?${new URLSearchParams({ namespace: namespace.value })}`}`;
   if (watched === query) return;
   watched = query;
   application.value = undefined;
+  distribution.value = undefined;
+  job.value = undefined;
   overview.value = undefined;
   trouble.value = undefined;
   seenWaits.value = [];
@@ -123,6 +140,14 @@ function open(): void {
     trouble.value = undefined;
     rememberWaits(data);
     application.value = data;
+  });
+  on("distribution", (data) => {
+    trouble.value = undefined;
+    distribution.value = data;
+  });
+  on("job", (data) => {
+    trouble.value = undefined;
+    job.value = data;
   });
   on("overview", (data) => {
     trouble.value = undefined;

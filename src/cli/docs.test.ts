@@ -108,10 +108,16 @@ describe("commands in the documentation", () => {
       isGivenUp: false,
       kind: "StatefulSet",
       template: "web",
+      isInline: false,
+      placement: undefined,
       selector: "",
     };
+    const hubs = [
+      { ...facts, engine: "karmada" as const },
+      { ...facts, engine: "ocm" as const, placement: "zones", isInline: true },
+    ];
     for (const paste of Object.values(GUIDES)) {
-      for (const command of paste(facts)) {
+      for (const command of hubs.flatMap(paste)) {
         const words = wordsOf(command);
         if (words) expect(problemOf({ page: "", words, whole: true }), command).toBeUndefined();
       }

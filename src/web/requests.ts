@@ -1,6 +1,16 @@
 /** What a page asks for, checked. Everything else is refused. Pure. */
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { ACTIONS, type Act, type Topic } from "./types.ts";
+import {
+  ACTIONS,
+  type Act,
+  type AppType,
+  CLUSTER_ACTIONS,
+  type ClusterAct,
+  type LogsOf,
+  type PodsOf,
+  type Topic,
+  TYPES,
+} from "./types.ts";
 import { Refused } from "./viewer.ts";
 
 /** As Kubernetes names objects. */
@@ -24,14 +34,36 @@ export function readJson(text: string): JsonObject {
 export function readTopic(path: string, query: URLSearchParams): Topic {
   const namespace = query.get("namespace") ?? "";
   if (path === "/api/live/application") {
-    return { kind: "application", namespace: named("namespace", namespace), name: named("name", query.get("name")) };
+    const at = { namespace: named("namespace", namespace), name: named("name", query.get("name")) };
+    return { kind: "application", type: typed(query.get("type") ?? undefined), ...at };
   }
   return { kind: "overview", ...(namespace !== "" && { namespace: named("namespace", namespace) }) };
 }
 
-export function readAct(body: JsonObject): Act {
+/** Which pod's log. */
+export function readLogsOf(query: URLSearchParams): LogsOf {
+  return {
+    namespace: named("namespace", query.get("namespace")),
+    cluster: named("cluster", query.get("cluster")),
+    pod: named("pod", query.get("pod")),
+  };
+}
+
+/** Which attempt's pods. */
+export function readPodsOf(query: URLSearchParams): PodsOf {
+  return {
+    namespace: named("namespace", query.get("namespace")),
+    cluster: named("cluster", query.get("cluster")),
+    job: named("job", query.get("job")),
+  };
+}
+
+export function readAct(body: JsonObject): Act | ClusterAct {
+  const onCluster = CLUSTER_ACTIONS.find((one) => one === body.action);
+  if (onCluster !== undefined) return { action: onCluster, cluster: named("cluster", body.cluster) };
   const action = ACTIONS.find((one) => one === body.action);
-  if (action === undefined) throw new Refused(400, `action must be one of ${ACTIONS.join(", ")}`);
+  if (action === undefined)
+    throw new Refused(400, `action must be one of ${[...ACTIONS, ...CLUSTER_ACTIONS].join(", ")}`);
   const { toRevision, comment } = body;
   if (toRevision !== undefined && (typeof toRevision !== "string" || !REVISION.test(toRevision))) {
     throw new Refused(400, "toRevision must be the name of a revision");
@@ -41,6 +73,7 @@ export function readAct(body: JsonObject): Act {
   }
   return {
     action,
+    type: typed(body.type),
     namespace: named("namespace", body.namespace),
     name: named("name", body.name),
     ...(toRevision !== undefined && { toRevision }),
@@ -60,6 +93,13 @@ export function readCredentials(body: JsonObject): Credentials {
     throw new Refused(400, "this is not a bearer token: it has spaces or other characters that no token has");
   }
   return { kind: "token", token };
+}
+
+function typed(value: unknown): AppType {
+  if (value === undefined) return "ccs";
+  const type = TYPES.find((one) => one === value);
+  if (type === undefined) throw new Refused(400, `type must be one of ${TYPES.join(", ")}`);
+  return type;
 }
 
 function named(field: string, value: unknown): string {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLog, systemClock } from "../runtime/index.ts";
 import { type Dashboard, NotLoopbackError, startDashboard } from "./server.ts";
-import type { Act, LiveEvent, Topic } from "./types.ts";
+import type { Act, ClusterAct, LiveEvent, Topic } from "./types.ts";
 import { Refused, type Viewer } from "./viewer.ts";
 
 let folder: string;
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 /** Knows two users by their tokens; only ada may act. */
 class FakeHub {
-  readonly acts: (Act & { by: string })[] = [];
+  readonly acts: ((Act | ClusterAct) & { by: string })[] = [];
   readonly ended: string[] = [];
   send: (event: LiveEvent) => void = () => {};
 
@@ -45,6 +45,8 @@ class FakeHub {
         await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
         this.ended.push(user);
       },
+      logs: async ({ pod }) => `${user} reads ${pod}`,
+      pods: async ({ job }) => [`${job}-1`],
       close: async () => {},
     };
   }
@@ -162,12 +164,45 @@ describe("signing in", () => {
   });
 });
 
+describe("a pod's log", () => {
+  it("is read as the viewer who signed in, for names that Kubernetes allows", async () => {
+    const { dashboard } = await start();
+    const path = "/api/logs?namespace=default&cluster=member1&pod=web-0";
+    expect((await call(dashboard, path)).status).toBe(401);
+    const cookie = await cookieOf(dashboard, { token: "ada" });
+    const answer = await call(dashboard, path, { headers: { cookie } });
+    expect(JSON.parse(answer.body)).toEqual({ text: "ada reads web-0" });
+    const found = await call(dashboard, "/api/pods?namespace=default&cluster=member1&job=train-1", {
+      headers: { cookie },
+    });
+    expect(JSON.parse(found.body)).toEqual({ pods: ["train-1-1"] });
+    for (const bad of ["pod=..%2Fsecrets", "pod=a%2Fb", "pod="]) {
+      const refused = `/api/logs?namespace=default&cluster=member1&${bad}`;
+      expect((await call(dashboard, refused, { headers: { cookie } })).status).toBe(400);
+    }
+  });
+});
+
 describe("an action", () => {
   it("is carried out as the viewer who signed in", async () => {
     const { dashboard, hub } = await start();
     const cookie = await cookieOf(dashboard, { token: "ada" });
     expect(JSON.parse((await post(dashboard, "/api/act", pause, { cookie })).body)).toEqual({ effect: "done" });
-    expect(hub.acts).toEqual([{ ...pause, by: "ada" }]);
+    expect(hub.acts).toEqual([{ ...pause, type: "ccs", by: "ada" }]);
+  });
+
+  it("names the kind it means, or a cluster; anything else is refused", async () => {
+    const { dashboard, hub } = await start();
+    const cookie = await cookieOf(dashboard, { token: "ada" });
+    await post(dashboard, "/api/act", { ...pause, type: "dapp" }, { cookie });
+    await post(dashboard, "/api/act", { action: "drain", cluster: "member1" }, { cookie });
+    expect(hub.acts).toEqual([
+      { ...pause, type: "dapp", by: "ada" },
+      { action: "drain", cluster: "member1", by: "ada" },
+    ]);
+    for (const bad of [{ ...pause, type: "pods" }, { action: "drain", cluster: "../member1" }, { action: "delete" }]) {
+      expect((await post(dashboard, "/api/act", bad, { cookie })).status).toBe(400);
+    }
   });
 
   it("is refused without a session, without rights, and to a read-only dashboard", async () => {

@@ -5,7 +5,7 @@ import type { Clock, Log } from "../runtime/index.ts";
 import { type Assets, readAssets } from "./assets.ts";
 import { CLEAR_COOKIE, cookieOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
 import { LiveStream } from "./live.ts";
-import { readAct, readCredentials, readJson, readTopic } from "./requests.ts";
+import { readAct, readCredentials, readJson, readLogsOf, readPodsOf, readTopic } from "./requests.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import type { SessionView } from "./types.ts";
 import { Refused, type Viewer } from "./viewer.ts";
@@ -145,6 +145,10 @@ class DashboardServer implements Dashboard {
         if (this.#options.readOnly) throw new Refused(403, "this dashboard is read-only: it was started that way");
         return json(response, 200, { effect: await viewer.act(readAct(readJson(await bodyOf(request)))) });
       }
+      case "GET /api/logs":
+        return json(response, 200, { text: await this.#signedIn(secret).viewer.logs(readLogsOf(query)) });
+      case "GET /api/pods":
+        return json(response, 200, { pods: await this.#signedIn(secret).viewer.pods(readPodsOf(query)) });
       case "GET /api/live/application":
       case "GET /api/live/overview":
         return this.#live(secret, route.slice("GET ".length), query, response);

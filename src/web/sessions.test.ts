@@ -16,6 +16,8 @@ function setUp() {
     server: "https://hub",
     watch: async () => {},
     act: async () => "",
+    logs: async () => "",
+    pods: async () => [],
     close: async () => void closed.push(user),
   });
   return { sessions, viewer, closed, pass: (ms: number) => (nowMs += ms) };

@@ -3,8 +3,13 @@
  * Times are milliseconds since 1970, or RFC 3339 where a Kubernetes object has it that way.
  */
 
-/** The application that a page shows. */
+/** The kinds, by their short names: CrossClusterStatefulset, DistributedApplication, CrossClusterJob. */
+export const TYPES = ["ccs", "dapp", "ccj"] as const;
+export type AppType = (typeof TYPES)[number];
+
+/** What a page shows. */
 export interface ApplicationName {
+  readonly type: AppType;
   readonly namespace: string;
   readonly name: string;
 }
@@ -15,8 +20,10 @@ export type Topic =
   /** Without a namespace: all of them. */
   | { readonly kind: "overview"; readonly namespace?: string };
 
-export const ACTIONS = ["pause", "resume", "approve", "promote", "abort", "undo"] as const;
+export const ACTIONS = ["pause", "resume", "approve", "promote", "abort", "undo", "retry"] as const;
 export type ActionName = (typeof ACTIONS)[number];
+export const CLUSTER_ACTIONS = ["drain", "undrain"] as const;
+export type ClusterActionName = (typeof CLUSTER_ACTIONS)[number];
 
 export interface Act extends ApplicationName {
   readonly action: ActionName;
@@ -24,6 +31,26 @@ export interface Act extends ApplicationName {
   readonly toRevision?: string;
   /** For approve. */
   readonly comment?: string;
+}
+
+export interface ClusterAct {
+  readonly action: ClusterActionName;
+  readonly cluster: string;
+}
+
+/** The end of one pod's log. */
+export interface LogsOf {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly pod: string;
+}
+
+/** The pods of one attempt of a CrossClusterJob. */
+export interface PodsOf {
+  readonly namespace: string;
+  readonly cluster: string;
+  /** The Job's name there. */
+  readonly job: string;
 }
 
 export interface SessionView {
@@ -219,6 +246,118 @@ export interface ApplicationView extends ApplicationName {
   readonly actions: readonly ActionView[];
 }
 
+/** One cluster of a DistributedApplication. */
+export interface PartView {
+  readonly name: string;
+  readonly phase: string;
+  readonly revision?: string;
+  readonly deployed?: string;
+  /** Where it is inside the revision, for example objects (3 of 5). */
+  readonly stage?: string;
+  readonly objects: number;
+  readonly ready: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly since?: string;
+}
+
+/** One object of a DistributedApplication. */
+export interface ObjectView {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly clusters: number;
+  /** The worst of all clusters. */
+  readonly health: string;
+  readonly message?: string;
+}
+
+/** A workload whose replicas are divided over the clusters. */
+export interface WorkloadView {
+  readonly kind: string;
+  readonly name: string;
+  readonly total: number;
+  readonly ready: number;
+  readonly clusters: readonly {
+    readonly name: string;
+    readonly replicas: number;
+    readonly ready: number;
+    readonly lent: number;
+  }[];
+}
+
+/** Everything that a page shows of one DistributedApplication, from one moment. */
+export interface DistributionView extends ApplicationName {
+  readonly atMs: number;
+  readonly resourceVersion: string;
+  /** Such as: chart prometheus 25.8.0. */
+  readonly source: string;
+  readonly isCurrent: boolean;
+  readonly phase: string;
+  readonly revision?: string;
+  readonly currentRevision?: string;
+  readonly rejectedRevision?: string;
+  readonly expiresAt?: string;
+  readonly paused: boolean;
+  readonly rollout?: Pick<RolloutView, "from" | "to" | "since" | "wave" | "waves">;
+  readonly why: WhyView;
+  readonly clusters: readonly PartView[];
+  readonly objects: readonly ObjectView[];
+  readonly workloads: readonly WorkloadView[];
+  readonly happened: HappenedView;
+  readonly history: readonly RevisionView[];
+  readonly actions: readonly ActionView[];
+}
+
+/** What the hub's Events say, newest first. */
+export interface HappenedView {
+  readonly notes: readonly NoteView[];
+  /** Why there are none, if the viewer may not read Events. */
+  readonly problem?: string;
+}
+
+/** One attempt at the work, in one cluster. */
+export interface AttemptView {
+  readonly number: number;
+  readonly cluster: string;
+  /** The name of its object there. */
+  readonly object?: string;
+  /** Such as: indexes 0-3,7. */
+  readonly work: string;
+  readonly state: string;
+  readonly fromMs?: number;
+  /** Absent: it may still run. */
+  readonly toMs?: number;
+  /** Its cluster ends it by then, unless Lockstep extends it. */
+  readonly deadlineMs?: number;
+  readonly mayRunTwice?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Everything that a page shows of one CrossClusterJob, from one moment. */
+export interface JobView extends ApplicationName {
+  readonly atMs: number;
+  readonly resourceVersion: string;
+  readonly kind: string;
+  readonly guarantee: string;
+  readonly isCurrent: boolean;
+  readonly phase: string;
+  /** Absent: the work has no number of completions. */
+  readonly completions?: number;
+  readonly succeeded: number;
+  readonly active: number;
+  readonly failed: number;
+  /** Ranges of indexes that are done, both ends included. */
+  readonly done: readonly (readonly [number, number])[];
+  readonly startTime?: string;
+  readonly completionTime?: string;
+  readonly why: WhyView;
+  readonly attempts: readonly AttemptView[];
+  readonly happened: HappenedView;
+  readonly actions: readonly ActionView[];
+}
+
 export interface ApplicationRow extends ApplicationName {
   readonly kind: string;
   readonly phase: string;
@@ -226,9 +365,11 @@ export interface ApplicationRow extends ApplicationName {
   readonly message?: string;
   readonly since?: string;
   readonly needsPerson: boolean;
+  /** Instances, objects or completions. */
   readonly ready: number;
   readonly desired: number;
-  readonly updated: number;
+  /** Absent: nothing is updated there. */
+  readonly updated?: number;
   readonly clusters: readonly string[];
   readonly step?: string;
 }
@@ -242,16 +383,29 @@ export interface FleetCluster {
   readonly version?: string;
   readonly region?: string;
   readonly nodes?: number;
+  /** What is requested of what there is, as the engine reports it. */
+  readonly load: readonly LoadView[];
   readonly taints: readonly string[];
   readonly draining: boolean;
-  /** What runs there, of what the viewer may list. */
-  readonly applications: readonly (ApplicationName & { readonly instances: number })[];
+  /** What runs there, of what the viewer may list: instances, objects or attempts. */
+  readonly applications: readonly (ApplicationName & { readonly count: number })[];
+}
+
+export interface LoadView {
+  /** cpu, memory or pods. */
+  readonly resource: string;
+  readonly used?: number;
+  readonly of: number;
+  /** For people, such as 3.5 of 8 cores. */
+  readonly text: string;
 }
 
 export interface OverviewView {
   readonly atMs: number;
   readonly applications: readonly ApplicationRow[];
   readonly clusters: readonly FleetCluster[];
+  /** Whether the viewer may drain clusters; absent: the hub does not say. */
+  readonly mayDrain?: boolean;
   /** What the viewer may not read. */
   readonly problems: readonly string[];
 }
@@ -259,6 +413,8 @@ export interface OverviewView {
 /** What a live stream sends, each as one server-sent event with JSON data. */
 export type LiveEvent =
   | { readonly event: "application"; readonly data: ApplicationView }
+  | { readonly event: "distribution"; readonly data: DistributionView }
+  | { readonly event: "job"; readonly data: JobView }
   | { readonly event: "overview"; readonly data: OverviewView }
   /** The hub cannot be read now; what was shown is old. `gone`: and waiting does not help. */
   | { readonly event: "trouble"; readonly data: { readonly message: string; readonly gone: boolean } }

@@ -1,5 +1,5 @@
 /** The port to the hub: everything that a signed-in viewer sees and does, with the viewer's own credentials. */
-import type { Act, LiveEvent, Topic } from "./types.ts";
+import type { Act, ClusterAct, LiveEvent, LogsOf, PodsOf, Topic } from "./types.ts";
 
 export interface Viewer {
   /** The user's name on the hub. */
@@ -8,7 +8,11 @@ export interface Viewer {
   /** Sends whole snapshots, the newest one only, until the signal aborts. */
   watch(topic: Topic, send: (event: LiveEvent) => void, signal: AbortSignal): Promise<void>;
   /** Carries out one action and returns its effect in words. Throws Refused. */
-  act(act: Act): Promise<string>;
+  act(act: Act | ClusterAct): Promise<string>;
+  /** The end of a pod's log, as the viewer may read it through the hub. Throws Refused. */
+  logs(of: LogsOf): Promise<string>;
+  /** The names of an attempt's pods. Throws Refused. */
+  pods(of: PodsOf): Promise<readonly string[]>;
   /** Closes the connections to the hub. */
   close(): Promise<void>;
 }

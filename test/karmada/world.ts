@@ -23,12 +23,12 @@ export const POLICIES = resource({
 });
 
 /** One instance of XlineCluster in each cluster. */
-const XLINE_POLICY = {
+const xlinePolicy = (name: string) => ({
   apiVersion: "policy.karmada.io/v1alpha1",
   kind: "PropagationPolicy",
-  metadata: { name: "xline", namespace: "default" },
+  metadata: { name, namespace: "default" },
   spec: {
-    resourceSelectors: [{ apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", name: "xline" }],
+    resourceSelectors: [{ apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", name }],
     placement: {
       clusterAffinity: { clusterNames: ["member1", "member2", "member3"] },
       replicaScheduling: {
@@ -43,7 +43,7 @@ const XLINE_POLICY = {
       },
     },
   },
-};
+});
 
 const KARMADA: Stage = {
   engine: "karmada",
@@ -66,7 +66,7 @@ const KARMADA: Stage = {
     const path = await world.hub.discovery.resource(apiVersion, kind);
     if ((await world.hub.find(path, workload.metadata)) === undefined) {
       await world.until("the hold is in place", async () => (await world.status(name)).reason === "TemplateMissing");
-      await world.hub.apply(POLICIES, kind === STATEFULSETS.kind ? propagation(name) : XLINE_POLICY, MANAGER);
+      await world.hub.apply(POLICIES, kind === STATEFULSETS.kind ? propagation(name) : xlinePolicy(name), MANAGER);
     }
     await world.hub.apply(path, workload, MANAGER);
   },

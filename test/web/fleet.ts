@@ -18,7 +18,7 @@ import { runManager } from "../../src/controllers/index.ts";
 import { EmbeddedFleet, startXline } from "../../src/embedded/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { httpWebhookTransports } from "../../src/interpret/index.ts";
-import type { KubeClient } from "../../src/kube/index.ts";
+import type { KubeClient, KubeObject } from "../../src/kube/index.ts";
 import {
   systemClock as clock,
   isJsonObject,
@@ -144,6 +144,27 @@ export class WebFleet {
   setImage(image: string): Promise<unknown> {
     const patch = { type: "merge", body: { spec: { image } } } as const;
     return this.hub.patch(XLINE_EXAMPLE.templates, APP, patch, { fieldManager: "web-suite" });
+  }
+
+  /** As `kubectl apply --server-side` does. */
+  async apply(object: KubeObject): Promise<void> {
+    const found = await this.hub.discovery.resource(object.apiVersion, object.kind, {});
+    await this.hub.apply(found, object, { fieldManager: "web-suite", force: true });
+  }
+
+  /** What the namespace's own ServiceAccount may distribute. */
+  async mayDistribute(resources: readonly string[]): Promise<void> {
+    const apiVersion = "rbac.authorization.k8s.io/v1";
+    const metadata = { name: "distributes", namespace: "default" };
+    const rules = [{ apiGroups: ["", "apps"], resources: [...resources], verbs: ["distribute"] }];
+    await this.apply({ apiVersion, kind: "Role", metadata, rules });
+    await this.apply({
+      apiVersion,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "distributes" },
+      subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
+    });
   }
 
   patchSpec(spec: JsonObject): Promise<unknown> {

@@ -34,9 +34,14 @@ afterEach(async () => {
   expect(complaints.splice(0)).toEqual([]);
 });
 
-export async function newPage(
-  options: { colorScheme?: "light" | "dark"; viewport?: typeof PHONE } = {},
-): Promise<Page> {
+export async function newPage({
+  files = false,
+  ...options
+}: {
+  colorScheme?: "light" | "dark";
+  viewport?: typeof PHONE;
+  files?: boolean;
+} = {}): Promise<Page> {
   const context = await browser.newContext({
     viewport: DESKTOP,
     colorScheme: "light",
@@ -47,7 +52,8 @@ export async function newPage(
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   page.on("request", (request) => {
-    if (!request.url().startsWith(fleet.url)) strangers.push(request.url());
+    const isOurs = request.url().startsWith(fleet.url) || request.url().startsWith("blob:");
+    if (!isOurs && !(files && request.url().startsWith("file:"))) strangers.push(request.url());
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {

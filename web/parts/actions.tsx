@@ -1,20 +1,30 @@
 /** What the viewer may do now. Every action is confirmed in a dialog that says what happens. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Act, ActionName, ActionView, ApplicationView } from "../../src/web/types.ts";
+import type {
+  Act,
+  ActionName,
+  ActionView,
+  ApplicationName,
+  ClusterAct,
+  ClusterActionName,
+} from "../../src/web/types.ts";
 import { act } from "../api.ts";
 import { say, session } from "../state.ts";
 import { Command } from "./common.tsx";
 
-const LABELS: Record<ActionName, string> = {
+const LABELS: Record<ActionName | ClusterActionName, string> = {
   pause: "Pause",
   resume: "Resume",
   approve: "Approve",
   promote: "Promote",
   abort: "Abort",
   undo: "Undo",
+  retry: "Retry",
+  drain: "Drain",
+  undrain: "Undrain",
 };
 
-export function Actions({ app }: { app: ApplicationView }) {
+export function Actions({ app }: { app: ApplicationName & { readonly actions: readonly ActionView[] } }) {
   const [chosen, choose] = useState<ActionView | undefined>(undefined);
   const isReadOnly = session.value.kind === "in" && session.value.readOnly;
   const refused = app.actions.find(({ allowed }) => !allowed);
@@ -41,37 +51,46 @@ export function Actions({ app }: { app: ApplicationView }) {
           {refused?.reason !== undefined && <p class="dim">{refused.reason}</p>}
         </>
       )}
-      {chosen && <Confirm app={app} action={chosen} close={() => choose(undefined)} />}
+      {chosen && (
+        <Confirm
+          name={app.name}
+          what={{ action: chosen.action, ...nameOf(app) }}
+          {...chosen}
+          close={() => choose(undefined)}
+        />
+      )}
     </div>
   );
 }
 
+/** Of a view that has much more. */
+export function nameOf({ type, namespace, name }: ApplicationName): ApplicationName {
+  return { type, namespace, name };
+}
+
 interface ConfirmProps {
-  readonly app: Pick<ApplicationView, "namespace" | "name">;
-  readonly action: Pick<ActionView, "action" | "consequence" | "command">;
-  readonly toRevision?: string;
+  /** Of the application or the cluster. */
+  readonly name: string;
+  readonly what: Act | ClusterAct;
+  readonly consequence: string;
+  readonly command: string;
   readonly close: () => void;
 }
 
-export function Confirm({ app: { namespace, name }, action, toRevision, close }: ConfirmProps) {
+export function Confirm({ name, what, consequence, command, close }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [comment, setComment] = useState("");
   useEffect(() => dialog.current?.showModal(), []);
-  const label = LABELS[action.action];
+  const { action } = what;
+  const isDanger = action === "abort" || action === "drain";
+  const label = LABELS[action];
   const confirm = async () => {
     setBusy(true);
     setProblem(undefined);
-    const what: Act = {
-      action: action.action,
-      namespace,
-      name,
-      ...(toRevision !== undefined && { toRevision }),
-      ...(comment !== "" && { comment }),
-    };
     try {
-      const { effect } = await act(what);
+      const { effect } = await act(comment === "" || "cluster" in what ? what : { ...what, comment });
       say(effect);
       close();
     } catch (error) {
@@ -84,15 +103,15 @@ export function Confirm({ app: { namespace, name }, action, toRevision, close }:
       <h2 id="confirm-title">
         {label} {name}?
       </h2>
-      <p>{action.consequence}</p>
-      {action.action === "approve" && (
+      <p>{consequence}</p>
+      {action === "approve" && (
         <label class="field">
           Comment (optional)
           <input value={comment} maxLength={1000} onInput={(event) => setComment(event.currentTarget.value)} />
         </label>
       )}
       <p class="dim">The same on the command line:</p>
-      <Command text={action.command} />
+      <Command text={command} />
       {problem !== undefined && (
         <p class="problem" role="alert">
           {problem}
@@ -102,12 +121,7 @@ export function Confirm({ app: { namespace, name }, action, toRevision, close }:
         <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
           Cancel
         </button>
-        <button
-          type="button"
-          class={action.action === "abort" ? "danger" : "primary"}
-          disabled={isBusy}
-          onClick={confirm}
-        >
+        <button type="button" class={isDanger ? "danger" : "primary"} disabled={isBusy} onClick={confirm}>
           {isBusy ? "Working ..." : label}
         </button>
       </div>

@@ -1,14 +1,15 @@
 /** The page of one application. */
-import type { ApplicationView } from "../../src/web/types.ts";
+import type { ApplicationName, ApplicationView } from "../../src/web/types.ts";
 import { count, duration, short } from "../format.ts";
-import { application, nowMs, trouble } from "../state.ts";
+import { application, nowMs } from "../state.ts";
 import { Actions } from "./actions.tsx";
 import { Clusters } from "./clusters.tsx";
-import { Card, Command, Empty, Pill } from "./common.tsx";
+import { Card, Pill } from "./common.tsx";
 import { History } from "./history.tsx";
+import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
 import { Quorum } from "./quorum.tsx";
-import { Timeline } from "./timeline.tsx";
+import { Replay } from "./replay.tsx";
 import { Wait } from "./wait.tsx";
 
 function Rollout({ app }: { app: ApplicationView }) {
@@ -34,27 +35,9 @@ function Rollout({ app }: { app: ApplicationView }) {
   );
 }
 
-export function Application({ namespace, name }: { namespace: string; name: string }) {
+export function Application({ at }: { at: ApplicationName }) {
   const app = application.value;
-  if (!app) {
-    const problem = trouble.value;
-    if (!problem)
-      return (
-        <p class="loading">
-          Reading {namespace}/{name} ...
-        </p>
-      );
-    return (
-      <Empty title={problem.gone ? "There is nothing to show" : "The hub does not answer"}>
-        <p>{problem.message}</p>
-        <p>{problem.gone ? "See what there is:" : "This page tries again by itself. Check on the command line:"}</p>
-        <Command text={problem.gone ? "lockstep status -A" : "lockstep doctor"} />
-        <p>
-          <a href="#/">All applications</a>
-        </p>
-      </Empty>
-    );
-  }
+  if (!app) return <NotYet at={at} />;
   return (
     <>
       <div class="title-row">
@@ -84,7 +67,7 @@ export function Application({ namespace, name }: { namespace: string; name: stri
         <Card title="Quorum" id="quorum">
           <Quorum quorum={app.quorum} />
         </Card>
-        <Wait app={app} />
+        <Wait of={app} />
       </div>
       <Card
         title="Clusters"
@@ -100,14 +83,14 @@ export function Application({ namespace, name }: { namespace: string; name: stri
         <Clusters app={app} />
       </Card>
       <Card title={app.rollout ? "This rollout" : "The last rollout"} id="timeline">
-        <Timeline app={app} />
+        <Replay app={app} />
       </Card>
       <div class="grid">
         <Card title="What comes next" id="plan">
           <Plan app={app} />
         </Card>
         <Card title="History" id="history">
-          <History app={app} />
+          <History app={app} target={app.updateRevision} />
         </Card>
       </div>
       {app.plan.diffs.length > 0 && (

@@ -1,8 +1,11 @@
 /** Clusters and their instances. */
+
+import { useState } from "preact/hooks";
 import type { ApplicationView, ClusterView, InstanceView } from "../../src/web/types.ts";
 import { ago, count, short, toneOf } from "../format.ts";
 import { nowMs } from "../state.ts";
 import { Pill } from "./common.tsx";
+import { LogDialog } from "./logs.tsx";
 
 function stateOf({ ready, terminating, state, reason }: InstanceView): { word: string; class: string } {
   if (terminating) return { word: "terminating", class: "going" };
@@ -11,7 +14,8 @@ function stateOf({ ready, terminating, state, reason }: InstanceView): { word: s
   return ready ? { word: "ready", class: "ready" } : { word: reason ?? "not ready", class: "down" };
 }
 
-function Instance({ instance, target }: { instance: InstanceView; target: string | undefined }) {
+function Instance(props: { instance: InstanceView; target: string | undefined; openLog: (pod: string) => void }) {
+  const { instance, target, openLog } = props;
   const { name, ordinal, leader, revision } = instance;
   const state = stateOf(instance);
   const isNew = revision !== undefined && revision === target;
@@ -29,6 +33,11 @@ function Instance({ instance, target }: { instance: InstanceView; target: string
           {state.word} · {revision === undefined ? "revision unknown" : short(revision)}
         </span>
       </span>
+      {name !== "" && (
+        <button type="button" class="quiet log-button" aria-label={`Log of ${name}`} onClick={() => openLog(name)}>
+          Log
+        </button>
+      )}
     </li>
   );
 }
@@ -41,13 +50,16 @@ function gateWords({ gate, turn }: ClusterView): string {
 
 function Cluster({
   cluster,
+  namespace,
   target,
   isActive,
 }: {
   cluster: ClusterView;
+  namespace: string;
   target: string | undefined;
   isActive: boolean;
 }) {
+  const [pod, openLog] = useState<string | undefined>(undefined);
   const { name, phase, health, ready, replicas, revision, ordinals, instances, reason, message, since } = cluster;
   return (
     <li class={`cluster ${toneOf(phase)} ${isActive ? "active" : ""}`}>
@@ -66,7 +78,7 @@ function Cluster({
       </p>
       <ul class="instances" aria-label={`Instances in ${name}`}>
         {instances.map((instance) => (
-          <Instance key={instance.name} instance={instance} target={target} />
+          <Instance key={instance.name} instance={instance} target={target} openLog={openLog} />
         ))}
       </ul>
       {instances.length === 0 && <p class="dim">{count(replicas, "instance")}, not listed one by one.</p>}
@@ -76,6 +88,9 @@ function Cluster({
           {since !== undefined && ` for ${ago(since, nowMs.value)}`}: {message}
         </p>
       )}
+      {pod !== undefined && (
+        <LogDialog namespace={namespace} cluster={name} pod={pod} close={() => openLog(undefined)} />
+      )}
     </li>
   );
 }
@@ -84,7 +99,13 @@ export function Clusters({ app }: { app: ApplicationView }) {
   return (
     <ul class="clusters">
       {app.clusters.map((cluster) => (
-        <Cluster key={cluster.name} cluster={cluster} target={app.updateRevision} isActive={cluster.isBusy} />
+        <Cluster
+          key={cluster.name}
+          cluster={cluster}
+          namespace={app.namespace}
+          target={app.updateRevision}
+          isActive={cluster.isBusy}
+        />
       ))}
     </ul>
   );

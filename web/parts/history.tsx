@@ -1,11 +1,19 @@
 /** Revisions that the application can return to. */
 import { useState } from "preact/hooks";
-import type { ApplicationView, RevisionView } from "../../src/web/types.ts";
+import type { ActionView, ApplicationName, RevisionView } from "../../src/web/types.ts";
 import { ago, dateTime, short } from "../format.ts";
 import { nowMs, session } from "../state.ts";
-import { Confirm } from "./actions.tsx";
+import { Confirm, nameOf } from "./actions.tsx";
 
-export function History({ app }: { app: ApplicationView }) {
+interface HistoryProps {
+  readonly app: ApplicationName & {
+    readonly history: readonly RevisionView[];
+    readonly actions: readonly ActionView[];
+  };
+  readonly target: string | undefined;
+}
+
+export function History({ app, target }: HistoryProps) {
   const [chosen, choose] = useState<RevisionView | undefined>(undefined);
   const isReadOnly = session.value.kind !== "in" || session.value.readOnly;
   // Undo patches the same object as pause and resume: one of the two is always offered.
@@ -16,7 +24,7 @@ export function History({ app }: { app: ApplicationView }) {
       <ol class="history">
         {app.history.map((entry) => {
           const { revision, number, createdAt, cause, promoted, changes, state } = entry;
-          const isTarget = revision === app.updateRevision;
+          const isTarget = revision === target;
           return (
             <li key={revision} class={isTarget ? "current" : ""}>
               <div class="history-head">
@@ -55,13 +63,10 @@ export function History({ app }: { app: ApplicationView }) {
       </ol>
       {chosen && (
         <Confirm
-          app={app}
-          toRevision={chosen.revision}
-          action={{
-            action: "undo",
-            consequence: `Returns to revision ${chosen.number} (${short(chosen.revision)}), cluster by cluster, in order. It stays there until the template itself is edited.`,
-            command: `lockstep undo ${app.name} -n ${app.namespace} --to-revision ${chosen.number}`,
-          }}
+          name={app.name}
+          what={{ action: "undo", toRevision: chosen.revision, ...nameOf(app) }}
+          consequence={`Returns to revision ${chosen.number} (${short(chosen.revision)}), cluster by cluster, in order. It stays there until the ${app.type === "ccs" ? "template itself is edited" : "source changes"}.`}
+          command={`lockstep undo ${app.type === "ccs" ? "" : `${app.type}/`}${app.name} -n ${app.namespace} --to-revision ${chosen.number}`}
           close={() => choose(undefined)}
         />
       )}

@@ -1,31 +1,41 @@
-/** All applications, and the fleet. */
+/** All applications of all kinds. */
 import { signal } from "@preact/signals";
-import type { ApplicationRow, FleetCluster } from "../../src/web/types.ts";
+import type { ApplicationRow, AppType } from "../../src/web/types.ts";
 import { ago, count } from "../format.ts";
 import { addressOf, namespace, nowMs, overview, trouble, watch } from "../state.ts";
 import { Command, Empty, Pill } from "./common.tsx";
 
 const search = signal("");
 const reason = signal("");
+const type = signal<AppType | "">("");
 /** More rows than a person reads; the search finds the rest. */
 const MAX_ROWS = 200;
 
-function matches({ namespace: space, name, reason: why, clusters, phase }: ApplicationRow): boolean {
+/** What each kind is called in the list, and what its numbers count. */
+export const KINDS: Readonly<Record<AppType, { readonly label: string; readonly counts: string }>> = {
+  ccs: { label: "Stateful", counts: "instance" },
+  dapp: { label: "Distributed", counts: "object" },
+  ccj: { label: "Job", counts: "attempt" },
+};
+const TYPES = Object.keys(KINDS) as AppType[];
+
+function matches({ type: kind, namespace: space, name, reason: why, clusters, phase }: ApplicationRow): boolean {
   const text = search.value.trim().toLowerCase();
   const hit =
     text === "" ||
     [`${space}/${name}`, why ?? "", phase, ...clusters].some((part) => part.toLowerCase().includes(text));
-  return hit && (reason.value === "" || why === reason.value);
+  return hit && (reason.value === "" || why === reason.value) && (type.value === "" || kind === type.value);
 }
 
 function Row({ row }: { row: ApplicationRow }) {
-  const to = addressOf({ page: "application", namespace: row.namespace, name: row.name });
+  const to = addressOf({ page: "application", type: row.type, namespace: row.namespace, name: row.name });
   return (
     <tr class={row.needsPerson ? "urgent" : ""}>
       <th scope="row">
         <a href={to}>{row.name}</a>
         <span class="dim"> {row.namespace}</span>
       </th>
+      <td class="dim">{KINDS[row.type].label}</td>
       <td>
         <Pill word={row.phase} />
         {row.needsPerson && <span class="tag urgent">needs a person</span>}
@@ -33,9 +43,7 @@ function Row({ row }: { row: ApplicationRow }) {
       <td class="number">
         {row.ready}/{row.desired}
       </td>
-      <td class="number">
-        {row.updated}/{row.desired}
-      </td>
+      <td class="number">{row.updated === undefined ? "" : `${row.updated}/${row.desired}`}</td>
       <td>
         {row.reason !== undefined && (
           <>
@@ -51,7 +59,7 @@ function Row({ row }: { row: ApplicationRow }) {
 }
 
 /** Until there is something to show; undefined: there is. */
-function Waiting() {
+export function Waiting() {
   const problem = trouble.value;
   if (!problem) return <p class="loading">Reading the hub ...</p>;
   return (
@@ -100,7 +108,7 @@ export function Applications() {
           <h1>Applications</h1>
           <p class="subtitle">
             {count(applications.length, "application")} ·{" "}
-            {urgent === 0 ? "none needs a person" : `${urgent} need a person`}
+            {urgent === 0 ? "none needs a person" : `${urgent} ${urgent === 1 ? "needs" : "need"} a person`}
           </p>
         </div>
         <div class="filters">
@@ -115,6 +123,22 @@ export function Applications() {
                 search.value = event.currentTarget.value;
               }}
             />
+          </label>
+          <label class="field">
+            Kind
+            <select
+              value={type.value}
+              onChange={(event) => {
+                type.value = TYPES.find((one) => one === event.currentTarget.value) ?? "";
+              }}
+            >
+              <option value="">any</option>
+              {TYPES.map((one) => (
+                <option key={one} value={one}>
+                  {KINDS[one].label}
+                </option>
+              ))}
+            </select>
           </label>
           <label class="field">
             Reason
@@ -142,7 +166,10 @@ export function Applications() {
       {(problems.length > 0 || namespace.value !== "") && <NamespaceForm />}
       {applications.length === 0 && problems.length === 0 && (
         <Empty title="No application yet">
-          <p>Declare a CrossClusterStatefulset on the hub. An example to start from:</p>
+          <p>
+            Declare a CrossClusterStatefulset, a DistributedApplication or a CrossClusterJob on the hub. An example to
+            start from:
+          </p>
           <Command text="kubectl apply -f examples/statefulset" />
         </Empty>
       )}
@@ -153,6 +180,7 @@ export function Applications() {
             <thead>
               <tr>
                 <th scope="col">Name</th>
+                <th scope="col">Kind</th>
                 <th scope="col">Phase</th>
                 <th scope="col">Ready</th>
                 <th scope="col">Updated</th>
@@ -162,90 +190,13 @@ export function Applications() {
             </thead>
             <tbody>
               {shown.slice(0, MAX_ROWS).map((row) => (
-                <Row key={`${row.namespace}/${row.name}`} row={row} />
+                <Row key={`${row.type}/${row.namespace}/${row.name}`} row={row} />
               ))}
             </tbody>
           </table>
           {shown.length === 0 && <p class="dim pad">No application matches.</p>}
           {shown.length > MAX_ROWS && <p class="dim pad">and {shown.length - MAX_ROWS} more; search for them</p>}
         </section>
-      )}
-    </>
-  );
-}
-
-function FleetCard({ cluster }: { cluster: FleetCluster }) {
-  const { name, health, message, since, version, region, nodes, taints, draining, applications } = cluster;
-  const instances = applications.reduce((sum, one) => sum + one.instances, 0);
-  return (
-    <li class={`cluster ${health === "Ready" ? "" : "bad"}`}>
-      <div class="cluster-head">
-        <h2>{name}</h2>
-        <Pill word={health} />
-      </div>
-      <p class="cluster-facts">
-        <strong>{count(instances, "instance")}</strong>
-        {version !== undefined && <span>{version}</span>}
-        {region !== undefined && <span>{region}</span>}
-        {nodes !== undefined && <span>{count(nodes, "node")}</span>}
-        {since !== undefined && <span>for {ago(since, nowMs.value)}</span>}
-      </p>
-      {message !== undefined && <p class="cluster-wait">{message}</p>}
-      {draining && (
-        <>
-          <p class="cluster-wait">It is drained for maintenance: no step starts there.</p>
-          <Command text={`lockstep undrain ${name}`} />
-        </>
-      )}
-      {taints.length > 0 && <p class="dim">Taints: {taints.join(", ")}</p>}
-      {applications.length === 0 ? (
-        <p class="dim">Nothing that you may see runs here.</p>
-      ) : (
-        <ul class="runs">
-          {applications.map((one) => (
-            <li key={`${one.namespace}/${one.name}`}>
-              <a href={addressOf({ page: "application", namespace: one.namespace, name: one.name })}>
-                {one.namespace}/{one.name}
-              </a>
-              <span class="dim"> {count(one.instances, "instance")}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </li>
-  );
-}
-
-export function Fleet() {
-  const data = overview.value;
-  if (!data) return <Waiting />;
-  const { clusters, problems } = data;
-  const ready = clusters.filter(({ health }) => health === "Ready").length;
-  return (
-    <>
-      <div class="title-row">
-        <div>
-          <h1>Fleet</h1>
-          <p class="subtitle">
-            {count(clusters.length, "cluster")} · {ready} ready
-          </p>
-        </div>
-      </div>
-      {problems.map((problem) => (
-        <p key={problem} class="problem">
-          {problem}
-        </p>
-      ))}
-      <ul class="clusters fleet">
-        {clusters.map((cluster) => (
-          <FleetCard key={cluster.name} cluster={cluster} />
-        ))}
-      </ul>
-      {clusters.length === 0 && problems.length === 0 && (
-        <Empty title="No cluster has joined">
-          <p>Applications are deployed when a member cluster joins this hub.</p>
-          <Command text="kubectl get clusters" />
-        </Empty>
       )}
     </>
   );

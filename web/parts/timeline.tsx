@@ -1,5 +1,5 @@
 /** The rollout over time: a lane for each cluster, what ran, what waits, and what the plan says comes next. */
-import type { AheadView, ApplicationView, SpanView } from "../../src/web/types.ts";
+import type { AheadView, ApplicationView, SpanView, TimelineView } from "../../src/web/types.ts";
 import { clockTime, duration, words } from "../format.ts";
 import { nowMs, seenWaits } from "../state.ts";
 
@@ -42,19 +42,32 @@ function laidOut(ahead: readonly AheadView[], now: number): Ahead[] {
   return found;
 }
 
-export function Timeline({ app }: { app: ApplicationView }) {
-  const { timeline, plan, clusters } = app;
-  const isRunning = app.phase !== "Settled" || timeline.spans.some(({ toMs }) => toMs === undefined);
-  const last = Math.max(timeline.fromMs, ...timeline.spans.map(({ toMs }) => toMs ?? 0));
-  const now = Math.max(isRunning ? nowMs.value : last, app.atMs > last && isRunning ? app.atMs : last);
-  const ahead = isRunning ? laidOut(plan.ahead, now) : [];
+/** The rollout as it was at a moment. */
+function untilMoment(timeline: TimelineView, untilMs: number): TimelineView {
+  const spans = timeline.spans
+    .filter(({ fromMs }) => fromMs <= untilMs)
+    .map(({ toMs, ...span }) => (toMs !== undefined && toMs <= untilMs ? { ...span, toMs } : span));
+  return { ...timeline, spans, notes: timeline.notes.filter(({ atMs }) => atMs <= untilMs) };
+}
+
+/** `untilMs`: as it was then, drawn to the same scale. */
+export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: number | undefined }) {
+  const { plan, clusters } = app;
+  const whole = app.timeline;
+  const timeline = untilMs === undefined ? whole : untilMoment(whole, untilMs);
+  const isPast = untilMs !== undefined;
+  const isRunning = app.phase !== "Settled" || whole.spans.some(({ toMs }) => toMs === undefined);
+  const last = Math.max(whole.fromMs, ...whole.spans.map(({ toMs }) => toMs ?? 0));
+  const present = Math.max(isRunning ? nowMs.value : last, app.atMs > last && isRunning ? app.atMs : last);
+  const now = untilMs ?? present;
+  const ahead = isRunning && !isPast ? laidOut(plan.ahead, now) : [];
   const lanes = clusters.slice(0, MAX_LANES).map(({ name }) => name);
   const start = timeline.fromMs;
-  const end = Math.max(now, ...ahead.map(({ toMs }) => toMs));
+  const end = Math.max(present, ...ahead.map(({ toMs }) => toMs));
   const domain = Math.max(MIN_DOMAIN_MS, (end - start) * 1.04);
   const x = (ms: number) => LEFT + ((ms - start) / domain) * (WIDTH - LEFT - RIGHT);
   const height = TOP + lanes.length * LANE + 8;
-  if (timeline.spans.length === 0 && ahead.length === 0) {
+  if (whole.spans.length === 0 && ahead.length === 0) {
     return (
       <p class="dim">
         {timeline.problem ?? "Nothing has moved since this revision was made, or the hub no longer has its Events."}
@@ -90,7 +103,7 @@ export function Timeline({ app }: { app: ApplicationView }) {
               {name}
             </text>
             {seenWaits.value
-              .filter(({ cluster, toMs }) => cluster === name && toMs >= start)
+              .filter(({ cluster, fromMs, toMs }) => cluster === name && toMs >= start && fromMs <= now)
               .map(({ reason, fromMs, toMs }) => (
                 <rect
                   key={`${reason}${fromMs}`}
@@ -128,11 +141,11 @@ export function Timeline({ app }: { app: ApplicationView }) {
               ))}
           </g>
         ))}
-        {isRunning && (
+        {(isRunning || isPast) && (
           <g class="now">
             <line x1={x(now)} x2={x(now)} y1={TOP - 8} y2={height} />
             <text x={x(now)} y={TOP - 12}>
-              now
+              {isPast ? clockTime(now) : "now"}
             </text>
           </g>
         )}

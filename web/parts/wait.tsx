@@ -1,11 +1,11 @@
 /** What the application waits for now: evidence, remedy, and the command to paste. */
-import type { ApplicationView } from "../../src/web/types.ts";
+import type { ApplicationName, WhyView } from "../../src/web/types.ts";
 import { ago, dateTime } from "../format.ts";
 import { nowMs } from "../state.ts";
 import { Card, Command } from "./common.tsx";
 
-export function Wait({ app }: { app: ApplicationView }) {
-  const { why } = app;
+export function Wait({ of }: { of: ApplicationName & { readonly why: WhyView } }) {
+  const { why, type, name, namespace } = of;
   const title = why.reason === undefined ? "Nothing to wait for" : why.needsPerson ? "It needs you" : "It waits";
   const tone = why.reason === undefined ? "good" : why.needsPerson ? "urgent" : "busy";
   return (
@@ -56,12 +56,16 @@ export function Wait({ app }: { app: ApplicationView }) {
           ))}
         </>
       )}
-      {why.reason === undefined && (
+      {why.reason === undefined && type !== "ccj" && (
         <>
           <h3>Before the next change, see what it would do</h3>
-          <Command text={`lockstep plan -n ${app.namespace} -f FILE`} />
+          <Command text={`lockstep plan -n ${namespace} -f FILE`} />
+        </>
+      )}
+      {why.reason === undefined && type === "ccs" && (
+        <>
           <h3>Watch it in a terminal</h3>
-          <Command text={`lockstep status ${app.name} -n ${app.namespace} -w`} />
+          <Command text={`lockstep status ${name} -n ${namespace} -w`} />
         </>
       )}
       {why.others.length > 0 && <p class="dim also">Also waiting: {why.others.join(", ")}</p>}

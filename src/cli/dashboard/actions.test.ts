@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
 import { actionsOf } from "./actions.ts";
 
-const AT = { namespace: "shop", name: "web" };
+const AT = { type: "ccs", namespace: "shop", name: "web" } as const;
 const ALL = { change: true, approve: true };
 const rollout = { from: "web-a", to: "web-b", type: "Update", wave: 1 };
 

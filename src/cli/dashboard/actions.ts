@@ -1,42 +1,49 @@
 /** Which actions make sense now, what each would do, and whether the viewer may. Pure. */
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
 import type { ActionName, ActionView, ApplicationName } from "../../web/index.ts";
+import { argumentOf, RESOURCES } from "./kinds.ts";
 
 /** Whether the hub lets the viewer do it; undefined: the hub does not answer the question. */
 export interface Rights {
-  /** patch crossclusterstatefulsets. */
+  /** To patch objects of the kind. */
   readonly change: boolean | undefined;
-  /** create rolloutapprovals. */
+  /** To create rolloutapprovals. */
   readonly approve: boolean | undefined;
 }
 
-interface Offer {
+/** An action that makes sense now. */
+export interface Offer {
   readonly action: ActionName;
   readonly consequence: string;
 }
 
 export function actionsOf(
-  { namespace, name }: ApplicationName,
+  at: ApplicationName,
   status: CrossClusterStatefulsetStatus,
   isPaused: boolean,
   rights: Rights,
   program: string,
 ): ActionView[] {
-  return offers(status, isPaused).map(({ action, consequence }) => {
+  return offered(at, offers(status, isPaused), rights, program);
+}
+
+/** The same with whether the viewer may, and with the command. */
+export function offered(at: ApplicationName, offers: readonly Offer[], rights: Rights, program: string): ActionView[] {
+  return offers.map(({ action, consequence }) => {
     const right = action === "approve" ? rights.approve : rights.change;
-    const denied = right === true ? undefined : refusal(action, right, namespace);
+    const denied = right === true ? undefined : refusal(action, right, at);
     return {
       action,
       consequence,
-      command: `${program} ${action} ${name} -n ${namespace}`,
+      command: `${program} ${action} ${argumentOf(at)} -n ${at.namespace}`,
       allowed: denied === undefined,
       ...(denied !== undefined && { reason: denied }),
     };
   });
 }
 
-function refusal(action: ActionName, right: boolean | undefined, namespace: string): string {
-  const [verb, what] = action === "approve" ? ["create", "rolloutapprovals"] : ["patch", "crossclusterstatefulsets"];
+function refusal(action: ActionName, right: boolean | undefined, { type, namespace }: ApplicationName): string {
+  const [verb, what] = action === "approve" ? ["create", "rolloutapprovals"] : ["patch", RESOURCES[type].plural];
   const asked = `to ${verb} ${what} in namespace ${namespace}`;
   if (right === false) return `You do not have the right ${asked}.`;
   return `The hub did not answer whether you have the right ${asked}. Use the command.`;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import { CliWorld, exampleTemplate } from "../testing/harness.ts";
 import { applicationView, ranges } from "./application.ts";
-import { digestOf, overviewView } from "./overview.ts";
+import { DIGESTS, overviewView } from "./overview.ts";
 
 const NO_PLAN = { ahead: [], blockedBy: [], diffs: [] };
 
@@ -60,7 +60,7 @@ describe("an application on the page", () => {
 
   it("is a row of the list, and what runs in each cluster of the fleet", () => {
     const object = world.statefulset("web");
-    const row = object && digestOf(object);
+    const row = object && DIGESTS.ccs(object);
     const cluster: KubeObject = {
       apiVersion: "cluster.karmada.io/v1alpha1",
       kind: "Cluster",
@@ -77,7 +77,7 @@ describe("an application on the page", () => {
           draining: true,
           taints: [],
           version: "v1.36.0",
-          applications: [{ name: "web", instances: 2 }],
+          applications: [{ type: "ccs", name: "web", count: 2 }],
         },
       ],
     });
@@ -97,7 +97,7 @@ it("what needs a user comes first in the list", () => {
     object("b", { phase: "Updating", reason: "WaitingForReady" }),
     object("c", { phase: "Waiting", clusters: [{ name: "west", reason: "AwaitingApproval", message: "approve it" }] }),
   ];
-  const { applications } = overviewView(objects.map(digestOf), [], [], 0);
+  const { applications } = overviewView(objects.map(DIGESTS.ccs), [], [], 0);
   expect(applications.map(({ name }) => name)).toEqual(["c", "b", "a"]);
   expect(applications[0]).toMatchObject({ needsPerson: true, reason: "AwaitingApproval", message: "approve it" });
 });

@@ -4,25 +4,16 @@ import {
   type CrossClusterStatefulsetStatus,
   parseCrossClusterStatefulset,
 } from "../../api/index.ts";
-import { CONTROLLER_REASONS } from "../../controllers/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { majorityOf } from "../../plan/index.ts";
-import { REASONS } from "../../rollout/index.ts";
-import type {
-  ApplicationView,
-  ClusterView,
-  InstanceView,
-  PlanView,
-  QuorumView,
-  RevisionView,
-  WhyView,
-} from "../../web/index.ts";
+import type { ApplicationView, ClusterView, InstanceView, PlanView, QuorumView, WhyView } from "../../web/index.ts";
 import { instanceRevision } from "../commands/status/view.ts";
 import { whyOf } from "../commands/why/view.ts";
 import { ledgerOf } from "../hub/hub.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
+import { given, historyView, meaningOf } from "./words.ts";
 
 type Status = CrossClusterStatefulsetStatus;
 type Spec = CrossClusterStatefulset["spec"];
@@ -55,6 +46,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
   const timeline = withStatus(timelineOf(events, rolloutStart(spec, status), nowMs), status, nowMs);
   return {
     atMs: nowMs,
+    type: "ccs",
     namespace,
     name,
     resourceVersion,
@@ -88,8 +80,12 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
     clusters: (status.clusters ?? []).map((row) => clusterView(row, status)),
     timeline: { ...timeline, ...given("problem", eventsProblem) },
     plan,
-    history: historyOf(status, facts.changes),
-    actions: actionsOf({ namespace, name }, status, paused, rights, program),
+    history: historyView(
+      status.history ?? [],
+      { current: status.currentRevision, target: status.updateRevision, rejected: status.rejectedRevision },
+      facts.changes,
+    ),
+    actions: actionsOf({ type: "ccs", namespace, name }, status, paused, rights, program),
   };
 }
 
@@ -111,19 +107,6 @@ function whyView({ object, program }: ApplicationFacts, spec: Spec | undefined, 
     ...given("cluster", cluster),
     ...given("since", since),
   };
-}
-
-const MEANINGS: Readonly<Record<string, { readonly meaning: string; readonly needsPerson: boolean }>> = {
-  ...REASONS,
-  ...CONTROLLER_REASONS,
-};
-
-export function meaningOf(reason: string): string | undefined {
-  return Object.hasOwn(MEANINGS, reason) ? MEANINGS[reason]?.meaning : undefined;
-}
-
-export function needsPerson(reason: string | undefined): boolean {
-  return reason !== undefined && Object.hasOwn(MEANINGS, reason) && MEANINGS[reason]?.needsPerson === true;
 }
 
 function quorumOf(spec: Spec | undefined, status: Status): QuorumView {
@@ -181,27 +164,6 @@ function instanceView(row: Row, index: number, { leader }: Status): InstanceView
   };
 }
 
-function historyOf(status: Status, changes: ApplicationFacts["changes"]): RevisionView[] {
-  const { history = [], currentRevision, updateRevision, rejectedRevision } = status;
-  return history
-    .map(({ revision, number = 0, createdAt, cause, promoted }): RevisionView => {
-      const state: RevisionView["state"][number][] = [];
-      if (revision === currentRevision) state.push("current");
-      if (revision === updateRevision && revision !== currentRevision) state.push("being rolled out");
-      if (revision === rejectedRevision) state.push("rejected");
-      return {
-        revision,
-        number,
-        ...given("createdAt", createdAt),
-        ...given("cause", cause),
-        ...given("promoted", promoted),
-        ...given("changes", changes.get(revision)),
-        state,
-      };
-    })
-    .sort((a, b) => b.number - a.number);
-}
-
 /** 0-2, 5. */
 export function ranges(numbers: readonly number[]): string {
   const parts: string[] = [];
@@ -213,12 +175,4 @@ export function ranges(numbers: readonly number[]): string {
     at = end + 1;
   }
   return parts.join(", ");
-}
-
-type Given<K extends string, V> = { readonly [key in K]?: Exclude<V, undefined> };
-
-/** A field that is left out if it has no value. */
-export function given<K extends string, V>(key: K, value: V): Given<K, V>;
-export function given(key: string, value: unknown): object {
-  return value === undefined ? {} : { [key]: value };
 }

@@ -1,17 +1,19 @@
 /** All applications and the fleet as the page shows them, from one moment. Pure. */
 import { parseCrossClusterStatefulset } from "../../api/index.ts";
-import { DRAIN_TAINT } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
-import type { ApplicationRow, FleetCluster, OverviewView } from "../../web/index.ts";
+import type { ApplicationRow, AppType, FleetCluster, OverviewView } from "../../web/index.ts";
 import { statusOf } from "../hub/status.ts";
-import { given, kindOf, needsPerson } from "./application.ts";
+import { kindOf } from "./application.ts";
+import { distributionStatus } from "./distribution.ts";
+import { fleetCluster } from "./fleet-cluster.ts";
+import { jobStatus, kindOfWork } from "./job.ts";
+import { given, needsPerson } from "./words.ts";
 
 /** What a row needs of an object; kept instead of the object, so that a thousand of them cost little. */
 export interface Digest {
   readonly row: ApplicationRow;
-  /** Instances by cluster. */
-  readonly placed: readonly { readonly cluster: string; readonly instances: number }[];
+  /** Instances, objects or attempts by cluster. */
+  readonly placed: readonly { readonly cluster: string; readonly count: number }[];
 }
 
 export function overviewView(
@@ -19,12 +21,13 @@ export function overviewView(
   clusters: readonly KubeObject[],
   problems: readonly string[],
   nowMs: number,
+  mayDrain?: boolean,
 ): OverviewView {
   const running = new Map<string, FleetCluster["applications"][number][]>();
   for (const { row, placed } of digests) {
-    for (const { cluster, instances } of placed) {
+    for (const { cluster, count } of placed) {
       const list = running.get(cluster) ?? [];
-      list.push({ namespace: row.namespace, name: row.name, instances });
+      list.push({ type: row.type, namespace: row.namespace, name: row.name, count });
       running.set(cluster, list);
     }
   }
@@ -34,6 +37,7 @@ export function overviewView(
     clusters: clusters
       .map((object) => fleetCluster(object, running.get(object.metadata.name) ?? []))
       .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
+    ...given("mayDrain", mayDrain),
     problems,
   };
 }
@@ -45,10 +49,16 @@ function urgentFirst(a: ApplicationRow, b: ApplicationRow): number {
 
 function rank({ needsPerson: urgent, phase }: ApplicationRow): number {
   if (urgent || phase === "Halted" || phase === "Invalid") return 0;
-  return phase === "Settled" ? 2 : 1;
+  return phase === "Settled" || phase === "Complete" ? 2 : 1;
 }
 
-export function digestOf(object: KubeObject): Digest {
+export const DIGESTS: Readonly<Record<AppType, (object: KubeObject) => Digest>> = {
+  ccs: statefulsetDigest,
+  dapp: distributionDigest,
+  ccj: jobDigest,
+};
+
+function statefulsetDigest(object: KubeObject): Digest {
   const { name, namespace = "default" } = object.metadata;
   const parsed = parseCrossClusterStatefulset(object);
   const status = statusOf(object);
@@ -59,10 +69,11 @@ export function digestOf(object: KubeObject): Digest {
   const message = rows.find((row) => row.reason === reason && reason !== undefined)?.message ?? status.message;
   const desired = status.desiredReplicas ?? 0;
   const placed = rows
-    .map(({ name: cluster, granted }) => ({ cluster, instances: granted?.replicas ?? 0 }))
-    .filter(({ instances }) => instances > 0);
+    .map(({ name: cluster, granted }) => ({ cluster, count: granted?.replicas ?? 0 }))
+    .filter(({ count }) => count > 0);
   return {
     row: {
+      type: "ccs",
       namespace,
       name,
       kind: kindOf(parsed.ok ? parsed.value.spec : undefined, status),
@@ -81,30 +92,66 @@ export function digestOf(object: KubeObject): Digest {
   };
 }
 
-function fleetCluster(object: KubeObject, applications: FleetCluster["applications"]): FleetCluster {
-  const spec = isJsonObject(object.spec) ? object.spec : {};
-  const status = isJsonObject(object.status) ? object.status : {};
-  const ready = listOf(status.conditions).find(({ type }) => type === "Ready");
-  const taints = listOf(spec.taints).map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
-  const summary = isJsonObject(status.nodeSummary) ? status.nodeSummary : {};
+function distributionDigest(object: KubeObject): Digest {
+  const { name, namespace = "default" } = object.metadata;
+  const status = distributionStatus(object);
+  const { phase = "Pending", reason, message, since, revision } = status;
+  const rows = status.clusters ?? [];
+  const sum = (of: "objects" | "ready") => rows.reduce((total, row) => total + (row[of] ?? 0), 0);
+  const desired = sum("objects");
+  const done = rows.filter((row) => row.deployed === revision).reduce((total, row) => total + (row.objects ?? 0), 0);
+  const placed = rows
+    .map(({ name: cluster, objects = 0 }) => ({ cluster, count: objects }))
+    .filter(({ count }) => count > 0);
   return {
-    name: object.metadata.name,
-    health: ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown",
-    ...given("message", ready?.status === "True" ? undefined : textOf(ready?.message)),
-    ...given("since", textOf(ready?.lastTransitionTime)),
-    ...given("version", textOf(status.kubernetesVersion)),
-    ...given("region", textOf(spec.region)),
-    ...given("nodes", typeof summary.totalNum === "number" ? summary.totalNum : undefined),
-    taints: taints.filter((taint) => !taint.startsWith(DRAIN_TAINT)),
-    draining: taints.some((taint) => taint.startsWith(DRAIN_TAINT)),
-    applications,
+    row: {
+      type: "dapp",
+      namespace,
+      name,
+      kind: "DistributedApplication",
+      phase,
+      ...given("reason", reason),
+      ...given("message", reason === undefined ? undefined : message),
+      ...given("since", since),
+      needsPerson: needsPerson(reason) || phase === "Halted" || phase === "Invalid",
+      ready: sum("ready"),
+      desired,
+      updated: done,
+      clusters: placed.map(({ cluster }) => cluster),
+    },
+    placed,
   };
 }
 
-function listOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
+/** An attempt in one of these states may have pods. */
+const ALIVE: ReadonlySet<string> = new Set(["Starting", "Running", "Stopping"]);
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+function jobDigest(object: KubeObject): Digest {
+  const { name, namespace = "default" } = object.metadata;
+  const status = jobStatus(object);
+  const { phase = "Pending", waiting = [] } = status;
+  const main = waiting.find((one) => needsPerson(one.reason)) ?? waiting[0];
+  const reason = main?.reason ?? status.reason;
+  const byCluster = new Map<string, number>();
+  for (const { cluster, state } of status.attempts ?? []) {
+    if (ALIVE.has(state)) byCluster.set(cluster, (byCluster.get(cluster) ?? 0) + 1);
+  }
+  const placed = [...byCluster].map(([cluster, count]) => ({ cluster, count }));
+  const succeeded = status.succeeded ?? 0;
+  return {
+    row: {
+      type: "ccj",
+      namespace,
+      name,
+      kind: kindOfWork(object),
+      phase,
+      ...given("reason", reason),
+      ...given("message", reason === undefined ? undefined : (main?.message ?? status.message)),
+      needsPerson: needsPerson(reason) || phase === "Failed" || phase === "Invalid",
+      ready: succeeded,
+      desired: status.completions ?? Math.max(1, succeeded),
+      clusters: placed.map(({ cluster }) => cluster),
+    },
+    placed,
+  };
 }

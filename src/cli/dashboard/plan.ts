@@ -1,7 +1,7 @@
 /** The plan ahead, computed by `lockstep plan` with the viewer's rights. */
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { AheadView, DiffView, PlanView } from "../../web/index.ts";
-import { given } from "./application.ts";
+import { given } from "./words.ts";
 
 /** A page shows no more steps; nor would a person read them. */
 const MAX_AHEAD = 200;

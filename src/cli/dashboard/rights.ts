@@ -1,25 +1,38 @@
 /** What the viewer may do, as the hub answers it (SelfSubjectAccessReview). */
+
+import type { Resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import { APPROVALS, type Hub, STATEFULSETS } from "../hub/hub.ts";
+import type { ApplicationName } from "../../web/index.ts";
+import { APPROVALS, type Hub } from "../hub/hub.ts";
 import type { Rights } from "./actions.ts";
+import { RESOURCES } from "./kinds.ts";
 
 const PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const DEADLINE_MS = 5_000;
 
 export async function rightsOf(
   hub: Pick<Hub, "transport" | "clock">,
-  at: { namespace: string; name: string },
+  { type, namespace, name }: ApplicationName,
 ): Promise<Rights> {
+  const { plural, apiVersion } = RESOURCES[type];
   const [change, approve] = await Promise.all([
-    mayI(hub, { verb: "patch", resource: STATEFULSETS.plural, group: "apps.karmada.io", ...at }),
+    mayI(hub, { verb: "patch", resource: plural, group: groupOf(apiVersion), namespace, name }),
     mayI(hub, {
       verb: "create",
       resource: APPROVALS.plural,
       group: groupOf(APPROVALS.apiVersion),
-      namespace: at.namespace,
+      namespace,
     }),
   ]);
   return { change, approve };
+}
+
+/** Whether the viewer may drain clusters; undefined: the hub does not say. */
+export function mayDrain(
+  hub: Pick<Hub, "transport" | "clock">,
+  { plural, apiVersion }: Resource,
+): Promise<boolean | undefined> {
+  return mayI(hub, { verb: "patch", resource: plural, group: groupOf(apiVersion) });
 }
 
 function groupOf(apiVersion: string): string {

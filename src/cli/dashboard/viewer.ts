@@ -6,14 +6,20 @@ import {
   KubeError,
   type KubeObject,
   Reflector,
+  type Resource,
   resource,
 } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Random, silentLog } from "../../runtime/index.ts";
 import {
   type Act,
   type ApplicationName,
+  type ApplicationView,
+  type AppType,
+  type ClusterAct,
   type LiveEvent,
+  type LogsOf,
   type PlanView,
+  type PodsOf,
   Refused,
   type Topic,
   type Viewer,
@@ -22,14 +28,18 @@ import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
 import { engineOf } from "../hub/engine.ts";
-import { STATEFULSETS } from "../hub/hub.ts";
 import type { Io } from "../terminal/io.ts";
 import type { Rights } from "./actions.ts";
-import { applicationView } from "./application.ts";
+import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { type Digest, digestOf, overviewView } from "./overview.ts";
+import { distributionView } from "./distribution.ts";
+import { jobView } from "./job.ts";
+import { argumentOf, RESOURCES } from "./kinds.ts";
+import { podLog, podsOfJob } from "./logs.ts";
+import { DIGESTS, type Digest, overviewView } from "./overview.ts";
 import { planView } from "./plan.ts";
-import { rightsOf } from "./rights.ts";
+import { Pulse, Remembered } from "./pulse.ts";
+import { mayDrain, rightsOf } from "./rights.ts";
 
 const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", namespaced: true });
 /** A page is redrawn at most this often; a person sees no more. */
@@ -75,11 +85,27 @@ export class HubViewer implements Viewer {
       : this.#watchOverview(topic.namespace, send, signal);
   }
 
-  async act(act: Act): Promise<string> {
+  logs(of: LogsOf): Promise<string> {
+    return this.#asked((io) => podLog(io, of));
+  }
+
+  pods(of: PodsOf): Promise<readonly string[]> {
+    return this.#asked((io) => podsOfJob(io, of));
+  }
+
+  async act(act: Act | ClusterAct): Promise<string> {
     const io = this.#io();
     try {
       await carryOut(io, act);
       return io.printed().trim();
+    } catch (error) {
+      throw refused(error);
+    }
+  }
+
+  async #asked<T>(read: (io: Io) => Promise<T>): Promise<T> {
+    try {
+      return await read(this.#io());
     } catch (error) {
       throw refused(error);
     }
@@ -90,46 +116,60 @@ export class HubViewer implements Viewer {
   }
 
   async #watchApplication(at: ApplicationName, send: (event: LiveEvent) => void, signal: AbortSignal): Promise<void> {
-    const { clock, program } = this.#options;
+    const { clock, program, connection } = this.#options;
     const pulse = new Pulse(clock, signal);
-    const { namespace, name } = at;
-    const objects = this.#reflector(STATEFULSETS, { namespace, fieldSelector: `metadata.name=${name}` }, pulse);
-    const events = this.#reflector(EVENTS, { namespace, fieldSelector: `involvedObject.name=${name}` }, pulse);
+    const { type, namespace, name } = at;
+    const { kind } = RESOURCES[type];
+    const objects = this.#reflector(RESOURCES[type], { namespace, fieldSelector: `metadata.name=${name}` }, pulse);
+    const about = `involvedObject.kind=${kind},involvedObject.name=${name}`;
+    const events = this.#reflector(EVENTS, { namespace, fieldSelector: about }, pulse);
     const running = Promise.all([objects.run(signal), events.run(signal)]);
-    const plans = new Remembered<PlanView>();
-    const changes = new Remembered<ReadonlyMap<string, readonly string[]>>();
+    const object = () => objects.cache.get({ namespace, name });
+    const statefulset = type === "ccs" ? this.#statefulsetView(at, object) : undefined;
     let rights: Rights | undefined;
     let rightsAtMs = 0;
-    const object = () => objects.cache.get(at);
     try {
       while (await pulse.next(APPLICATION_GAP_MS)) {
         const seen = object();
-        const problem = troubleOf(objects, seen, `CrossClusterStatefulset ${namespace}/${name}`);
+        const problem = troubleOf(objects, seen, `${kind} ${namespace}/${name}`);
         if (problem) send({ event: "trouble", data: problem });
         if (!seen || problem) continue;
         if (rights === undefined || clock.monotonicMs() - rightsAtMs > RIGHTS_FRESH_MS) {
-          rights = await rightsOf({ transport: this.#options.connection.transport, clock }, at);
+          rights = await rightsOf({ transport: connection.transport, clock }, at);
           rightsAtMs = clock.monotonicMs();
         }
-        const { plan, of } = await this.#planFor(at, object, plans);
-        const historyKey = (isJsonObject(of.status) && Array.isArray(of.status.history) ? of.status.history : [])
-          .map((entry) => (isJsonObject(entry) ? String(entry.revision) : ""))
-          .join();
-        const data = applicationView({
-          object: of,
+        const facts = {
+          object: seen,
           events: events.cache.list(),
-          eventsProblem: events.health.isForbidden ? "you may not list Events in this namespace" : undefined,
-          plan,
-          changes: await changes.get(historyKey, () => this.#changes(at)),
+          eventsProblem: events.health.isForbidden ? "You may not list Events in this namespace." : undefined,
           rights,
           program,
           nowMs: clock.now(),
-        });
-        if (!signal.aborted) send({ event: "application", data });
+        };
+        const event: LiveEvent = statefulset
+          ? { event: "application", data: await statefulset(facts) }
+          : type === "dapp"
+            ? { event: "distribution", data: distributionView(facts) }
+            : { event: "job", data: jobView(facts) };
+        if (!signal.aborted) send(event);
       }
     } finally {
       await running;
     }
+  }
+
+  /** A CrossClusterStatefulset's page also shows the plan ahead and what each revision changed. */
+  #statefulsetView(at: ApplicationName, object: () => KubeObject | undefined) {
+    const plans = new Remembered<PlanView>();
+    const changes = new Remembered<ReadonlyMap<string, readonly string[]>>();
+    return async (facts: Omit<ApplicationFacts, "plan" | "changes">): Promise<ApplicationView> => {
+      const { plan, of } = await this.#planFor(at, object, plans);
+      const historyKey = (isJsonObject(of.status) && Array.isArray(of.status.history) ? of.status.history : [])
+        .map((entry) => (isJsonObject(entry) ? String(entry.revision) : ""))
+        .join();
+      const changed = await changes.get(historyKey, () => this.#changes(at));
+      return applicationView({ ...facts, object: of, plan, changes: changed, nowMs: this.#options.clock.now() });
+    };
   }
 
   /** The plan and the object that it is of: both from one moment, unless the object changes all the time. */
@@ -149,10 +189,10 @@ export class HubViewer implements Viewer {
     }
   }
 
-  async #plan({ namespace, name }: ApplicationName): Promise<PlanView> {
+  async #plan(at: ApplicationName): Promise<PlanView> {
     const io = this.#io();
     try {
-      await runPlan(io, name, { namespace, output: "json" });
+      await runPlan(io, argumentOf(at), { namespace: at.namespace, output: "json" });
       const printed: unknown = JSON.parse(io.printed());
       return isJsonObject(printed) ? planView(printed) : NO_PLAN;
     } catch (error) {
@@ -161,10 +201,10 @@ export class HubViewer implements Viewer {
   }
 
   /** What each revision changed. Empty if the viewer may not read revisions. */
-  async #changes({ namespace, name }: ApplicationName): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #changes(at: ApplicationName): Promise<ReadonlyMap<string, readonly string[]>> {
     const io = this.#io();
     try {
-      await runHistory(io, name, { namespace, output: "json" });
+      await runHistory(io, argumentOf(at), { namespace: at.namespace, output: "json" });
       const printed: unknown = JSON.parse(io.printed());
       const rows: JsonObject[] = Array.isArray(printed) ? printed.filter(isJsonObject) : [];
       return new Map(
@@ -185,40 +225,50 @@ export class HubViewer implements Viewer {
     const { clock } = this.#options;
     const pulse = new Pulse(clock, signal);
     const digests = new WeakMap<KubeObject, Digest>();
-    const applications = this.#reflector(STATEFULSETS, { namespace }, pulse);
+    const lists = (Object.keys(DIGESTS) as AppType[]).map((type) => ({
+      type,
+      list: this.#reflector(RESOURCES[type], { namespace }, pulse),
+    }));
     const engine = await engineOf({ client: this.#client }).catch(() => ENGINES.karmada);
     const clusters = this.#reflector(engine.clusters, {}, pulse);
-    const running = Promise.all([applications.run(signal), clusters.run(signal)]);
+    const hub = { transport: this.#options.connection.transport, clock };
+    const drains = new Remembered<{ may: boolean | undefined }>();
+    const running = Promise.all([clusters.run(signal), ...lists.map(({ list }) => list.run(signal))]);
     try {
       while (await pulse.next(OVERVIEW_GAP_MS)) {
-        const { health } = applications;
-        if (!health.hasSynced && health.failure === undefined) continue;
-        if (!health.isForbidden && health.failure !== undefined) {
-          send({ event: "trouble", data: { message: `The hub cannot be read: ${health.failure}`, gone: false } });
+        if (lists.some(({ list: { health } }) => !health.hasSynced && health.failure === undefined)) continue;
+        const failure = lists
+          .map(({ list: { health } }) => (health.isForbidden ? undefined : health.failure))
+          .find(Boolean);
+        if (failure !== undefined) {
+          send({ event: "trouble", data: { message: `The hub cannot be read: ${failure}`, gone: false } });
           continue;
         }
         const where = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
+        const forbidden = lists.filter(({ list }) => list.health.isForbidden);
         const problems = [
-          ...(health.isForbidden ? [`You may not list applications in ${where}.`] : []),
+          ...(forbidden.length === lists.length
+            ? [`You may not list applications in ${where}.`]
+            : forbidden.map(({ type }) => `You may not list ${RESOURCES[type].plural} in ${where}.`)),
           ...(clusters.health.isForbidden ? ["You may not list the clusters of the fleet."] : []),
         ];
-        const rows = applications.cache.list().map((object) => {
-          const digest = digests.get(object) ?? digestOf(object);
-          digests.set(object, digest);
-          return digest;
-        });
-        send({ event: "overview", data: overviewView(rows, clusters.cache.list(), problems, clock.now()) });
+        const rows = lists.flatMap(({ type, list }) =>
+          list.cache.list().map((object) => {
+            const digest = digests.get(object) ?? DIGESTS[type](object);
+            digests.set(object, digest);
+            return digest;
+          }),
+        );
+        const minute = String(Math.floor(clock.monotonicMs() / RIGHTS_FRESH_MS));
+        const { may } = await drains.get(minute, async () => ({ may: await mayDrain(hub, engine.clusters) }));
+        send({ event: "overview", data: overviewView(rows, clusters.cache.list(), problems, clock.now(), may) });
       }
     } finally {
       await running;
     }
   }
 
-  #reflector(
-    kind: typeof STATEFULSETS,
-    selection: { namespace?: string | undefined; fieldSelector?: string },
-    pulse: Pulse,
-  ) {
+  #reflector(kind: Resource, selection: { namespace?: string | undefined; fieldSelector?: string }, pulse: Pulse) {
     const { clock, random } = this.#options;
     const wake = () => pulse.beat();
     const reflector = new Reflector({
@@ -289,49 +339,4 @@ function refused(error: unknown): Refused {
   if (isDenied) return new Refused(403, error.message);
   if (error instanceof KubeError) return new Refused(502, explain(error));
   throw error;
-}
-
-/** The last value and what it was computed for. */
-class Remembered<T> {
-  #key: string | undefined;
-  #value: T | undefined;
-
-  async get(key: string, compute: () => Promise<T>): Promise<T> {
-    if (this.#key === key && this.#value !== undefined) return this.#value;
-    const value = await compute();
-    this.#key = key;
-    this.#value = value;
-    return value;
-  }
-}
-
-/** Wakes a loop when something changed: many changes at once wake it once. */
-class Pulse {
-  readonly #clock: Clock;
-  readonly #signal: AbortSignal;
-  #isDue = false;
-  #wake: () => void = () => {};
-
-  constructor(clock: Clock, signal: AbortSignal) {
-    this.#clock = clock;
-    this.#signal = signal;
-    signal.addEventListener("abort", () => this.#wake(), { once: true });
-  }
-
-  beat(): void {
-    this.#isDue = true;
-    this.#wake();
-  }
-
-  /** Waits for the next change, and a little longer for those that follow it. False: the signal aborted. */
-  async next(gapMs: number): Promise<boolean> {
-    if (!this.#isDue && !this.#signal.aborted) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    await this.#clock.sleep(gapMs, this.#signal).catch(() => {});
-    this.#isDue = false;
-    return !this.#signal.aborted;
-  }
 }

@@ -3,6 +3,7 @@ import type { Workload } from "../../../api/index.ts";
 import { type EngineDefinition, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
+import { CommandError } from "../../errors.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
 import { agentMayApply, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
@@ -76,10 +77,12 @@ async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, tim
     const message = `is available, and its own API server answers (Kubernetes ${String(version.gitVersion ?? "of unknown version")})`;
     return { check, state: "ok", message };
   } catch (error) {
+    // The remedy says what is missing if there is no Secret; one that does not work is worth its reason.
+    const why = error instanceof CommandError ? "" : ` (${error instanceof Error ? error.message : String(error)})`;
     return {
       check,
       state: "warning",
-      message: `is available, and known by its agent's reports alone (${error instanceof Error ? error.message : String(error)}). They do not prove: ${UNPROVEN}`,
+      message: `is available, and known by its agent's reports alone${why}. They do not prove: ${UNPROVEN}`,
       remedy: `To let Lockstep read it: a Secret labelled ${MEMBER_ACCESS_LABEL}=true in namespace ${name} of the hub, with server, ca.crt and token (docs/guides/ocm.md).`,
     };
   }

@@ -1,0 +1,200 @@
+/** One DistributedApplication as the page shows it, from one moment. Pure. */
+import {
+  type DistributedApplicationSpec,
+  type DistributedApplicationStatus,
+  parseDistributedApplication,
+} from "../../api/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type { DistributionView, ObjectView, PartView, WhyView, WorkloadView } from "../../web/index.ts";
+import { type Offer, offered, type Rights } from "./actions.ts";
+import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
+
+type Status = DistributedApplicationStatus;
+
+export interface DistributionFacts {
+  readonly object: KubeObject;
+  readonly events: readonly KubeObject[];
+  /** Why there are no Events. */
+  readonly eventsProblem: string | undefined;
+  readonly rights: Rights;
+  readonly program: string;
+  readonly nowMs: number;
+}
+
+export function distributionView(facts: DistributionFacts): DistributionView {
+  const { object, events, eventsProblem, rights, program, nowMs } = facts;
+  const { name, namespace = "default", resourceVersion = "", generation } = object.metadata;
+  const parsed = parseDistributedApplication(object);
+  const spec = parsed.ok ? parsed.value.spec : undefined;
+  const status = distributionStatus(object);
+  const { rollout } = status;
+  const paused = spec?.rollout.paused === true;
+  const at = { type: "dapp", namespace, name } as const;
+  return {
+    ...at,
+    atMs: nowMs,
+    resourceVersion,
+    source: sourceOf(spec, status),
+    isCurrent: status.observedGeneration === generation,
+    phase: status.phase ?? "Pending",
+    ...given("revision", status.revision),
+    ...given("currentRevision", status.currentRevision),
+    ...given("rejectedRevision", status.rejectedRevision),
+    ...given("expiresAt", status.expiresAt),
+    paused,
+    ...(rollout && {
+      rollout: {
+        ...given("from", rollout.from),
+        ...given("to", rollout.to),
+        ...given("since", rollout.since),
+        ...given("wave", rollout.wave),
+        waves: spec?.rollout.waves?.length ?? 0,
+      },
+    }),
+    why: whyView(object, status, program),
+    clusters: (status.clusters ?? []).map(partView),
+    objects: (status.objects ?? []).map(objectView).sort(worstFirst),
+    workloads: (status.workloads ?? []).map(workloadView),
+    happened: happenedView(events, eventsProblem),
+    history: historyView(status.history ?? [], {
+      current: status.currentRevision,
+      target: status.revision,
+      rejected: status.rejectedRevision,
+    }),
+    actions: offered(at, offers(status, paused), rights, program),
+  };
+}
+
+/** A status that the controller writes; what a user wrote there is not trusted to have its form. */
+export function distributionStatus(object: KubeObject): Status {
+  const parsed = parseDistributedApplication(object);
+  if (parsed.ok) return parsed.value.status ?? {};
+  const bare = parseDistributedApplication({ ...object, spec: MINIMAL_SPEC });
+  return bare.ok ? (bare.value.status ?? {}) : {};
+}
+
+/** An invalid spec must not hide the status that says why. */
+const MINIMAL_SPEC = { source: { manifests: { inline: [] } }, clusters: { names: ["any"] } };
+
+function sourceOf(spec: DistributedApplicationSpec | undefined, { chartVersion }: Status): string {
+  const source = spec?.source;
+  if (source?.helm) {
+    const name = source.helm.chart ?? source.helm.oci ?? "from an archive";
+    return `chart ${name}${chartVersion === undefined ? "" : ` ${chartVersion}`}`;
+  }
+  if (source?.kustomize) return `kustomization ${source.kustomize.path ?? ""}`.trim();
+  return source?.manifests ? "plain objects" : "unknown source";
+}
+
+function whyView({ metadata }: KubeObject, status: Status, program: string): WhyView {
+  const { reason, message, since, clusters = [], phase } = status;
+  const waiting = clusters.filter((row) => row.reason !== undefined && row.phase !== "Settled");
+  const about = waiting.find((row) => row.reason === reason);
+  if (reason === undefined) {
+    const isNew = status.observedGeneration === undefined;
+    return {
+      sentence: isNew
+        ? "The controller has not reported yet. If this persists, check that it runs."
+        : `${metadata.name} waits for nothing: ${status.display?.ready ?? "all"} objects are healthy, ${status.display?.clusters ?? "all"} clusters are done.`,
+      evidence: [],
+      remedy: isNew ? [`${program} doctor`] : [],
+      needsPerson: false,
+      others: [],
+    };
+  }
+  return {
+    reason,
+    ...given("meaning", meaningOf(reason)),
+    ...given("cluster", about?.name),
+    sentence: message ?? reason,
+    ...given("since", since),
+    evidence: waiting.map((row) => ({
+      object: row.name,
+      field: row.stage ?? row.phase ?? "",
+      value: `${row.ready ?? 0} of ${row.objects ?? 0} healthy`,
+      ...given("since", row.since),
+    })),
+    remedy: [`${program} why dapp/${metadata.name} -n ${metadata.namespace ?? "default"}`],
+    needsPerson: needsPerson(reason) || phase === "Halted" || phase === "Invalid",
+    others: waiting.filter((row) => row !== about).map((row) => `${row.name}: ${row.reason}`),
+  };
+}
+
+function partView(row: NonNullable<Status["clusters"]>[number]): PartView {
+  return {
+    name: row.name,
+    phase: row.phase ?? "Pending",
+    ...given("revision", row.revision),
+    ...given("deployed", row.deployed),
+    ...given("stage", row.phase === "Settled" ? undefined : row.stage),
+    objects: row.objects ?? 0,
+    ready: row.ready ?? 0,
+    ...given("reason", row.phase === "Settled" ? undefined : row.reason),
+    ...given("message", row.phase === "Settled" ? undefined : row.message),
+    ...given("since", row.since),
+  };
+}
+
+function objectView(row: NonNullable<Status["objects"]>[number]): ObjectView {
+  return {
+    kind: row.kind,
+    ...given("namespace", row.namespace),
+    name: row.name,
+    clusters: row.clusters ?? 0,
+    health: row.health ?? "Unknown",
+    ...given("message", row.message),
+  };
+}
+
+const ORDER = ["Unhealthy", "Unknown", "Progressing", "Healthy"];
+
+/** Otherwise in the order in which they are dispatched. */
+function worstFirst(a: ObjectView, b: ObjectView): number {
+  return ORDER.indexOf(a.health) - ORDER.indexOf(b.health);
+}
+
+function workloadView(row: NonNullable<Status["workloads"]>[number]): WorkloadView {
+  return {
+    kind: row.kind,
+    name: row.name,
+    total: row.total ?? 0,
+    ready: row.ready ?? 0,
+    clusters: (row.clusters ?? []).map(({ name, replicas = 0, ready = 0, lent = 0 }) => ({
+      name,
+      replicas,
+      ready,
+      lent,
+    })),
+  };
+}
+
+function offers(status: Status, isPaused: boolean): Offer[] {
+  const { rollout, previousRevision, phase, reason } = status;
+  const found: Offer[] = [];
+  if (reason === "AwaitingApproval" && rollout?.wave !== undefined) {
+    found.push({
+      action: "approve",
+      consequence: `Approves wave ${rollout.wave} for revision ${rollout.to}. The next wave starts at once.`,
+    });
+  }
+  if (isPaused || phase === "Halted") {
+    found.push({
+      action: "resume",
+      consequence: isPaused
+        ? "The rollout continues with the next cluster."
+        : "The rollout continues where it halted, and tries the failed cluster again.",
+    });
+  } else {
+    found.push({
+      action: "pause",
+      consequence: "The step in progress completes. No other cluster starts until it is resumed.",
+    });
+  }
+  if (previousRevision !== undefined) {
+    found.push({
+      action: "undo",
+      consequence: `Returns to revision ${previousRevision}, cluster by cluster. It stays there until the source changes.`,
+    });
+  }
+  return found;
+}

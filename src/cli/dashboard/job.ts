@@ -1,0 +1,116 @@
+/** One CrossClusterJob as the page shows it, from one moment. Pure. */
+import { type CrossClusterJobStatus, parseCrossClusterJob } from "../../api/index.ts";
+import { parseIndexes } from "../../jobs/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
+import type { AttemptView, JobView, WhyView } from "../../web/index.ts";
+import { type Offer, offered, type Rights } from "./actions.ts";
+import type { DistributionFacts } from "./distribution.ts";
+import { given, happenedView, meaningOf, needsPerson, timeOf } from "./words.ts";
+
+type Status = CrossClusterJobStatus;
+
+export function jobView(facts: DistributionFacts & { readonly rights: Rights }): JobView {
+  const { object, events, eventsProblem, rights, program, nowMs } = facts;
+  const { name, namespace = "default", resourceVersion = "", generation } = object.metadata;
+  const parsed = parseCrossClusterJob(object);
+  const spec = parsed.ok ? parsed.value.spec : undefined;
+  const status = jobStatus(object);
+  const at = { type: "ccj", namespace, name } as const;
+  return {
+    ...at,
+    atMs: nowMs,
+    resourceVersion,
+    kind: kindOfWork(object),
+    guarantee: spec?.failover.onClusterLoss.guarantee ?? "Wait",
+    isCurrent: status.observedGeneration === generation,
+    phase: status.phase ?? "Pending",
+    ...given("completions", status.completions),
+    succeeded: status.succeeded ?? 0,
+    active: status.active ?? 0,
+    failed: status.failed ?? 0,
+    done: parseIndexes(status.completedIndexes ?? "") ?? [],
+    ...given("startTime", status.startTime),
+    ...given("completionTime", status.completionTime),
+    why: whyView(object, status, program),
+    attempts: (status.attempts ?? []).map(attemptView),
+    happened: happenedView(events, eventsProblem),
+    actions: offered(at, offers(status), rights, program),
+  };
+}
+
+export function jobStatus({ status }: KubeObject): Status {
+  // The CRD's schema has checked its form.
+  return isJsonObject(status) ? (status as Status) : {};
+}
+
+export function kindOfWork({ spec }: KubeObject): string {
+  const template = isJsonObject(spec) && isJsonObject(spec.template) ? spec.template : {};
+  return typeof template.kind === "string" ? template.kind : "unknown";
+}
+
+function attemptView(row: NonNullable<Status["attempts"]>[number]): AttemptView {
+  return {
+    number: row.number,
+    cluster: row.cluster,
+    ...given("object", row.object),
+    work:
+      row.indexes !== undefined
+        ? `indexes ${row.indexes}`
+        : row.completions !== undefined
+          ? `${row.completions} completions`
+          : "all of it",
+    state: row.state,
+    ...given("fromMs", timeOf(row.startedAt)),
+    ...given("toMs", timeOf(row.finishedAt)),
+    ...given("deadlineMs", timeOf(row.deadline)),
+    ...given("mayRunTwice", row.mayRunTwice),
+    ...given("reason", row.reason),
+    ...given("message", row.message),
+  };
+}
+
+function whyView({ metadata }: KubeObject, status: Status, program: string): WhyView {
+  const { phase, reason, message, waiting = [] } = status;
+  const main = waiting.find((one) => needsPerson(one.reason)) ?? waiting[0];
+  const code = main?.reason ?? reason;
+  const where = `ccj/${metadata.name} -n ${metadata.namespace ?? "default"}`;
+  const retry = phase === "Failed" ? [`${program} retry ${where}`] : [];
+  if (code === undefined) {
+    return {
+      sentence:
+        phase === "Complete"
+          ? `The work is complete: ${status.display?.completions ?? "all"} done. It never runs again.`
+          : phase === undefined
+            ? "The controller has not reported yet. If this persists, check that it runs."
+            : `${metadata.name} waits for nothing: it is ${phase}.`,
+      evidence: [],
+      remedy: phase === undefined ? [`${program} doctor`] : retry,
+      needsPerson: phase === "Failed",
+      others: [],
+    };
+  }
+  return {
+    reason: code,
+    ...given("meaning", meaningOf(code)),
+    ...given("cluster", main?.cluster),
+    sentence: main?.message ?? message ?? code,
+    evidence: [],
+    remedy: [
+      ...retry,
+      ...(main?.remedy === undefined ? [] : [main.remedy.replaceAll("ccj/NAME", `ccj/${metadata.name}`)]),
+    ],
+    needsPerson: needsPerson(code) || phase === "Failed" || phase === "Invalid",
+    others: waiting.filter((one) => one !== main).map((one) => `${one.cluster ?? "all clusters"}: ${one.reason}`),
+  };
+}
+
+function offers({ phase }: Status): Offer[] {
+  if (phase !== "Failed") return [];
+  return [
+    {
+      action: "retry",
+      consequence: "The work is tried again, with what is left of it. What is complete does not run again.",
+    },
+  ];
+}

@@ -1,0 +1,95 @@
+/** Small helpers of the views. Pure. */
+import { CONTROLLER_REASONS } from "../../controllers/index.ts";
+import { JOB_REASONS } from "../../jobs/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { REASONS } from "../../rollout/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import type { HappenedView, NoteView, RevisionView } from "../../web/index.ts";
+
+const MEANINGS: Readonly<Record<string, { readonly meaning: string; readonly needsPerson: boolean }>> = {
+  ...REASONS,
+  ...JOB_REASONS,
+  ...CONTROLLER_REASONS,
+};
+
+export function meaningOf(reason: string): string | undefined {
+  return Object.hasOwn(MEANINGS, reason) ? MEANINGS[reason]?.meaning : undefined;
+}
+
+export function needsPerson(reason: string | undefined): boolean {
+  return reason !== undefined && Object.hasOwn(MEANINGS, reason) && MEANINGS[reason]?.needsPerson === true;
+}
+
+type Given<K extends string, V> = { readonly [key in K]?: Exclude<V, undefined> };
+
+/** A field that is left out if it has no value. */
+export function given<K extends string, V>(key: K, value: V): Given<K, V>;
+export function given(key: string, value: unknown): object {
+  return value === undefined ? {} : { [key]: value };
+}
+
+export function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Undefined: no time. */
+export function timeOf(value: string | undefined): number | undefined {
+  const ms = Date.parse(value ?? "");
+  return Number.isFinite(ms) ? ms : undefined;
+}
+
+interface Entry {
+  readonly revision: string;
+  readonly number?: number;
+  readonly createdAt?: string;
+  readonly cause?: string;
+  readonly promoted?: string;
+}
+
+interface Marks {
+  readonly current: string | undefined;
+  readonly target: string | undefined;
+  readonly rejected: string | undefined;
+}
+
+/** Newest first. */
+export function historyView(
+  history: readonly Entry[],
+  { current, target, rejected }: Marks,
+  changes?: ReadonlyMap<string, readonly string[]>,
+): RevisionView[] {
+  return history
+    .map(({ revision, number = 0, createdAt, cause, promoted }): RevisionView => {
+      const state: RevisionView["state"][number][] = [];
+      if (revision === current) state.push("current");
+      if (revision === target && revision !== current) state.push("being rolled out");
+      if (revision === rejected) state.push("rejected");
+      return {
+        revision,
+        number,
+        ...given("createdAt", createdAt),
+        ...given("cause", cause),
+        ...given("promoted", promoted),
+        ...given("changes", changes?.get(revision)),
+        state,
+      };
+    })
+    .sort((a, b) => b.number - a.number);
+}
+
+const MAX_NOTES = 50;
+
+/** What the Events say, newest first. */
+export function happenedView(events: readonly KubeObject[], problem: string | undefined): HappenedView {
+  const notes = events.flatMap((event): NoteView[] => {
+    const { reason, message, type, lastTimestamp, eventTime, firstTimestamp } = event;
+    const atMs = timeOf([lastTimestamp, eventTime, firstTimestamp].map(textOf).find((time) => time !== undefined));
+    if (typeof reason !== "string" || typeof message !== "string" || atMs === undefined) return [];
+    return [{ atMs, isWarning: type === "Warning", reason, message }];
+  });
+  return { notes: notes.sort((a, b) => b.atMs - a.atMs).slice(0, MAX_NOTES), ...given("problem", problem) };
+}

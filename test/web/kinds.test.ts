@@ -1,0 +1,230 @@
+/** The pages of DistributedApplications and CrossClusterJobs, the fleet's drain, logs, and the replay of a rollout. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../../src/kube/index.ts";
+import type { JsonObject } from "../../src/runtime/index.ts";
+import { violations } from "./browser.ts";
+import { APP, MEMBERS, OPERATOR_TOKEN } from "./fleet.ts";
+import { confirm, DESKTOP, fleet, newPage, openApp, PHONE, phase, signIn } from "./pages.ts";
+
+const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-kinds-"));
+const RUN_MS = "lockstep.test/run-ms";
+
+function notes(text: string, image: string): KubeObject {
+  const labels = { app: "notes" };
+  const pods = { metadata: { labels }, spec: { containers: [{ name: "notes", image }] } };
+  const inline = [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "notes" }, data: { text } },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "notes" },
+      spec: { selector: labels, ports: [{ port: 80 }] },
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: { name: "notes" },
+      spec: {
+        replicas: 1,
+        podManagementPolicy: "Parallel",
+        serviceName: "notes",
+        selector: { matchLabels: labels },
+        template: pods,
+      },
+    },
+  ];
+  return {
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "DistributedApplication",
+    metadata: { name: "notes", namespace: "default" },
+    spec: {
+      source: { manifests: { inline } },
+      clusters: { names: MEMBERS },
+      revisionSettleSeconds: 0,
+      rollout: { progressDeadlineSeconds: 600 },
+    },
+  };
+}
+
+function train(name: string, image: string, spec: JsonObject, more: JsonObject = {}): KubeObject {
+  const template = {
+    metadata: { annotations: { [RUN_MS]: "1500" } },
+    spec: { restartPolicy: "Never", containers: [{ name: "main", image }] },
+  };
+  return {
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterJob",
+    metadata: { name, namespace: "default" },
+    spec: {
+      template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, ...spec, template } },
+      clusters: { names: ["member1", "member2"] },
+      ...more,
+    },
+  };
+}
+
+beforeAll(async () => {
+  await fleet.mayDistribute(["configmaps", "services", "statefulsets"]);
+  await fleet.apply(notes("one", "notes:1"));
+  const indexed = { completionMode: "Indexed", completions: 12, parallelism: 4 };
+  await fleet.apply(
+    train("train", "worker:1", indexed, { memberCleanup: "AfterTTL", division: "Indexes", clusterParallelism: 2 }),
+  );
+  await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
+});
+
+async function open(name: string, viewport = DESKTOP) {
+  const page = await newPage({ viewport });
+  await signIn(page, OPERATOR_TOKEN);
+  await page.getByRole("link", { name, exact: true }).click();
+  await page.locator("h1", { hasText: name }).waitFor();
+  return page;
+}
+
+describe("the list", () => {
+  it("has all three kinds, what needs a person first, and can be narrowed to one kind", async () => {
+    const page = await newPage();
+    await signIn(page, OPERATOR_TOKEN);
+    await page.locator("tr.urgent", { hasText: "doomed" }).waitFor();
+    await page.locator("tr", { hasText: "notes" }).filter({ hasText: "Settled" }).waitFor();
+    await page.locator("tr", { hasText: "train" }).filter({ hasText: "Complete" }).waitFor();
+    const names = await page.locator("tbody th a").allTextContents();
+    expect(names[0]).toBe("doomed");
+    expect(new Set(names)).toEqual(new Set(["doomed", "notes", "train", APP.name]));
+    await page.screenshot({ path: join(SHOTS, "list.png") });
+    await page.getByLabel("Kind").selectOption("ccj");
+    expect((await page.locator("tbody th a").allTextContents()).toSorted()).toEqual(["doomed", "train"]);
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+describe("a DistributedApplication", () => {
+  it("shows its clusters and the tree of its objects with their health", async () => {
+    const page = await open("notes");
+    await phase(page, "Settled");
+    await page.locator(".tree-object", { hasText: "notes" }).first().waitFor();
+    expect(await page.locator(".tree-object").count()).toBe(3);
+    expect(await page.locator(".cluster", { hasText: "up to date" }).count()).toBe(3);
+    expect(await violations(page)).toEqual([]);
+    await page.screenshot({ path: join(SHOTS, "dapp.png"), fullPage: true });
+  });
+
+  it("is paused in mid-rollout, shows where it stands, and goes on; an unhealthy object comes first", async () => {
+    const page = await open("notes");
+    await phase(page, "Settled");
+    await fleet.apply(notes("two", "notes:broken"));
+    await page
+      .locator(".tree-object")
+      .filter({ hasText: /Progressing|Unhealthy/ })
+      .first()
+      .waitFor();
+    await confirm(page, "Pause");
+    await page.getByText("is paused: the step in progress completes").waitFor();
+    await page.getByLabel(/Only what is not healthy/).check();
+    await page.screenshot({ path: join(SHOTS, "dapp-broken.png"), fullPage: true });
+    expect(await violations(page)).toEqual([]);
+    await confirm(page, "Resume");
+    await fleet.apply(notes("three", "notes:3"));
+    await phase(page, "Settled");
+    await expect.poll(() => page.locator(".history li").count()).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe("a CrossClusterJob", () => {
+  it("shows every attempt, what is done, and that complete work never runs again", async () => {
+    const page = await open("train");
+    await phase(page, "Complete");
+    await page.getByText("It never runs again.").waitFor();
+    expect(await page.locator(".squares .on").count()).toBe(12);
+    await page
+      .getByRole("button", { name: /^Pods and logs of / })
+      .first()
+      .click();
+    await page
+      .getByRole("button", { name: /: show its log$/ })
+      .first()
+      .click();
+    await page
+      .getByRole("dialog")
+      .getByRole("heading", { name: /^Log of/ })
+      .waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.screenshot({ path: join(SHOTS, "job.png"), fullPage: true });
+  });
+
+  it("that has failed says why, and is tried again from the page", async () => {
+    const page = await open("doomed", PHONE);
+    await phase(page, "Failed");
+    await page.getByText("It needs you").waitFor();
+    const before = await page.locator("tbody tr").count();
+    await page.screenshot({ path: join(SHOTS, "job-phone.png"), fullPage: true });
+    expect(await violations(page)).toEqual([]);
+    const width = await page.evaluate("document.documentElement.scrollWidth");
+    expect(width).toBeLessThanOrEqual(PHONE.width);
+    await confirm(page, "Retry");
+    await page.getByText("is tried again, with what is left").waitFor();
+    await expect.poll(() => page.locator("tbody tr").count(), { timeout: 30_000 }).toBeGreaterThan(before);
+  });
+});
+
+describe("the fleet", () => {
+  it("drains a cluster and ends its maintenance", async () => {
+    const page = await newPage();
+    await signIn(page, OPERATOR_TOKEN);
+    await page.getByRole("link", { name: "Fleet" }).click();
+    await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
+    await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();
+    await page.screenshot({ path: join(SHOTS, "fleet.png"), fullPage: true });
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "End the maintenance: member3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Undrain", exact: true }).click();
+    await page.getByRole("button", { name: "Drain for maintenance: member3" }).waitFor();
+  });
+});
+
+describe("a finished rollout", () => {
+  it("is replayed with the slider, and saved as one file that explains it without any server", async () => {
+    const page = await newPage();
+    await signIn(page, OPERATOR_TOKEN);
+    await openApp(page);
+    await fleet.setImage("example.com/xline:9.0");
+    await page.getByRole("heading", { name: "This rollout" }).waitFor();
+    await fleet.settled();
+    await page.getByRole("heading", { name: "The last rollout" }).waitFor();
+    const all = await page.locator("g.bar").count();
+    const slider = page.getByRole("slider", { name: "Moment of the rollout" });
+    await slider.focus();
+    await page.keyboard.press("Home");
+    await page.locator(".moment", { hasText: "0 of 3 clusters had finished" }).waitFor();
+    expect(await page.locator("g.bar").count()).toBeLessThan(all);
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.locator(".moment").waitFor({ state: "detached" });
+    expect(await page.locator("g.bar").count()).toBe(all);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as a file" }).click(),
+    ]);
+    const folder = mkdtempSync(join(tmpdir(), "lockstep-saved-"));
+    try {
+      const path = join(folder, download.suggestedFilename());
+      await download.saveAs(path);
+      expect(readFileSync(path, "utf8")).not.toMatch(/(?:src|href)="https?:/);
+      const alone = await newPage({ files: true });
+      await alone.goto(`file://${path}`);
+      await alone.getByRole("heading", { name: "How it went" }).waitFor();
+      expect(await alone.locator("g.bar").count()).toBe(all);
+      await alone.getByRole("slider", { name: "Moment of the rollout" }).focus();
+      await alone.keyboard.press("Home");
+      await alone.locator(".moment").waitFor();
+      await alone.screenshot({ path: join(SHOTS, "saved.png"), fullPage: true });
+      expect(await violations(alone)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,223 @@
+/** The page of one DistributedApplication: its clusters, and its objects with their health. */
+import { useState } from "preact/hooks";
+import type { ApplicationName, DistributionView, ObjectView, PartView, WorkloadView } from "../../src/web/types.ts";
+import { ago, count, dateTime, duration, short, toneOf } from "../format.ts";
+import { distribution, nowMs } from "../state.ts";
+import { Actions } from "./actions.tsx";
+import { Card, Pill } from "./common.tsx";
+import { Happened } from "./happened.tsx";
+import { History } from "./history.tsx";
+import { NotYet } from "./not-yet.tsx";
+import { Wait } from "./wait.tsx";
+
+function Subtitle({ app }: { app: DistributionView }) {
+  const { rollout, source, revision, expiresAt } = app;
+  return (
+    <p class="subtitle">
+      {source} ·{" "}
+      {rollout ? (
+        <>
+          rolls out <code title={rollout.from}>{short(rollout.from)}</code> →{" "}
+          <code title={rollout.to}>{short(rollout.to)}</code>
+          {rollout.wave !== undefined && rollout.waves > 0 && ` · wave ${rollout.wave} of ${rollout.waves}`}
+          {rollout.since !== undefined && ` · for ${duration(nowMs.value - Date.parse(rollout.since))}`}
+        </>
+      ) : (
+        <>
+          revision <code title={revision}>{short(revision)}</code>
+        </>
+      )}
+      {expiresAt !== undefined && ` · ends by itself at ${dateTime(expiresAt)}`}
+    </p>
+  );
+}
+
+function Part({ part, target }: { part: PartView; target: string | undefined }) {
+  const { name, phase, deployed, stage, objects, ready, reason, message, since } = part;
+  const tone = toneOf(phase);
+  return (
+    <li class={`cluster ${tone} ${tone === "busy" ? "active" : ""}`}>
+      <div class="cluster-head">
+        <h3>{name}</h3>
+        <Pill word={phase} />
+      </div>
+      <progress
+        class="rollout-progress"
+        aria-label={`Healthy objects in ${name}`}
+        value={ready}
+        max={Math.max(1, objects)}
+      />
+      <p class="cluster-facts">
+        <strong>
+          {ready}/{objects} healthy
+        </strong>
+        <span title={deployed}>
+          {deployed === undefined
+            ? "nothing deployed yet"
+            : deployed === target
+              ? "up to date"
+              : `still ${short(deployed)}`}
+        </span>
+        {stage !== undefined && <span>{stage}</span>}
+      </p>
+      {reason !== undefined && (
+        <p class="cluster-wait">
+          <strong>{reason}</strong>
+          {since !== undefined && ` for ${ago(since, nowMs.value)}`}: {message}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** By namespace and kind, the unhealthy ones first in each. */
+function groupsOf(objects: readonly ObjectView[]): [string, [string, ObjectView[]][]][] {
+  const spaces = new Map<string, Map<string, ObjectView[]>>();
+  for (const one of objects) {
+    const space = one.namespace ?? "";
+    const kinds = spaces.get(space) ?? new Map<string, ObjectView[]>();
+    spaces.set(space, kinds);
+    kinds.set(one.kind, [...(kinds.get(one.kind) ?? []), one]);
+  }
+  return [...spaces].map(([space, kinds]) => [space, [...kinds]]);
+}
+
+function ObjectTree({ objects, clusters }: { objects: readonly ObjectView[]; clusters: number }) {
+  const [onlyBad, setOnlyBad] = useState(false);
+  const bad = objects.filter(({ health }) => health !== "Healthy").length;
+  const shown = onlyBad ? objects.filter(({ health }) => health !== "Healthy") : objects;
+  if (objects.length === 0) return <p class="dim">The status does not list them: there are none, or too many.</p>;
+  return (
+    <>
+      <label class="check">
+        <input type="checkbox" checked={onlyBad} onChange={(event) => setOnlyBad(event.currentTarget.checked)} /> Only
+        what is not healthy ({bad})
+      </label>
+      <ul class="tree">
+        {groupsOf(shown).map(([space, kinds]) => (
+          <li key={space}>
+            <h3>{space === "" ? "Of the whole cluster" : `Namespace ${space}`}</h3>
+            <ul>
+              {kinds.map(([kind, members]) => (
+                <li key={kind} class="tree-kind">
+                  <span class="dim">{kind}</span>
+                  <ul>
+                    {members.map(({ name, health, message, clusters: holding }) => (
+                      <li key={name} class="tree-object">
+                        <strong>{name}</strong> <Pill word={health} tone={toneOf(health)} />
+                        <span class="dim">
+                          {" "}
+                          in {holding} of {count(clusters, "cluster")}
+                        </span>
+                        {message !== undefined && <p class="cluster-wait">{message}</p>}
+                      </li>
+                    ))}
+                  </ul>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 && <p class="dim">Everything is healthy.</p>}
+    </>
+  );
+}
+
+function Workload({ workload }: { workload: WorkloadView }) {
+  const { kind, name, total, ready, clusters } = workload;
+  return (
+    <div class="workload">
+      <h3>
+        {kind} {name} <span class="dim">{`${ready} of ${total} replicas ready`}</span>
+      </h3>
+      <ul class="load">
+        {clusters.map((one) => (
+          <li key={one.name}>
+            <span>{one.name}</span>
+            <meter
+              min={0}
+              max={Math.max(1, one.replicas)}
+              value={one.ready}
+              aria-label={`Ready replicas in ${one.name}`}
+            />
+            <span class="dim">
+              {one.ready}/{one.replicas}
+              {one.lent > 0 && `, ${one.lent} for another cluster`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+export function Distribution({ at }: { at: ApplicationName }) {
+  const app = distribution.value;
+  if (!app) return <NotYet at={at} />;
+  const done = app.clusters.filter(({ deployed }) => deployed !== undefined && deployed === app.revision).length;
+  return (
+    <>
+      <div class="title-row">
+        <div>
+          <h1>
+            <span class="dim">{app.namespace} /</span> {app.name}{" "}
+            <Pill word={app.paused && app.rollout ? "Paused" : app.phase} />
+          </h1>
+          <Subtitle app={app} />
+          {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}
+          {app.rejectedRevision !== undefined && (
+            <p class="dim">
+              Revision <code>{short(app.rejectedRevision)}</code> failed or was undone. It is not tried again until the
+              source changes.
+            </p>
+          )}
+        </div>
+        <Actions app={app} />
+      </div>
+      <progress
+        class="rollout-progress"
+        aria-label="Clusters that are done"
+        value={done}
+        max={Math.max(1, app.clusters.length)}
+      />
+      <div class="grid top">
+        <Wait of={app} />
+        <Card
+          title="Clusters"
+          id="clusters"
+          aside={<span class="dim">{`${done} of ${app.clusters.length} on this revision`}</span>}
+        >
+          <ul class="clusters">
+            {app.clusters.map((part) => (
+              <Part key={part.name} part={part} target={app.revision} />
+            ))}
+          </ul>
+          {app.clusters.length === 0 && <p class="dim">No cluster is chosen yet.</p>}
+        </Card>
+      </div>
+      {app.workloads.length > 0 && (
+        <Card title="Divided workloads" id="workloads">
+          {app.workloads.map((workload) => (
+            <Workload key={`${workload.kind}/${workload.name}`} workload={workload} />
+          ))}
+        </Card>
+      )}
+      <Card
+        title="Objects"
+        id="objects"
+        aside={<span class="dim">{count(app.objects.length, "object")} in each cluster</span>}
+      >
+        <ObjectTree objects={app.objects} clusters={app.clusters.length} />
+      </Card>
+      <div class="grid">
+        <Card title="What happened" id="happened">
+          <Happened happened={app.happened} />
+        </Card>
+        <Card title="History" id="history">
+          <History app={app} target={app.revision} />
+        </Card>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,215 @@
+/** The page of one CrossClusterJob: what is done, and every attempt. */
+import type { ApplicationName, AttemptView, JobView } from "../../src/web/types.ts";
+import { ago, clockTime, count, duration, toneOf } from "../format.ts";
+import { job, nowMs } from "../state.ts";
+import { Actions } from "./actions.tsx";
+import { Card, Pill } from "./common.tsx";
+import { Happened } from "./happened.tsx";
+import { PodList } from "./logs.tsx";
+import { NotYet } from "./not-yet.tsx";
+import { Wait } from "./wait.tsx";
+
+const GUARANTEES: Readonly<Record<string, string>> = {
+  Wait: "continues elsewhere only when an attempt is known to be over",
+  Exclusive: "never two attempts at once: a cluster that is cut off ends its own work",
+  AtLeastOnce: "continues elsewhere at once, and may run twice",
+};
+
+/** Squares for as many indexes as a person can count; a bar for more. */
+const MAX_SQUARES = 400;
+
+function Done({ app }: { app: JobView }) {
+  const { completions, succeeded, active, failed, done } = app;
+  const isDone = (index: number) => done.some(([first, last]) => first <= index && index <= last);
+  const hasSquares = done.length > 0 && completions !== undefined && completions <= MAX_SQUARES;
+  return (
+    <>
+      <dl class="figures">
+        <div>
+          <dt>done{completions === undefined ? "" : ` of ${completions}`}</dt>
+          <dd>{succeeded}</dd>
+        </div>
+        <div>
+          <dt>pods run</dt>
+          <dd>{active}</dd>
+        </div>
+        <div>
+          <dt>pods failed</dt>
+          <dd>{failed}</dd>
+        </div>
+      </dl>
+      {hasSquares ? (
+        <div class="squares" role="img" aria-label={`${succeeded} of ${completions} indexes are done`}>
+          {Array.from({ length: completions }, (_, index) => (
+            <span key={index} class={isDone(index) ? "on" : ""} title={`index ${index}`} />
+          ))}
+        </div>
+      ) : (
+        completions !== undefined && (
+          <progress
+            class="rollout-progress"
+            aria-label="Completions"
+            value={succeeded}
+            max={Math.max(1, completions)}
+          />
+        )
+      )}
+      <p class="dim guarantee">
+        Guarantee {app.guarantee}: {GUARANTEES[app.guarantee] ?? ""}.
+      </p>
+    </>
+  );
+}
+
+/** A phone gets a narrower drawing, so that its text stays readable. */
+const WIDTH = innerWidth < 760 ? 480 : 1000;
+const LEFT = innerWidth < 760 ? 110 : 170;
+const LANE = 34;
+const TOP = 26;
+/** Older ones are in the table. */
+const MAX_LANES = 20;
+
+function Lanes({ attempts, endMs }: { attempts: readonly AttemptView[]; endMs: number }) {
+  const known = attempts.filter(({ fromMs }) => fromMs !== undefined).slice(-MAX_LANES);
+  if (known.length === 0) return null;
+  const start = Math.min(...known.map(({ fromMs }) => fromMs ?? 0));
+  const span = Math.max(10_000, (endMs - start) * 1.03);
+  const x = (ms: number) => LEFT + ((ms - start) / span) * (WIDTH - LEFT - 10);
+  const height = TOP + known.length * LANE;
+  return (
+    <div class="timeline">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${height}`}
+        role="img"
+        aria-label="Attempts over time; the table below has the same in words"
+      >
+        <text x={LEFT} y={14}>
+          {clockTime(start)}
+        </text>
+        <text x={WIDTH - 10} y={14} text-anchor="end">
+          {clockTime(start + span)}
+        </text>
+        {known.map((attempt, index) => {
+          const fromMs = attempt.fromMs ?? start;
+          const toMs = attempt.toMs ?? endMs;
+          const width = Math.max(5, x(toMs) - x(fromMs));
+          return (
+            <g key={attempt.number} transform={`translate(0 ${TOP + index * LANE})`}>
+              <rect class="lane" x="0" width={WIDTH} height={LANE - 6} rx="8" />
+              <text class="lane-name" x="12" y={LANE / 2 + 2}>
+                {attempt.number} {attempt.cluster}
+              </text>
+              <g class={`attempt ${toneOf(attempt.state)} ${attempt.toMs === undefined ? "running" : ""}`}>
+                <rect x={x(fromMs)} width={width} y={4} height={20} rx="6" />
+                {width > 110 && (
+                  <text x={x(fromMs) + 9} y={18}>
+                    {attempt.state}
+                  </text>
+                )}
+                <title>{`Attempt ${attempt.number} in ${attempt.cluster}: ${attempt.state}, ${duration(toMs - fromMs)}`}</title>
+              </g>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+function Attempts({ app }: { app: JobView }) {
+  const { attempts } = app;
+  const ended = Date.parse(app.completionTime ?? "");
+  const isOver = app.phase === "Complete" || app.phase === "Failed";
+  const last = Math.max(0, ...attempts.map(({ toMs }) => toMs ?? 0));
+  const endMs = isOver ? Math.max(last, Number.isFinite(ended) ? ended : 0) : Math.max(nowMs.value, app.atMs);
+  if (attempts.length === 0) return <p class="dim">No attempt yet.</p>;
+  return (
+    <>
+      <Lanes attempts={attempts} endMs={endMs} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard must be able to scroll it */}
+      <section class="table-wrap flat" tabIndex={0} aria-label="Attempts as a table">
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Attempt</th>
+              <th scope="col">Cluster</th>
+              <th scope="col">State</th>
+              <th scope="col">Work</th>
+              <th scope="col">Time</th>
+              <th scope="col">Why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {attempts.toReversed().map((attempt) => (
+              <tr key={attempt.number}>
+                <th scope="row">{attempt.number}</th>
+                <td>{attempt.cluster}</td>
+                <td>
+                  <Pill word={attempt.state} />
+                </td>
+                <td class="work">{attempt.work}</td>
+                <td class="number">
+                  {attempt.fromMs === undefined
+                    ? ""
+                    : duration((attempt.toMs ?? Math.max(nowMs.value, app.atMs)) - attempt.fromMs)}
+                </td>
+                <td>
+                  {attempt.reason !== undefined && <strong>{attempt.reason}</strong>}
+                  <span class="dim message">{attempt.message}</span>
+                  {attempt.mayRunTwice !== undefined && <span class="cluster-wait">{attempt.mayRunTwice}</span>}
+                  {attempt.deadlineMs !== undefined && attempt.toMs === undefined && (
+                    <span class="dim message">
+                      its cluster ends it at {clockTime(attempt.deadlineMs)} unless it is extended
+                    </span>
+                  )}
+                  {attempt.object !== undefined && (
+                    <PodList of={{ namespace: app.namespace, cluster: attempt.cluster, job: attempt.object }} />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  );
+}
+
+export function Job({ at }: { at: ApplicationName }) {
+  const app = job.value;
+  if (!app) return <NotYet at={at} />;
+  return (
+    <>
+      <div class="title-row">
+        <div>
+          <h1>
+            <span class="dim">{app.namespace} /</span> {app.name} <Pill word={app.phase} />
+          </h1>
+          <p class="subtitle">
+            {app.kind} · {count(app.attempts.length, "attempt")}
+            {app.startTime !== undefined &&
+              app.completionTime === undefined &&
+              ` · for ${ago(app.startTime, nowMs.value)}`}
+            {app.startTime !== undefined &&
+              app.completionTime !== undefined &&
+              ` · took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
+          </p>
+          {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}
+        </div>
+        <Actions app={app} />
+      </div>
+      <div class="grid top">
+        <Card title="Done" id="done">
+          <Done app={app} />
+        </Card>
+        <Wait of={app} />
+      </div>
+      <Card title="Attempts" id="attempts">
+        <Attempts app={app} />
+      </Card>
+      <Card title="What happened" id="happened">
+        <Happened happened={app.happened} />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,199 @@
+/** A rollout over time, with a slider to go back in it, and as one file for those who were not there. */
+import { useEffect, useState } from "preact/hooks";
+import type { ApplicationView } from "../../src/web/types.ts";
+import { clockTime, dateTime, duration, short, words } from "../format.ts";
+import { type SeenWait, say, seenWaits } from "../state.ts";
+import { Timeline } from "./timeline.tsx";
+
+/** What a saved file has in it. */
+export interface Saved {
+  readonly app: ApplicationView;
+  readonly waits: readonly SeenWait[];
+}
+
+const SAVED_ID = "saved-rollout";
+const PLAY_STEPS = 100;
+const PLAY_EVERY_MS = 80;
+
+export function exported(): Saved | undefined {
+  const text = document.getElementById(SAVED_ID)?.textContent;
+  return text ? JSON.parse(text) : undefined;
+}
+
+function rangeOf({ timeline, atMs, phase }: ApplicationView): { fromMs: number; toMs: number } {
+  const isRunning = phase !== "Settled" || timeline.spans.some(({ toMs }) => toMs === undefined);
+  const last = Math.max(timeline.fromMs, ...timeline.spans.map(({ toMs }) => toMs ?? 0));
+  return { fromMs: timeline.fromMs, toMs: isRunning ? Math.max(atMs, last) : last };
+}
+
+/** What was going on at this moment, in a sentence. */
+function momentWords({ timeline, clusters }: ApplicationView, atMs: number): string {
+  const running = timeline.spans.filter(({ fromMs, toMs }) => fromMs <= atMs && (toMs === undefined || toMs > atMs));
+  const done = new Set(
+    timeline.spans.filter(({ toMs }) => toMs !== undefined && toMs <= atMs).map(({ cluster }) => cluster),
+  );
+  const said = running.map(({ cluster, what, why }) => `${cluster}: ${words(what).toLowerCase()}, ${why}`);
+  const note = timeline.notes.findLast((one) => one.atMs <= atMs && atMs - one.atMs < 3_000);
+  return [
+    said.length > 0 ? said.join("; ") : "No step ran",
+    `${done.size} of ${clusters.length} clusters had finished a step`,
+    ...(note ? [`${note.reason}: ${note.message}`] : []),
+  ].join(". ");
+}
+
+export function Replay({ app, isFile = false }: { app: ApplicationView; isFile?: boolean }) {
+  const [atMs, setAt] = useState<number | undefined>(undefined);
+  const [isPlaying, play] = useState(false);
+  const { fromMs, toMs } = rangeOf(app);
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    const step = (toMs - fromMs) / PLAY_STEPS;
+    const timer = setInterval(
+      () =>
+        setAt((at) => {
+          const next = (at ?? fromMs) + step;
+          if (next < toMs) return next;
+          play(false);
+          return undefined;
+        }),
+      PLAY_EVERY_MS,
+    );
+    return () => clearInterval(timer);
+  }, [isPlaying, fromMs, toMs]);
+  const begin = () => {
+    setAt(atMs ?? fromMs);
+    play(!isPlaying);
+  };
+  const hasSpans = app.timeline.spans.length > 0;
+  return (
+    <>
+      <Timeline app={app} untilMs={atMs} />
+      {hasSpans && (
+        <div class="replay">
+          <button type="button" onClick={begin}>
+            {isPlaying ? "Stop" : "Replay"}
+          </button>
+          <input
+            type="range"
+            min={fromMs}
+            max={toMs}
+            step={Math.max(1, Math.round((toMs - fromMs) / 500))}
+            value={atMs ?? toMs}
+            aria-label="Moment of the rollout"
+            aria-valuetext={clockTime(atMs ?? toMs)}
+            onInput={(event) => {
+              play(false);
+              const at = Number(event.currentTarget.value);
+              setAt(at >= toMs ? undefined : at);
+            }}
+          />
+          {!isFile && (
+            <button type="button" class="quiet" onClick={() => void save(app)}>
+              Save as a file
+            </button>
+          )}
+          {atMs !== undefined && (
+            <p class="moment" role="status">
+              <time>{clockTime(atMs)}</time>, {duration(atMs - fromMs)} after the start. {momentWords(app, atMs)}.
+            </p>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** One HTML file with the page's own script and style: it needs no server and makes no request. */
+async function save(app: ApplicationView): Promise<void> {
+  const read = async (path: string) => {
+    const answer = await fetch(path);
+    if (!answer.ok) throw new Error(`the server answered ${answer.status} for ${path}`);
+    return answer.text();
+  };
+  try {
+    const [script, style] = await Promise.all([read("/app.js"), read("/app.css")]);
+    const file = new Blob([fileOf({ app, waits: seenWaits.value }, script, style)], { type: "text/html" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `${app.namespace}-${app.name}-${short(app.updateRevision)}.html`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    say(`Saved as ${link.download}`);
+  } catch (error) {
+    say(`The file could not be made: ${error instanceof Error ? error.message : error}`, true);
+  }
+}
+
+/** Names and messages come from the cluster: nothing in them may end the element that they are in. */
+function fileOf(saved: Saved, script: string, style: string): string {
+  const data = JSON.stringify(saved).replaceAll("<", "\\u003c");
+  const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>A rollout, saved by Lockstep</title>
+<style>${style.replaceAll("</", "<\\/")}</style>
+</head>
+<body>
+<div id="app"></div>
+<script type="application/json" id="${SAVED_ID}">${data}</script>
+<script type="module">${script.replaceAll("</", "<\\/")}</script>
+</body>
+</html>
+`;
+}
+
+/** What the saved file shows. */
+export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
+  useEffect(() => {
+    seenWaits.value = waits;
+    document.title = `${app.name}: a rollout, saved ${dateTime(new Date(app.atMs).toISOString())}`;
+  }, []);
+  const { fromMs, toMs } = rangeOf(app);
+  const warnings = app.timeline.notes.filter(({ isWarning }) => isWarning).length;
+  return (
+    <main id="main">
+      <div>
+        <h1>
+          <span class="dim">{app.namespace} /</span> {app.name}
+        </h1>
+        <p class="subtitle">
+          {app.kind}, {app.desired} instances over {app.clusters.length} clusters · revision{" "}
+          <code>{short(app.updateRevision)}</code> · {dateTime(new Date(fromMs).toISOString())},{" "}
+          {duration(toMs - fromMs)} · {warnings === 0 ? "no warning" : `${warnings} warnings`}
+        </p>
+      </div>
+      <section class="card" aria-labelledby="saved-title">
+        <h2 id="saved-title">How it went</h2>
+        <Replay app={app} isFile />
+      </section>
+      <section class="card" aria-labelledby="end-title">
+        <h2 id="end-title">How it stood when this was saved</h2>
+        <p class="sentence">{app.why.sentence}</p>
+        <ul class="spans">
+          {app.clusters.map(({ name, phase, ready, replicas, revision, leader }) => (
+            <li key={name}>
+              <strong>{name}</strong> {words(phase).toLowerCase()}, {ready ?? "?"} of {replicas} ready, revision{" "}
+              <code>{short(revision)}</code>
+              {leader ? ", has the leader" : ""}
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="card" aria-labelledby="changes-title">
+        <h2 id="changes-title">What the revision changed</h2>
+        {app.history
+          .filter(({ revision }) => revision === app.updateRevision)
+          .flatMap(({ changes = [] }) => changes)
+          .map((line) => (
+            <code key={line} class="change">
+              {line}
+            </code>
+          ))}
+      </section>
+    </main>
+  );
+}
