@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { generateBundled } from "./generate/bundled.ts";
+import { contract } from "./generate/contract.ts";
 import { diagrams } from "./generate/diagrams.ts";
 import { crds, policies } from "./generate/manifests.ts";
 import { monitoring } from "./generate/monitoring.ts";
@@ -18,6 +19,7 @@ const GENERATORS: readonly Generator[] = [
   crds,
   policies,
   bundledCustomizations,
+  contract,
   reference,
   diagrams,
   notice,
@@ -25,7 +27,7 @@ const GENERATORS: readonly Generator[] = [
   monitoring,
   sbom,
 ];
-const OWNED = ["deploy/crds", "deploy/policies", "deploy/monitoring"];
+const OWNED = ["deploy/contract", "deploy/crds", "deploy/policies", "deploy/monitoring"];
 
 function bundledCustomizations(): GeneratedFile[] {
   const { path, content } = generateBundled();

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { APPLICATION_PHASES, CLUSTER_PHASES } from "../api/index.ts";
 import { CONTROLLER_REASONS } from "../controllers/index.ts";
+import { JOB_REASONS } from "../jobs/index.ts";
 import { REASONS } from "../rollout/index.ts";
 import { GUIDES } from "./commands/why/reasons.ts";
 import { createProgram } from "./program.ts";
@@ -108,10 +109,16 @@ describe("commands in the documentation", () => {
       isGivenUp: false,
       kind: "StatefulSet",
       template: "web",
+      isInline: false,
+      placement: undefined,
       selector: "",
     };
+    const hubs = [
+      { ...facts, engine: "karmada" as const },
+      { ...facts, engine: "ocm" as const, placement: "zones", isInline: true },
+    ];
     for (const paste of Object.values(GUIDES)) {
-      for (const command of paste(facts)) {
+      for (const command of hubs.flatMap(paste)) {
         const words = wordsOf(command);
         if (words) expect(problemOf({ page: "", words, whole: true }), command).toBeUndefined();
       }
@@ -129,8 +136,8 @@ describe("the runbook", () => {
   );
 
   it("has every reason, and no other", () => {
-    const known = [...Object.keys(REASONS), ...Object.keys(CONTROLLER_REASONS)].sort();
-    expect([...sections.keys()].sort()).toEqual(known);
+    const known = [REASONS, CONTROLLER_REASONS, JOB_REASONS].flatMap((reasons) => Object.keys(reasons));
+    expect([...sections.keys()].sort()).toEqual([...new Set(known)].sort());
   });
 
   it.each([...sections])("%s has symptom, condition, cause and recovery", (_, section) => {

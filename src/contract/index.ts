@@ -6,6 +6,7 @@
 export { ANNOTATIONS, CONTRACT_PREFIX, SEED_ANNOTATIONS } from "./annotations.ts";
 export type { MemberReport, ReportPhase } from "./report.ts";
 export { parseMemberReport } from "./report.ts";
+export { GRANT_SCHEMA, REPORT_SCHEMA, TOPOLOGY_SCHEMA } from "./schema.ts";
 export type { InstanceState, SeedReplicas, TopologyCluster } from "./topology.ts";
 export { seedReplicas } from "./topology.ts";
 export type { TopologyDocument, TopologyRef } from "./topology-ref.ts";

@@ -42,7 +42,7 @@ export function isDeleting(object: KubeObject): boolean {
 /** The conditions with one of them set. Its time changes only with its status, as in Kubernetes' helpers. */
 export function withCondition(
   conditions: readonly JsonObject[],
-  condition: { type: string; status: string; reason?: string; message?: string },
+  condition: { type: string; status: string; reason?: string; message?: string; lastUpdateTime?: string },
   nowMs: number,
 ): JsonObject[] {
   const previous = conditions.find(({ type }) => type === condition.type);

@@ -11,7 +11,7 @@ export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRange
 export type { Amounts } from "./headroom.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
-export { OWNER_LABEL } from "./marks.ts";
+export { MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";
 export {
   type AccessPoint,
   accessPointOf,
@@ -20,5 +20,6 @@ export {
   openMemberOverHttp,
 } from "./members/access.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
+export { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor, executorOf, readExecutor } from "./ocm/executor.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

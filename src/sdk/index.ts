@@ -1,9 +1,15 @@
 /**
- * For authors of member operators (read the grant, report the result) and of interpreter webhooks in both protocols.
- * Imports runtime and contract, so that either can ship it.
+ * For authors of member operators (read the grant, decide, report the result) and of interpreter webhooks in both
+ * protocols. Imports runtime and contract, so that either can ship it.
  */
+export { apiPath, MemberApiError, MemberClient, type MemberObject } from "./client.ts";
+export type { ConformanceOptions } from "./conformance/fixture.ts";
+export { type Finding, RULES, type Rule } from "./conformance/rules.ts";
+export { checkOperator } from "./conformance/suite.ts";
 export { type Grant, type GrantedObject, type GrantReading, readGrant, readWholeGrant } from "./grant.ts";
-export { report, reportPatch } from "./report.ts";
+export { type OperateOptions, operate } from "./operate.ts";
+export { type OperatorFigures, report, reportPatch } from "./report.ts";
+export { type InstanceView, nextStep, type Step } from "./steps.ts";
 export type { ConfigMap, ConfigMaps } from "./topology.ts";
 export {
   createInterpreterWebhook,

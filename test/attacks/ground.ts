@@ -1,4 +1,5 @@
 /** The ground on which attacks are tried: an installed hub, two namespaces, and people with few rights. */
+import type { EngineName } from "../../src/api/index.ts";
 import type { User } from "../../src/apiserver/index.ts";
 import { account, person, roleBinding } from "../../src/apiserver/testing/roles.ts";
 import { installManifests } from "../../src/cli/commands/install/manifests.ts";
@@ -19,6 +20,12 @@ export const PEOPLE = {
   viewer: person("vera"),
   /** Karmada's agent in a pull-mode member, with the rights that `karmadactl register` gives it. */
   agent: person("system:karmada:agent:member1", "system:karmada:agents"),
+  /** The agent of Open Cluster Management in member1, with the rights that its hub gives it. */
+  klusterlet: person(
+    "system:open-cluster-management:member1:member1-agent",
+    "system:open-cluster-management:member1",
+    "system:open-cluster-management:managed-clusters",
+  ),
   /** Has the shipped role for on-call, on the hub and so in the members. */
   onCall: person("carl"),
   /** A program that may write Secrets, ConfigMaps and ledgers in every namespace. */
@@ -75,7 +82,7 @@ export function installed(): JsonObject[] {
 }
 
 /** Namespaces and rights, in the order in which they can be created. */
-export function surroundings(): JsonObject[] {
+export function surroundings(engine: EngineName = "karmada"): JsonObject[] {
   const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
   const agentRules = [
     {
@@ -98,8 +105,9 @@ export function surroundings(): JsonObject[] {
     roleBinding(SHOP, PEOPLE.operator.name, "lockstep-operator"),
     role(SHOP, "owner", everything),
     binding(SHOP, PEOPLE.owner.name, "owner"),
-    role("karmada-es-member1", "agent", agentRules),
-    binding("karmada-es-member1", PEOPLE.agent.name, "agent"),
+    ...(engine === "karmada"
+      ? [role("karmada-es-member1", "agent", agentRules), binding("karmada-es-member1", PEOPLE.agent.name, "agent")]
+      : []),
     clusterRole("helper", helperRules),
     clusterBinding(PEOPLE.onCall.name, "lockstep-on-call", { "lockstep.karmada.io/on-call": "true" }),
     clusterBinding(PEOPLE.helper.name, "helper"),

@@ -4,7 +4,7 @@ import { type ClusterConnection, isKubeObject } from "../../src/kube/index.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
 import { startWorld, type World } from "../karmada/world.ts";
 import { connectAs } from "../stories/people.ts";
-import { ACTS, ATTACKS, byName, type Targets } from "./attacks/index.ts";
+import { actsOn, attacksOn, byName, type Targets } from "./attacks/index.ts";
 import { type Ask, askThrough, MERGE, PEOPLE, type Person, surroundings } from "./ground.ts";
 import { approval, crossCluster, crossClusterJob, isSettled, secret, statefulSet } from "./objects.ts";
 import { saved } from "./page.ts";
@@ -79,7 +79,7 @@ describe("on a real Karmada", () => {
     await world?.stop();
   });
 
-  it.each(byName(ATTACKS))("%s: refused", async (name, { by, attempt, refused, policy }) => {
+  it.each(byName(attacksOn("karmada")))("%s: refused", async (name, { by, attempt, refused, policy }) => {
     const answer = await attempt(as(by), targets);
     words.push(`${name}\n    ${answer.status} ${answer.message}`);
     expect(answer.message).toContain(refused);
@@ -87,7 +87,7 @@ describe("on a real Karmada", () => {
     expect([403, 422]).toContain(answer.status);
   });
 
-  it.each(byName(ACTS))("%s: allowed", async (_, { by, attempt }) => {
+  it.each(byName(actsOn("karmada")))("%s: allowed", async (_, { by, attempt }) => {
     const answer = await attempt(as(by), targets);
     expect([answer.message, answer.status < 300]).toEqual(["", true]);
   });

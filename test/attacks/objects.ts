@@ -98,6 +98,23 @@ export function work(
   };
 }
 
+/** A ManifestWork with the controller's marks. */
+export function manifestWork(namespace: string, manifest: JsonObject, labels?: JsonObject): JsonObject {
+  const { metadata, spec } = work(namespace, manifest, labels);
+  return {
+    apiVersion: "work.open-cluster-management.io/v1",
+    kind: "ManifestWork",
+    metadata: metadata ?? {},
+    spec: { ...(isJsonObject(spec) && spec), deleteOption: { propagationPolicy: "Orphan" } },
+  };
+}
+
+/** As an administrator writes it in a cluster's namespace. */
+export function memberAccess(server: string, namespace = SHOP): JsonObject {
+  const metadata = { name: "access", namespace, labels: { "lockstep.karmada.io/member-access": "true" } };
+  return { apiVersion: "v1", kind: "Secret", metadata, stringData: { server, token: "token" } };
+}
+
 export const CLUSTER_ADMIN_FOR_ALL: JsonObject = {
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind: "ClusterRoleBinding",

@@ -1,9 +1,11 @@
+import type { EngineName } from "../../src/api/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/runtime/index.ts";
+import { HOLDS, MANIFEST_WORKS, WORKS } from "./attacks/attack.ts";
 import type { Targets } from "./attacks/index.ts";
 import { type Ask, SHOP } from "./ground.ts";
 
 /** Finds what the controller made for the application `web`; throws where there is nothing to attack. */
-export async function targetsOf(ask: Ask): Promise<Targets> {
+export async function targetsOf(ask: Ask, engine: EngineName = "karmada"): Promise<Targets> {
   const first = async (collection: string, label: string): Promise<string> => {
     const { body } = await ask("GET", `${collection}?labelSelector=${encodeURIComponent(label)}`);
     const items = Array.isArray(body.items) ? body.items.filter(isJsonObject) : [];
@@ -12,11 +14,11 @@ export async function targetsOf(ask: Ask): Promise<Targets> {
     return `${collection}/${metadata.name}`;
   };
   return {
-    hold: await first(
-      `/apis/policy.karmada.io/v1alpha1/namespaces/${SHOP}/overridepolicies`,
-      "lockstep.karmada.io/hold=true",
+    hold: engine === "karmada" ? await first(HOLDS, "lockstep.karmada.io/hold=true") : "",
+    work: await first(
+      engine === "karmada" ? WORKS("karmada-es-member1") : MANIFEST_WORKS("member1"),
+      "lockstep.karmada.io/app",
     ),
-    work: await first("/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-member1/works", "lockstep.karmada.io/app"),
     revision: await first(`/apis/apps/v1/namespaces/${SHOP}/controllerrevisions`, "lockstep.karmada.io/statefulset"),
   };
 }

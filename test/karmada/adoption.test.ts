@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { adoptionStory } from "../stories/adoption.ts";
+import { editsStory } from "../stories/edits.ts";
 import { startWorld, type World } from "./world.ts";
 
-describe("an application that Karmada already runs", () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
-  });
-  afterAll(() => world?.stop());
+/** One world for both: each story has an application of its own. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world?.stop());
 
+describe("an application that Karmada already runs", () => {
   adoptionStory(() => world);
+});
+
+describe("an application that is edited in quick succession", () => {
+  editsStory(() => world, "edited");
 });

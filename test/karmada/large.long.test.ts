@@ -33,7 +33,9 @@ describe("[I11] an application that is too large for annotations, over three rea
     world = await startWorld();
     await installXline(world);
     const database = new SharedDatabase();
-    operators = [...world.stack.members].map(([name, api]) => startContractOperator(name, api, database, 1));
+    operators = [...world.stack.members].map(([name, api]) =>
+      startContractOperator(name, api, database, { workMs: 1 }),
+    );
   });
   afterAll(async () => {
     await Promise.all(operators.map((operator) => operator.stop()));

@@ -3,6 +3,8 @@ import { KarmadaEngine, openMemberOverHttp } from "../../src/engine/index.ts";
 import { propagation, STATEFULSETS, WORKS } from "../../src/engine/testing/contract/index.ts";
 import { resource } from "../../src/kube/index.ts";
 import { systemClock, systemRandom } from "../../src/runtime/index.ts";
+import { giveAccess } from "../ocm/fleet.ts";
+import type { RealFleet } from "../stack/fleet.ts";
 import {
   CCS,
   crossCluster,
@@ -23,12 +25,12 @@ export const POLICIES = resource({
 });
 
 /** One instance of XlineCluster in each cluster. */
-const XLINE_POLICY = {
+const xlinePolicy = (name: string) => ({
   apiVersion: "policy.karmada.io/v1alpha1",
   kind: "PropagationPolicy",
-  metadata: { name: "xline", namespace: "default" },
+  metadata: { name, namespace: "default" },
   spec: {
-    resourceSelectors: [{ apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", name: "xline" }],
+    resourceSelectors: [{ apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", name }],
     placement: {
       clusterAffinity: { clusterNames: ["member1", "member2", "member3"] },
       replicaScheduling: {
@@ -43,7 +45,7 @@ const XLINE_POLICY = {
       },
     },
   },
-};
+});
 
 const KARMADA: Stage = {
   engine: "karmada",
@@ -66,7 +68,7 @@ const KARMADA: Stage = {
     const path = await world.hub.discovery.resource(apiVersion, kind);
     if ((await world.hub.find(path, workload.metadata)) === undefined) {
       await world.until("the hold is in place", async () => (await world.status(name)).reason === "TemplateMissing");
-      await world.hub.apply(POLICIES, kind === STATEFULSETS.kind ? propagation(name) : XLINE_POLICY, MANAGER);
+      await world.hub.apply(POLICIES, kind === STATEFULSETS.kind ? propagation(name) : xlinePolicy(name), MANAGER);
     }
     await world.hub.apply(path, workload, MANAGER);
   },
@@ -86,25 +88,37 @@ const KARMADA: Stage = {
   },
 };
 
+/** Karmada's proxy passes no dry runs on: a Secret gives direct access for them. */
+async function prepareWithAccess(fleet: RealFleet): Promise<void> {
+  await KARMADA.prepare(fleet);
+  for (const [name, member] of fleet.stack.members) {
+    await giveAccess(fleet.stack, KARMADA.namespaceOf(name), member);
+  }
+}
+
 export interface KarmadaWorld extends World {
   readonly stack: KarmadaStack;
 }
 
-export async function startWorld(options: KarmadaOptions = {}, more: WorldOptions = {}): Promise<KarmadaWorld> {
+export async function startWorld(
+  options: KarmadaOptions = {},
+  more: WorldOptions = {},
+  prepare = KARMADA.prepare,
+): Promise<KarmadaWorld> {
   let stack: KarmadaStack | undefined;
   const start = async () => {
     const fleet = await startKarmadaFleet(options);
     stack = fleet.stack;
     return fleet;
   };
-  const world = await startWorldOn({ ...KARMADA, start }, more);
+  const world = await startWorldOn({ ...KARMADA, start, prepare }, more);
   if (!stack) throw new Error("the fleet did not start");
   return { ...world, stack };
 }
 
 /** One on which a lost cluster is noticed within seconds. */
 export const startQuickWorld = (more: WorldOptions): Promise<KarmadaWorld> =>
-  startWorld({ managerFlags: QUICK_LOSS }, more);
+  startWorld({ managerFlags: QUICK_LOSS }, more, prepareWithAccess);
 /** The connection to each member can be cut. */
 export const startRelayedWorld = (): Promise<KarmadaWorld> => startWorld({ relays: true });
 

@@ -103,12 +103,14 @@ export class Cluster {
     this.#program = program;
   }
 
-  static async start(): Promise<Cluster> {
+  /** `server`: this one, instead of an empty one of its own. */
+  static async start(server?: ApiServer): Promise<Cluster> {
     const { path } = await findKubectl();
     const folder = mkdtempSync(join(tmpdir(), "lockstep-kubectl-"));
     const kubeconfig = join(folder, "kubeconfig");
     try {
-      const backend = REAL_SERVER ? copyKubeconfig(REAL_SERVER, kubeconfig) : await startServer(kubeconfig);
+      const backend =
+        REAL_SERVER && !server ? copyKubeconfig(REAL_SERVER, kubeconfig) : await startServer(kubeconfig, server);
       return new Cluster(backend, folder, path);
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });
@@ -188,13 +190,9 @@ function contains(printed: string, text: string | RegExp): boolean {
   return typeof text === "string" ? printed.includes(text) : text.test(printed);
 }
 
-async function startServer(kubeconfig: string): Promise<Backend> {
-  const server = new ApiServer({
-    clock: systemClock,
-    random: systemRandom,
-    log: silentLog,
-    authorizer: authorizerOf([{ subject: "viewer", verbs: ["get", "list", "watch"], resources: ["pods"] }]),
-  });
+async function startServer(kubeconfig: string, given: ApiServer | undefined): Promise<Backend> {
+  const authorizer = authorizerOf([{ subject: "viewer", verbs: ["get", "list", "watch"], resources: ["pods"] }]);
+  const server = given ?? new ApiServer({ clock: systemClock, random: systemRandom, log: silentLog, authorizer });
   const front = await startSecureFront({
     name: "hub",
     server,

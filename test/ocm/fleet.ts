@@ -17,11 +17,7 @@ const ACCOUNT = { name: "lockstep", namespace: "default" };
 
 /** A real OCM of one's own, in a temporary folder, gone at the end. Its members are seen through their agents alone. */
 export async function startOcmFleet(options: StackOptions = {}): Promise<OcmFleet> {
-  // Seen once in some twenty boots on a busy machine: an agent never becomes available, however often it is started.
-  const fleet = await startFleet("ocm", startStack, options).catch((error: unknown) => {
-    console.log(`the first boot failed, and another one is tried: ${error instanceof Error ? error.message : error}`);
-    return startFleet("ocm", startStack, options);
-  });
+  const fleet = await startFleet("ocm", startStack, options);
   const { hub, log } = fleet;
   return {
     ...fleet,

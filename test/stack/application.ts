@@ -35,6 +35,8 @@ const RECONNECT_MS = 100;
 export class PodRecorder {
   readonly #ready = new Map<string, boolean>();
   readonly order: string[] = [];
+  /** Those that are gone, in order; one that is replaced under the same name is in it once for each time. */
+  readonly gone: string[] = [];
   /** Every change, for the message when something went wrong. */
   readonly timeline: string[] = [];
   worst = 0;
@@ -46,8 +48,8 @@ export class PodRecorder {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
 
-  /** `expected`: from when on a missing one counts. `quorum`: how many must always be ready. */
-  expect(count: number, quorum = 0): void {
+  /** `expected`: from when on a missing one counts. `quorum`: how many must always be ready; a majority, unless said otherwise. */
+  expect(count: number, quorum = Math.floor(count / 2) + 1): void {
     this.#expected = count;
     this.#quorum = quorum;
     this.worst = 0;
@@ -99,8 +101,10 @@ export class PodRecorder {
   }
 
   #see(type: string, key: string, ready: boolean): void {
-    if (type === "DELETED") this.#ready.delete(key);
-    else this.#note(key, ready);
+    if (type === "DELETED") {
+      this.#ready.delete(key);
+      this.gone.push(key);
+    } else this.#note(key, ready);
     const total = [...this.#ready.values()].filter(Boolean).length;
     this.timeline.push(`${seconds()} ${type} ${key} ready=${this.#ready.get(key)} total=${total}`);
     this.worst = Math.max(this.worst, this.#expected - total);

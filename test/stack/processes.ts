@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -90,6 +91,16 @@ export class Processes {
     return this.#commands.has(name);
   }
 
+  #isOver(name: string): boolean {
+    const child = this.#running.get(name);
+    return child !== undefined && (child.exitCode !== null || child.signalCode !== null);
+  }
+
+  #howEnded(name: string): string {
+    const { exitCode, signalCode } = this.#running.get(name) ?? {};
+    return signalCode ? `by ${signalCode}` : `with exit code ${exitCode}`;
+  }
+
   get #temporary(): string {
     return join(this.#folder, "tmp");
   }
@@ -98,19 +109,33 @@ export class Processes {
     return join(this.#folder, "logs", `${name}.log`);
   }
 
-  /** Waits until `probe` returns true; fails as soon as the process has failed, with the end of its log. */
-  async ready(name: string, probe: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  /**
+   * Waits until `probe` returns true; fails as soon as the process has ended, or one of those that it needs, with the end
+   * of its log.
+   */
+  async ready(
+    name: string,
+    probe: () => Promise<boolean>,
+    timeoutMs: number,
+    needs: readonly string[] = [],
+  ): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       if (await probe().catch(() => false)) return;
-      const child = this.#running.get(name);
-      const failed = child !== undefined && child.exitCode !== null && child.exitCode !== 0;
-      if (failed || performance.now() > deadline) {
-        const why = failed ? `ended with exit code ${child.exitCode}` : `was not ready after ${timeoutMs / 1000} s`;
-        throw new Error(`${name} ${why}; the end of ${this.logFile(name)}:\n${tail(this.logFile(name), 15)}`);
+      const ended = [name, ...needs].find((each) => this.#isOver(each));
+      if (ended !== undefined || performance.now() > deadline) {
+        const subject = ended ?? name;
+        const why = ended ? `ended ${this.#howEnded(ended)}` : `was not ready after ${timeoutMs / 1000} s`;
+        const log = this.logFile(subject);
+        throw new Error(`${subject} ${why}; the end of ${log}:\n${tail(log, 15)}`);
       }
       await sleep(POLL_MS);
     }
+  }
+
+  /** Starts those again that ended by themselves, as a kubelet would. */
+  revive(...names: string[]): void {
+    for (const name of names) if (this.#isOver(name)) this.restart(name);
   }
 }
 
@@ -161,6 +186,14 @@ export function startTicks(pid: number): string | undefined {
 
 function tail(file: string, lines: number): string {
   return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n").slice(-lines).join("\n") : "(no log)";
+}
+
+/**
+ * A loopback address of one's own. A port of 127.0.0.1 that was free a moment ago may be taken when a program listens at
+ * last, by another stack or by a client's connection: a machine with much to do needs seconds to start one.
+ */
+export function ownAddress(): string {
+  return `127.${64 + randomInt(64)}.${randomInt(256)}.${1 + randomInt(254)}`;
 }
 
 /** Ports that were free a moment ago, all different. */

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
+import type { Observer } from "../../src/engine/testing/observer.ts";
 import type { KubeObject } from "../../src/kube/index.ts";
-import { PodRecorder, podImages, podUids, STATEFULSETS, type World } from "./world.ts";
+import { CCS, PodRecorder, podImages, podUids, STATEFULSETS, type World } from "./world.ts";
 
-/** An application that the engine already runs, without Lockstep, is taken over and then updated. */
+/** An application that the engine already runs, without Lockstep, is taken over, updated and released. */
 export function adoptionStory(on: () => World, name = "web"): void {
   let world: World;
+  let observer: Observer;
   const pods = new PodRecorder();
   const generations = async () => {
     const found: Record<string, unknown> = {};
@@ -29,6 +31,7 @@ export function adoptionStory(on: () => World, name = "web"): void {
     for (const [cluster, api] of world.stack.members) pods.follow(cluster, api, name);
     await world.stage.runWithoutLockstep(world, workload(1));
     await world.until("five pods run", async () => Object.keys(await podUids(world, name)).length === 5);
+    observer = await world.watch(STATEFULSETS);
   });
   afterAll(() => pods.stop());
 
@@ -48,5 +51,20 @@ export function adoptionStory(on: () => World, name = "web"): void {
     });
     await world.until("it is settled", () => world.settled(name));
     expect(pods.worst).toBe(1);
+  });
+
+  it("never ran what it was not granted, from before its adoption on", () => {
+    expect(observer.states).toBeGreaterThan(5);
+    expect(observer.violations().filter((seen) => seen.name === name)).toEqual([]);
+  });
+
+  it("is released on deletion, and nothing moves", async () => {
+    const before = { pods: await podUids(world, name), objects: await generations() };
+    await world.hub.delete(CCS, { namespace: "default", name });
+    await world.until("the object is gone", async () => {
+      const found = await world.hub.find(CCS, { namespace: "default", name });
+      return found === undefined || JSON.stringify({ ...(found.status as object), ledger: undefined });
+    });
+    expect({ pods: await podUids(world, name), objects: await generations() }).toEqual(before);
   });
 }

@@ -45,7 +45,7 @@ export function startContractOperator(
   cluster: string,
   api: Api,
   database: SharedDatabase,
-  workMs = WORK_MS,
+  { workMs = WORK_MS, name = "xline" }: { readonly workMs?: number; readonly name?: string } = {},
 ): { stop(): Promise<void> } {
   const stop = new AbortController();
   const running = new Map<string, string>();
@@ -98,7 +98,8 @@ export function startContractOperator(
   const run = async () => {
     while (!stop.signal.aborted) {
       try {
-        for await (const { type, object } of api.watch(`${PATH}/xlineclusters`, stop.signal)) {
+        const path = `${PATH}/xlineclusters?fieldSelector=metadata.name%3D${name}`;
+        for await (const { type, object } of api.watch(path, stop.signal)) {
           if (type === "ADDED" || type === "MODIFIED") await reconcile(object);
         }
       } catch {

@@ -20,6 +20,7 @@ import {
 } from "../../src/runtime/index.ts";
 import { CCS, crossCluster, MANAGER, PodRecorder } from "../stack/application.ts";
 import type { RealFleet } from "../stack/fleet.ts";
+import { crashingTransport } from "./crashes.ts";
 import { connectAsAccount } from "./people.ts";
 
 export const SYSTEM_NAMESPACE = "lockstep-system";
@@ -49,7 +50,10 @@ export interface Stage {
   prepareKind(world: World): Promise<void>;
 }
 
-export type WorldOptions = Pick<ManagerOptions, "renderer">;
+export interface WorldOptions extends Pick<ManagerOptions, "renderer"> {
+  /** What the controller's requests to the hub pass through, so that they can be counted. */
+  readonly through?: (transport: Transport) => Transport;
+}
 
 export interface World extends RealFleet {
   readonly stage: Stage;
@@ -60,6 +64,11 @@ export interface World extends RealFleet {
   stopController(): Promise<void>;
   /** `through`: changes or cuts off what the controller sends. The returned function gives it up without waiting. */
   startController(through?: (transport: Transport) => Transport): () => void;
+  /**
+   * Starts another controller, whose process ends right after this many writes; resolves with the last one. Call
+   * `restartController` afterwards.
+   */
+  controllerThatCrashes(afterWrites: number): Promise<{ readonly crashed: Promise<string> }>;
   status(name: string): Promise<Record<string, unknown>>;
   /** Whether the application is settled as it was declared last; otherwise what its status says. */
   settled(name: string, replicas?: number): Promise<true | string>;
@@ -77,17 +86,27 @@ export function installedObjects(engine: EngineName): KubeObject[] {
   return installManifests(settings).filter(isKubeObject);
 }
 
-export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promise<World> {
+export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Promise<World> {
+  const { through = (transport: Transport) => transport, ...more } = options;
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const start = (through = (transport: Transport) => transport) =>
+  const start = (passing = through) =>
     startController(
       stage,
-      new KubeClient({ transport: through(own.transport), clock: systemClock, random: systemRandom }),
+      new KubeClient({ transport: passing(own.transport), clock: systemClock, random: systemRandom }),
       more,
     );
   let controller = start();
+  /** A process that is gone releases nothing: here the time is not waited for after which another may take the lease. */
+  const freeLease = async () => {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`;
+    const leases = await fleet.stack.hub.get<{ items: { metadata: { name: string } }[] }>(path);
+    for (const { metadata } of leases?.items ?? []) {
+      const patch = { spec: { holderIdentity: "" } };
+      await fleet.stack.hub.request("PATCH", `${path}/${metadata.name}`, patch, "application/merge-patch+json");
+    }
+  };
   const observers: Observer[] = [];
   const find = (name: string) => fleet.hub.find(CCS, { namespace: "default", name });
   return {
@@ -106,12 +125,28 @@ export async function startWorldOn(stage: Stage, more: WorldOptions = {}): Promi
     },
     async restartController() {
       await controller.stop();
+      await freeLease();
       controller = start();
     },
     stopController: () => controller.stop(),
     startController(through) {
       controller = start(through);
       return controller.abandon;
+    },
+    async controllerThatCrashes(afterWrites) {
+      await controller.stop();
+      await freeLease();
+      const transport = crashingTransport(own.transport, afterWrites);
+      const client = new KubeClient({ transport, clock: systemClock, random: systemRandom });
+      const running = startController(stage, client, more);
+      controller = {
+        abandon: running.abandon,
+        stop: () => {
+          transport.end();
+          return running.stop();
+        },
+      };
+      return { crashed: transport.crashed };
     },
     async status(name) {
       return ((await find(name))?.status ?? {}) as Record<string, unknown>;
@@ -150,7 +185,7 @@ async function install(stage: Stage, fleet: RealFleet): Promise<void> {
   });
 }
 
-function startController(stage: Stage, hub: KubeClient, more: WorldOptions) {
+function startController(stage: Stage, hub: KubeClient, more: Omit<WorldOptions, "through">) {
   const stop = new AbortController();
   const log: Log = process.env.LOCKSTEP_TEST_LOG
     ? lineLog((level, message, fields) => console.error(level, message, JSON.stringify(fields)))

@@ -10,6 +10,7 @@ interface Span {
 }
 
 export interface XlineOperator {
+  /** Its cluster's. */
   readonly name: string;
   readonly log: Span[];
   /** What its instances run. */
@@ -20,11 +21,17 @@ export interface XlineOperator {
 /** As long as starting an instance takes here. */
 const WORK_MS = 300;
 
+export interface XlineOperatorOptions {
+  /** The one object that it attends to. */
+  readonly object: string;
+  readonly readsAnnotations: boolean;
+}
+
 /**
  * An operator as the proposal's users would have written it. With `readsAnnotations` it acts only while the
  * proposal's `processer` annotation says so; without, on every change of the spec. Its instances are simulated.
  */
-export function startXlineOperator(name: string, api: Api, options: { readsAnnotations: boolean }): XlineOperator {
+export function startXlineOperator(name: string, api: Api, options: XlineOperatorOptions): XlineOperator {
   const stop = new AbortController();
   const log: Span[] = [];
   const state = { image: undefined as string | undefined, replicas: 0 };
@@ -53,7 +60,8 @@ export function startXlineOperator(name: string, api: Api, options: { readsAnnot
   const run = async () => {
     while (!stop.signal.aborted) {
       try {
-        for await (const { type, object } of api.watch("/apis/apps.my.io/v1alpha1/xlineclusters", stop.signal)) {
+        const path = `/apis/apps.my.io/v1alpha1/xlineclusters?fieldSelector=metadata.name%3D${options.object}`;
+        for await (const { type, object } of api.watch(path, stop.signal)) {
           if (type === "ADDED" || type === "MODIFIED") await reconcile(object);
         }
       } catch {

@@ -58,11 +58,11 @@ const customization = {
   },
 };
 
-export function xline(image: string): KubeObject {
+export function xline(image: string, name = "xline"): KubeObject {
   return {
     apiVersion: XLINES.apiVersion,
     kind: XLINES.kind,
-    metadata: { name: "xline", namespace: "default" },
+    metadata: { name, namespace: "default" },
     spec: { replicas: 3, image },
   };
 }

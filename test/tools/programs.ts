@@ -4,12 +4,22 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 interface Program {
-  readonly module: "kubernetes" | "karmada" | "ocm" | "etcd" | "helm" | "kustomize";
+  readonly module:
+    | "kubernetes"
+    | "karmada"
+    | "ocm"
+    | "etcd"
+    | "etcd35"
+    | "etcd37"
+    | "probe"
+    | "sdk"
+    | "helm"
+    | "kustomize";
   readonly package: string;
 }
 
@@ -32,6 +42,13 @@ const PROGRAMS = {
   "ocm-klusterlet": { module: "ocm", package: "open-cluster-management.io/ocm/cmd/registration-operator" },
   etcd: { module: "etcd", package: "go.etcd.io/etcd/server/v3" },
   etcdctl: { module: "etcd", package: "go.etcd.io/etcd/etcdctl/v3" },
+  // The versions that the suites upgrade from and to.
+  "etcd-3.5": { module: "etcd35", package: "go.etcd.io/etcd/server/v3" },
+  "etcd-3.7": { module: "etcd37", package: "go.etcd.io/etcd/server/v3" },
+  // Writes to an etcd, records every request, and checks the record: its source is in the module's own folder.
+  probe: { module: "probe", package: "." },
+  // The operator in Go, on sdk/go.
+  "go-operator": { module: "sdk", package: "./operator" },
   helm: { module: "helm", package: "helm.sh/helm/v3/cmd/helm" },
   kustomize: { module: "kustomize", package: "sigs.k8s.io/kustomize/kustomize/v5" },
 } as const satisfies Record<string, Program>;
@@ -65,6 +82,10 @@ const MODULES = {
     versionVariables: ["open-cluster-management.io/ocm/pkg/version.versionFromGit"],
   },
   etcd: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  etcd35: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  etcd37: { main: "go.etcd.io/etcd/server/v3", tags: "", versionVariables: [] },
+  sdk: { main: "", tags: "", versionVariables: [] },
+  probe: { main: "go.etcd.io/etcd/client/v3", tags: "", versionVariables: [] },
   helm: {
     main: "helm.sh/helm/v3",
     tags: "",
@@ -90,6 +111,7 @@ export function pinnedVersion(module: Program["module"]): string {
 }
 
 function pinned(module: Program["module"], path: string): string {
+  if (path === "") return "own";
   const text = readFileSync(join(moduleFolder(module), "go.mod"), "utf8");
   const version = new RegExp(`(?:^|\\s)${path.replaceAll(".", "\\.")} (v\\S+)`).exec(text)?.[1];
   if (version === undefined) throw new Error(`test/tools/${module}/go.mod does not pin ${path}`);
@@ -161,13 +183,21 @@ function run(command: string, args: string[], cwd: string, name: string): Promis
 }
 
 function moduleFolder(module: Program["module"]): string {
-  return new URL(`./${module}/`, import.meta.url).pathname;
+  return new URL(module === "sdk" ? "../../sdk/go/" : `./${module}/`, import.meta.url).pathname;
 }
 
-/** Changes when any pinned dependency does, so that a cached program is never that of other pins. */
+/**
+ * Changes when any pinned dependency or a source of our own does, so that a cached program is never that of other pins.
+ */
 function lockHash(module: Program["module"]): string {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleFolder(module), file)));
+  const folder = moduleFolder(module);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const isOwn = (file: string) => file.endsWith(".go") && !file.endsWith("_test.go");
+  // A module without dependencies has no go.sum.
+  for (const file of ["go.mod", ...files.filter((each) => each === "go.sum" || isOwn(each)).sort()]) {
+    hash.update(readFileSync(join(folder, file)));
+  }
   return hash.digest("hex").slice(0, 8);
 }
 

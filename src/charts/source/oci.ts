@@ -46,8 +46,9 @@ export async function fetchFromRegistry(
 }
 
 class Registry {
-  /** Without the host. */
+  /** With the host, for messages. */
   readonly name: string;
+  readonly #path: string;
   /** The digest, if the address names one. */
   readonly pinned: string | undefined;
   readonly #http: SourceHttp;
@@ -69,7 +70,8 @@ class Registry {
         "write oci://HOST/PATH, with the version in 'version'",
       );
     }
-    this.name = name;
+    this.#path = name;
+    this.name = `${host.slice(host.lastIndexOf("@") + 1)}/${name}`;
     this.pinned = pinned;
     // TLS everywhere but on loopback, where tests have their registry and http.ts decides whether that is allowed.
     const scheme = /^(?:127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/.test(host) ? "http" : "https";
@@ -133,7 +135,7 @@ class Registry {
     if (realm === undefined) return undefined;
     const url = parsedUrl(realm, "the registry's token service");
     url.searchParams.set("service", at("service") ?? "");
-    url.searchParams.set("scope", at("scope") ?? `repository:${this.name}:pull`);
+    url.searchParams.set("scope", at("scope") ?? `repository:${this.#path}:pull`);
     const answer = await this.#http.get({ ...this.#common(), url: url.href, maxBytes: MANIFEST_BYTES }, this.#signal);
     if (answer.status !== 200) return undefined;
     const body = jsonOf(answer.bytes);

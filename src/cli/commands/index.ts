@@ -2,12 +2,14 @@
 import { registerApprove } from "./approve/command.ts";
 import { registerCompletion } from "./completion/command.ts";
 import { registerConfirm } from "./confirm/command.ts";
+import { registerConformance } from "./conformance/command.ts";
 import { registerController } from "./controller/command.ts";
 import { registerDashboard } from "./dashboard/command.ts";
 import { registerDemo } from "./demo/command.ts";
 import { registerDoctor } from "./doctor/command.ts";
 import { registerDrain } from "./drain/command.ts";
 import { registerFault } from "./fault/command.ts";
+import { registerGc } from "./gc/command.ts";
 import { registerHistory } from "./history/command.ts";
 import { registerInstall } from "./install/command.ts";
 import { registerInterpret } from "./interpret/command.ts";
@@ -58,12 +60,14 @@ export function registerCommands(registry: Registry): void {
   registerTransferLeader(registry);
   registerDrain(registry);
   registerConfirm(registry);
+  registerGc(registry);
   program.commandsGroup("Set up and run:");
   registerInstall(registry);
   registerDoctor(registry);
   registerController(registry);
   program.commandsGroup("Develop:");
   registerInterpret(program);
+  registerConformance(registry);
   registerSimulate(program);
   registerCompletion(registry);
 }

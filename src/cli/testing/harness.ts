@@ -25,6 +25,7 @@ import "../commands/controller/run.ts";
 import "../commands/doctor/run.ts";
 import "../commands/drain/run.ts";
 import "../commands/fault/run.ts";
+import "../commands/gc/run.ts";
 import "../commands/history/run.ts";
 import "../commands/install/run.ts";
 import "../commands/jobs/run.ts";

@@ -45,7 +45,7 @@ export async function makeBundle(
       },
       signal,
     );
-    if (result.kind === "refused") return { kind: "refused", message: result.message, remedy: result.remedy };
+    if (result.kind === "refused") return { kind: "refused", message: result.message, remedy: sentence(result.remedy) };
     const { chartVersion, sourceDigest } = result;
     facts = {
       ...(chartVersion !== undefined && { chartVersion }),
@@ -67,6 +67,11 @@ export async function makeBundle(
     };
   }
   return { kind: "bundle", bundle: { variants: made, ...facts }, kinds: known };
+}
+
+/** A remedy follows a message: it begins with a capital and ends with a full stop. */
+function sentence(remedy: string): string {
+  return `${remedy.slice(0, 1).toUpperCase()}${remedy.slice(1).replace(/\.$/, "")}.`;
 }
 
 type Refused = Extract<Bundled, { kind: "refused" }>;

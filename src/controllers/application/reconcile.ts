@@ -148,16 +148,12 @@ export class Reconciler {
           gatherInputs(hubObjects, key, app, chosen, fleet),
           session,
         );
-    if (revised.kind === "forbidden") {
-      this.#refuse(
-        key,
-        object,
-        "Forbidden",
-        `${revised.message}; nothing moves until an administrator of the hub allows it`,
-      );
-      return { requeueAfterMs: REFUSED_RETRY_MS };
-    }
+    if (revised.kind === "forbidden") return this.#forbid(key, object, revised.message);
     const target = targetOf(revised, session.ledger, app);
+    // An undo goes back to what the account may distribute now, not to what it once might.
+    const isOther = !isDeleting && target !== undefined && !(revised.kind === "known" && revised.id === target);
+    const barred = isOther ? await reviser.barred(app, target) : undefined;
+    if (barred !== undefined) return this.#forbid(key, object, barred);
     const bundles = await this.#bundles(app, session.ledger, target);
     const way = new Way({
       app,
@@ -345,6 +341,12 @@ export class Reconciler {
     }
   }
 
+  /** [A27] Nothing moves while a right is missing; what runs stays as it is. */
+  #forbid(key: string, object: KubeObject, message: string): WorkResult {
+    this.#refuse(key, object, "Forbidden", `${message}; nothing moves until an administrator of the hub allows it`);
+    return { requeueAfterMs: REFUSED_RETRY_MS };
+  }
+
   #refuse(key: string, object: KubeObject, reason: string, message: string): void {
     const nowMs = this.#parts.clock.now();
     this.#parts.statuses.say(key, (before) => refusalStatus(object, reason, message, nowMs, before));
@@ -363,10 +365,12 @@ export class Reconciler {
 
 function targetOf(
   revised: WantedRevision,
-  { override, rollout, currentRevision }: Ledger,
+  { override, rollout, currentRevision, undoHeard }: Ledger,
   app: ParsedDistributedApplication,
 ): string | undefined {
   const { undo } = app.spec;
+  // An undo that is not heard yet is the target of this very plan.
+  if (undo && undoHeard !== `${undo.at} ${undo.to}`) return undo.to;
   if (override && !(revised.kind === "known" && revised.id !== override.instead)) return override.to;
   if (revised.kind === "known") return revised.id;
   return rollout?.to ?? currentRevision ?? undo?.to;

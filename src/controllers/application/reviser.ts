@@ -158,6 +158,13 @@ export class Reviser {
     return this.#options.trials.said(ownerOf(app).uid, id);
   }
 
+  /** Why another revision than the source's, such as that of an undo, may not be distributed any more. */
+  async barred(app: ParsedDistributedApplication, id: RevisionId): Promise<string | undefined> {
+    const bundle = await this.bundle(app, id);
+    const missing = bundle && (await this.#missing(app, bundle));
+    return missing?.kind === "forbidden" ? missing.message : undefined;
+  }
+
   async #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
     const { kinds, rights } = this.#options;
     const { namespace } = app.metadata;

@@ -2,8 +2,10 @@ import { ApiServer, type SchemaCache, type ServerSnapshot } from "../../apiserve
 import { type Clock, type Log, type Random, timestamp } from "../../runtime/index.ts";
 import { Link } from "../link.ts";
 import { LocalApi } from "../local-api.ts";
+import { DeploymentController } from "./deployment.ts";
 import { JobController } from "./job.ts";
 import { Kubelet } from "./kubelet.ts";
+import { ReplicaSetController } from "./replicaset.ts";
 import { type PodRuntime, SimulatedRuntime } from "./runtime.ts";
 import { StatefulSetController } from "./statefulset.ts";
 
@@ -23,10 +25,17 @@ export interface MemberOptions {
   readonly authorizer?: "RBAC" | undefined;
 }
 
+interface Controller {
+  start(): void;
+  stop(): Promise<void>;
+  /** After the API server returned. */
+  syncAll(): void;
+}
+
 /** Large: a member's limit in the fleet is its stated capacity. */
 const NODE_RESOURCES = { cpu: "64", memory: "256Gi", pods: "1000" };
 
-/** One member cluster: its API server, the StatefulSet and Job controllers, and a simulated node. */
+/** One member cluster: its API server, the controllers of Kubernetes' own workloads, and a simulated node. */
 export class MemberCluster {
   readonly name: string;
   readonly server: ApiServer;
@@ -34,8 +43,7 @@ export class MemberCluster {
   /** Its API server as every client reaches it; closed while it is down. */
   readonly entrance: Link;
   readonly #options: MemberOptions;
-  readonly #sets: StatefulSetController;
-  readonly #jobs: JobController;
+  readonly #controllers: readonly Controller[];
   readonly #kubelet: Kubelet;
 
   constructor(options: MemberOptions) {
@@ -47,8 +55,13 @@ export class MemberCluster {
     this.api = new LocalApi(this.server);
     this.entrance = new Link(this.server, clock, random);
     const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.entrance.isOpen };
-    this.#sets = new StatefulSetController({ ...common, reactionMs: options.reactionMs });
-    this.#jobs = new JobController({ ...common, reactionMs: options.reactionMs });
+    const settled = { ...common, reactionMs: options.reactionMs };
+    this.#controllers = [
+      new StatefulSetController(settled),
+      new JobController(settled),
+      new DeploymentController(settled),
+      new ReplicaSetController(settled),
+    ];
     const { podStartMs: startMs, podStopMs: stopMs } = options;
     const runtime = options.runtime ?? new SimulatedRuntime({ clock, startMs, stopMs });
     this.#kubelet = new Kubelet({ ...common, node: `${name}-node`, runtime });
@@ -57,13 +70,12 @@ export class MemberCluster {
 
   async start(): Promise<void> {
     if (!this.api.get("/nodes", "", `${this.name}-node`)) await this.#createNode();
-    this.#sets.start();
-    this.#jobs.start();
+    for (const controller of this.#controllers) controller.start();
     this.#kubelet.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#sets.stop(), this.#jobs.stop(), this.#kubelet.stop()]);
+    await Promise.all([...this.#controllers.map((controller) => controller.stop()), this.#kubelet.stop()]);
   }
 
   /** The API server stops answering, and with it the controllers; stored objects are kept. */
@@ -73,8 +85,7 @@ export class MemberCluster {
 
   restart(): void {
     this.entrance.mend();
-    this.#sets.syncAll();
-    this.#jobs.syncAll();
+    for (const controller of this.#controllers) controller.syncAll();
     this.#kubelet.attendAll();
   }
 

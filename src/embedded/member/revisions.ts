@@ -87,7 +87,7 @@ function nextNumber(known: readonly KubeObject[]): number {
   return Math.max(0, ...known.map(number)) + 1;
 }
 
-function hashOf(template: JsonObject): string {
+export function hashOf(template: JsonObject): string {
   const digest = createHash("sha256").update(stable(template)).digest();
   return [...digest.subarray(0, HASH_LETTERS)].map((byte) => SAFE_LETTERS[byte % SAFE_LETTERS.length]).join("");
 }

@@ -12,7 +12,9 @@ export interface PodCommand {
 /** A volume as a folder of this machine: there are no mounts, so a process finds it by its environment variable. */
 export interface PodVolume {
   readonly name: string;
-  readonly source: { readonly kind: "claim" | "configMap"; readonly name: string } | { readonly kind: "empty" };
+  readonly source:
+    | { readonly kind: "claim" | "configMap" | "secret"; readonly name: string }
+    | { readonly kind: "empty" };
 }
 
 /** `VOLUME_DATA` for the volume `data`. */
@@ -24,11 +26,14 @@ export function volumesOf(pod: KubeObject): PodVolume[] {
   return objectsAt(pod, "spec", "volumes").map((volume) => {
     const claim = textAt(volume, "persistentVolumeClaim", "claimName");
     const map = textAt(volume, "configMap", "name");
+    const secret = textAt(volume, "secret", "secretName");
     const source = claim
       ? ({ kind: "claim", name: claim } as const)
       : map
         ? ({ kind: "configMap", name: map } as const)
-        : ({ kind: "empty" } as const);
+        : secret
+          ? ({ kind: "secret", name: secret } as const)
+          : ({ kind: "empty" } as const);
     return { name: textAt(volume, "name"), source };
   });
 }
@@ -58,7 +63,7 @@ function textOfVariable(variable: JsonObject, pod: KubeObject): string {
 }
 
 /** Kubernetes' `$(NAME)`; an undefined name stays unchanged, and `$$` is a dollar. */
-function expand(text: string, env: Readonly<Record<string, string>>): string {
+export function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g, (match, name: string | undefined) =>
     name === undefined ? "$" : (env[name] ?? match),
   );

@@ -109,9 +109,9 @@ export class EtcdApplication implements Application {
     if (changed) for (const listener of this.#listeners) listener();
   }
 
-  /** Confirmed by the leader, which is etcd's default for the member list. */
+  /** Confirmed by the leader: without `linearizable`, a member answers with what it last heard. */
   async #members(): Promise<Member[]> {
-    const answer = await this.#askAny("cluster/member/list", {});
+    const answer = await this.#askAny("cluster/member/list", { linearizable: true });
     return objectsAt(answer, "members").map((member) => ({
       id: textAt(member, "ID"),
       instance: this.#instances.get(textsAt(member, "peerURLs")[0] ?? "") ?? textAt(member, "name"),

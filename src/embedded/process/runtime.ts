@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { KubeObject } from "../../apiserver/index.ts";
@@ -7,7 +8,7 @@ import { type Clock, isJsonObject, type Log, valueAt } from "../../runtime/index
 import { faultOf, restarts as mayRestart, type PodRuntime, type PodState } from "../member/runtime.ts";
 import { numberAt, objectsAt, textAt } from "../values.ts";
 import type { Children } from "./children.ts";
-import { commandOf, volumesOf } from "./command.ts";
+import { commandOf, expand, volumesOf } from "./command.ts";
 
 export interface ProcessRuntimeOptions {
   /** It writes only below this folder: claims stay, the rest is deleted with its pod. */
@@ -18,6 +19,8 @@ export interface ProcessRuntimeOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A ConfigMap's data as the member has it; undefined: there is none. */
   readonly configMap: (namespace: string, name: string) => Readonly<Record<string, string>> | undefined;
+  /** A Secret's data, decoded; absent: there are no Secrets. */
+  readonly secret?: (namespace: string, name: string) => Readonly<Record<string, string>> | undefined;
   /** Ensures that they end with this process. */
   readonly children?: Pick<Children, "started">;
 }
@@ -145,23 +148,32 @@ export class ProcessRuntime implements PodRuntime {
         resolve({ text: `${command.program} ended ${by ? `by ${by}` : `with ${code}`}`, code: code ?? KILLED }),
       );
     }).finally(() => exited.abort());
-    const probing = this.#probe(pod, exited.signal, (ready) => report({ ready, restarts }));
+    const probing = this.#probe(pod, command.env, exited.signal, (ready) => report({ ready, restarts }));
     const why = await exit;
     await probing;
     running.child = undefined;
     return why;
   }
 
-  /** Without a probe, a running process is ready; a TCP or HTTP probe is tried as a connection to its host and port. */
-  async #probe(pod: KubeObject, signal: AbortSignal, report: (ready: boolean) => void): Promise<void> {
+  /**
+   * Without a TCP or HTTP probe, a running process is ready. The probe's host may refer to the environment, because each
+   * process has its own address.
+   */
+  async #probe(
+    pod: KubeObject,
+    env: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    report: (ready: boolean) => void,
+  ): Promise<void> {
     const probe = valueAt(objectsAt(pod, "spec", "containers")[0], "readinessProbe");
     const port = numberAt(probe, "tcpSocket", "port") ?? numberAt(probe, "httpGet", "port");
     if (!isJsonObject(probe) || port === undefined) return report(true);
-    const host = textAt(probe, "tcpSocket", "host") || textAt(probe, "httpGet", "host") || LOOPBACK;
+    const host = expand(textAt(probe, "tcpSocket", "host") || textAt(probe, "httpGet", "host") || LOOPBACK, env);
+    const path = isJsonObject(probe.httpGet) ? textAt(probe, "httpGet", "path") || "/" : undefined;
     const everyMs = (numberAt(probe, "periodSeconds") ?? DEFAULT_PROBE_SECONDS) * 1_000;
     let last: boolean | undefined;
     while (!signal.aborted) {
-      const ready = await answers(host, port);
+      const ready = await (path === undefined ? answers(host, port) : isSuccess(host, port, path));
       if (signal.aborted) return;
       if (ready !== last) report(ready);
       last = ready;
@@ -184,9 +196,10 @@ export class ProcessRuntime implements PodRuntime {
         : join(this.#podFolder(pod), "volumes", asFileName(name));
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       folders[name] = folder;
-      if (source.kind !== "configMap") continue;
-      for (const [file, text] of Object.entries(this.#options.configMap(namespace, source.name) ?? {})) {
-        writeFileSync(join(folder, asFileName(file)), text);
+      if (source.kind !== "configMap" && source.kind !== "secret") continue;
+      const read = source.kind === "secret" ? this.#options.secret : this.#options.configMap;
+      for (const [file, text] of Object.entries(read?.(namespace, source.name) ?? {})) {
+        writeFileSync(join(folder, asFileName(file)), text, { mode: 0o600 });
       }
     }
     return folders;
@@ -225,5 +238,18 @@ function answers(host: string, port: number): Promise<boolean> {
     socket.once("connect", () => settle(true));
     socket.once("timeout", () => settle(false));
     socket.once("error", () => settle(false));
+  });
+}
+
+/** As Kubernetes has it: an answer below 400. */
+function isSuccess(host: string, port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ host, port, path, timeout: PROBE_TIMEOUT_MS }, (response) => {
+      response.resume();
+      const { statusCode = 0 } = response;
+      resolve(statusCode >= 200 && statusCode < 400);
+    });
+    request.once("timeout", () => request.destroy());
+    request.once("error", () => resolve(false));
   });
 }

@@ -4,6 +4,7 @@ import { FakeApi } from "../../kube/testing/fake-api.ts";
 import { seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
+import { MEMBER_ACCESS_LABEL, SECRETS } from "../members/access.ts";
 import { OcmEngine } from "./engine.ts";
 import {
   MANAGED_CLUSTERS,
@@ -20,6 +21,8 @@ let stop: AbortController;
 let clock: VirtualClock;
 let hub: FakeApi;
 let told: number;
+/** The servers that Lockstep has tried to reach. */
+let opened: string[];
 
 beforeEach(() => {
   stop = new AbortController();
@@ -28,6 +31,7 @@ beforeEach(() => {
   const isQuestion = (body: unknown) => Array.isArray(body);
   hub = new FakeApi({ clock, fault: ({ body }) => (isQuestion(body) ? { kind: "answer", status: 422 } : undefined) });
   told = 0;
+  opened = [];
 });
 
 afterEach(async () => {
@@ -58,7 +62,10 @@ async function started(): Promise<OcmEngine> {
     hub: new KubeClient({ transport: hub, clock, random: seededRandom(1) }),
     clock,
     random: seededRandom(2),
-    openMember: () => Promise.reject(new Error("no Secret gives access here")),
+    openMember: ({ server }) => {
+      opened.push(server);
+      return Promise.reject(new Error("no server answers here"));
+    },
   });
   engine.track(APP, () => told++);
   void engine.run(stop.signal);
@@ -187,4 +194,20 @@ it("a cluster that the hub has lost is unreachable, however fresh the last repor
     message: expect.stringContaining("not available"),
   });
   expect(told).toBeGreaterThan(before);
+});
+
+it("a Secret gives access only in the namespace of a cluster; one that a tenant writes elsewhere is not followed", async () => {
+  await started();
+  const secretIn = (namespace: string): KubeObject => {
+    const text = (value: string) => Buffer.from(value).toString("base64");
+    const metadata = { name: "access", namespace, labels: { [MEMBER_ACCESS_LABEL]: "true" } };
+    const data = { server: text(`https://${namespace}.example`), token: text("token") };
+    return { apiVersion: SECRETS.apiVersion, kind: SECRETS.kind, metadata, data };
+  };
+  for (const namespace of ["shop", "east", "west"]) hub.put(SECRETS, secretIn(namespace));
+  await clock.advance(1_000);
+  expect(opened).toEqual(["https://east.example"]);
+  hub.put(MANAGED_CLUSTERS, { ...cluster("True"), metadata: { name: "west" } });
+  await clock.advance(1_000);
+  expect(opened).toEqual(["https://east.example", "https://west.example"]);
 });

@@ -40,6 +40,7 @@ import type {
 } from "../port.ts";
 import { isDetaching, readManagedCluster } from "./clusters.ts";
 import { ClusterDetachingError, Endings } from "./endings.ts";
+import { EXECUTOR_WORK, executorOf } from "./executor.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
 import { Holdings } from "./holdings.ts";
 import { ReachableMember, ReportedMember } from "./member.ts";
@@ -176,7 +177,7 @@ export class OcmEngine implements Engine {
       cache: works,
       changed: (mark) => this.#byApp.get(mark)?.changed("own"),
     });
-    this.#foreign = new ForeignWorks({ unlabelled, labelled: works });
+    this.#foreign = new ForeignWorks({ unlabelled, labelled: works, isCluster: (name) => this.#isCluster(name) });
     const pluralOf = this.#plurals.of.bind(this.#plurals);
     this.#endings = new Endings({ hub, clock, own: this.#own, works, unlabelled, pluralOf });
     this.#signs = new SignsOfLife({
@@ -195,9 +196,9 @@ export class OcmEngine implements Engine {
     setMaxListeners(0, signal);
     this.#streams.start(signal);
     this.#clusters.cache.subscribe({
-      added: () => this.#allChanged(),
+      added: ({ metadata }) => this.#clusterCame(metadata.name),
       updated: (cluster, previous) => this.#clusterUpdated(cluster, previous),
-      deleted: () => this.#allChanged(),
+      deleted: ({ metadata }) => this.#clusterWent(metadata.name),
     });
     const deliveredChanged = (work: KubeObject) => {
       for (const ref of deliveredBy(work)) this.#templateChanged(ref);
@@ -242,7 +243,9 @@ export class OcmEngine implements Engine {
       for (const { app, changed } of this.#byApp.values()) if (scoreOf(app)) changed("own");
     };
     this.#scores.cache.subscribe({ added: scored, updated: scored, deleted: scored });
-    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    const read = (secret: KubeObject) => {
+      if (this.#isCluster(secret.metadata.namespace)) void this.#accesses.read(secret);
+    };
     this.#secrets.cache.subscribe({
       added: read,
       updated: read,
@@ -428,7 +431,9 @@ export class OcmEngine implements Engine {
     const found = this.#clusters.cache.get({ name: cluster });
     const facts = found && readManagedCluster(found);
     if (facts?.state !== "Ready") {
-      const message = `cluster ${cluster} is ${facts ? "not available to the hub" : "not in the fleet"}`;
+      const message = facts
+        ? `cluster ${cluster} is not available to the hub`
+        : `cluster ${cluster} is not in the fleet: 'kubectl get managedclusters' shows those that have joined`;
       return { kind: "unreachable", message, ...(facts?.sinceMs !== undefined && { sinceMs: facts.sinceMs }) };
     }
     const work = this.#works.cache.get({ namespace: cluster, name: workName(owner, ref) });
@@ -455,7 +460,8 @@ export class OcmEngine implements Engine {
     const found = this.#clusters.cache.get({ name: cluster });
     if (found && isDetaching(found)) throw new ClusterDetachingError(cluster);
     const plural = await this.#plurals.of(cluster, apiVersion, kind);
-    return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [] };
+    const executor = executorOf(this.#otherWorks.cache.get({ namespace: cluster, name: EXECUTOR_WORK }));
+    return { plural, lineage: lineageFrom(this.#random.next()), nowMs: this.#clock.now(), pods: [], executor };
   }
 
   /**
@@ -476,6 +482,25 @@ export class OcmEngine implements Engine {
       "this hub's ManifestWorks have no field feedbackScrapeType: agents poll, and every step waits for them. Update OCM to 1.2 or newer",
       { work: work.metadata.name, cluster: work.metadata.namespace },
     );
+  }
+
+  #clusterCame(name: string): void {
+    for (const secret of this.#secretsIn(name)) void this.#accesses.read(secret);
+    this.#allChanged();
+  }
+
+  #clusterWent(name: string): void {
+    for (const secret of this.#secretsIn(name)) void this.#accesses.forget(secret);
+    this.#allChanged();
+  }
+
+  #secretsIn(namespace: string): KubeObject[] {
+    return this.#secrets.cache.list().filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /** What a tenant writes in a namespace of its own is about no cluster, whatever it looks like. */
+  #isCluster(namespace = ""): boolean {
+    return this.#clusters.cache.get({ name: namespace }) !== undefined;
   }
 
   #clusterUpdated(cluster: KubeObject, previous: KubeObject): void {

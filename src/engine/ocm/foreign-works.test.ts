@@ -25,8 +25,10 @@ const cacheOf = (works: () => KubeObject[]) =>
     byIndex: (_index: string, key: string) => works().filter((work) => deliveredBy(work).map(refKey).includes(key)),
     get: ({ name }: { name: string }) => works().find(({ metadata }) => metadata.name === name),
   }) as unknown as Cache<KubeObject>;
-const state = () =>
-  new ForeignWorks({ unlabelled: cacheOf(() => unlabelled), labelled: cacheOf(() => labelled) }).state(APP);
+const state = () => {
+  const caches = { unlabelled: cacheOf(() => unlabelled), labelled: cacheOf(() => labelled) };
+  return new ForeignWorks({ ...caches, isCluster: (namespace) => namespace === "east" }).state(APP);
+};
 
 beforeEach(() => {
   unlabelled = [];
@@ -73,6 +75,11 @@ describe("a ManifestWork of another writer", () => {
     expect(state()).toEqual({ kind: "held" });
     unlabelled = [theirs([STATEFUL_SET], { deletionTimestamp })];
     expect(state().kind).toBe("adopting");
+  });
+
+  it("in a namespace that is no cluster's does not count: a tenant could stop another one's application with it", () => {
+    unlabelled = [theirs([STATEFUL_SET], { namespace: "vault" })];
+    expect(state()).toEqual({ kind: "held" });
   });
 
   it("of another Lockstep application is a rival, and is never adopted", () => {

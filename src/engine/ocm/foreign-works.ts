@@ -11,6 +11,8 @@ export interface ForeignWorksOptions {
   readonly unlabelled: Cache<KubeObject>;
   /** ManifestWorks with our label, including those of other applications. */
   readonly labelled: Cache<KubeObject>;
+  /** Whether a namespace is a cluster's: no agent applies what is in another one. */
+  readonly isCluster: (namespace: string) => boolean;
 }
 
 /**
@@ -41,7 +43,7 @@ export class ForeignWorks {
 
   /** A ManifestWork that is being deleted counts until it is gone, unless we released its object ourselves before. */
   #delivering(app: EngineApp): KubeObject[] {
-    const { unlabelled, labelled } = this.#options;
+    const { unlabelled, labelled, isCluster } = this.#options;
     const key = refKey(app.template);
     const mark = appMark(app);
     const own = workName(app, app.template);
@@ -49,7 +51,9 @@ export class ForeignWorks {
     const isOwn = ({ metadata }: KubeObject) => metadata.name === own && metadata.labels?.[MARKS.app] === mark;
     const others = labelled.byIndex("delivers", key).filter((work) => !isOwn(work));
     return [...unlabelled.byIndex("delivers", key), ...others].filter(
-      ({ metadata }) => metadata.deletionTimestamp === undefined || metadata.annotations?.[MARKS.adopted] !== "true",
+      ({ metadata }) =>
+        isCluster(metadata.namespace ?? "") &&
+        (metadata.deletionTimestamp === undefined || metadata.annotations?.[MARKS.adopted] !== "true"),
     );
   }
 

@@ -23,12 +23,22 @@ export function readPlacement(
     };
   }
   const what = `Placement ${app.namespace}/${app.placement}`;
-  if (!placement) return { kind: "unknown", message: `${what} does not exist, or has not been seen yet` };
+  if (!placement) {
+    return {
+      kind: "unknown",
+      message: `${what} does not exist, or has not been seen yet; spec.topology.placementRef names a Placement of the same namespace`,
+    };
+  }
   const conditions = conditionsOf(placement);
   const misconfigured = conditions.find(({ type, status }) => type === "PlacementMisconfigured" && status === "True");
   if (misconfigured) return { kind: "unknown", message: `${what} is misconfigured: ${misconfigured.message}` };
   const satisfied = conditions.find(({ type }) => type === "PlacementSatisfied");
-  if (satisfied?.reason === NO_BINDING) return { kind: "unknown", message: `${what}: ${satisfied.message}` };
+  if (satisfied?.reason === NO_BINDING) {
+    return {
+      kind: "unknown",
+      message: `${what}: ${satisfied.message}. A Placement selects only from sets that a ManagedClusterSetBinding in namespace ${app.namespace} names; the set global has all clusters`,
+    };
+  }
   if (!satisfied || decisions.length === 0) return { kind: "unknown", message: `${what} has decided nothing yet` };
   const clusters = [...new Set(decisions.flatMap(selectedBy))];
   const status = isJsonObject(placement.status) ? placement.status : {};
@@ -40,7 +50,10 @@ export function readPlacement(
     };
   }
   if (clusters.length === 0) {
-    return { kind: "unknown", message: `${what} selects no cluster: ${satisfied.message}` };
+    return {
+      kind: "unknown",
+      message: `${what} selects no cluster: ${satisfied.message}. See its predicates and tolerations`,
+    };
   }
   return { kind: "known", clusters: clusters.map((cluster) => ({ cluster, replicas: 1 })), isSelection: true };
 }

@@ -21,6 +21,7 @@ import {
 } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
 import type { Claim, Dispatched, DispatchOrder, EngineOwner, ObjectRef } from "../port.ts";
+import { type Executor, executorIn, executorSpec, withRemedy } from "./executor.ts";
 import { feedbackPaths, markIn, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS, OCM_MARKS } from "./resources.ts";
@@ -40,13 +41,15 @@ export interface Writing {
   readonly nowMs: number;
   /** The pods to observe by name, if nothing better is available. */
   readonly pods: readonly ObjectRef[];
+  /** The account in the cluster that the agent applies it as; absent: its own. */
+  readonly executor?: Executor | undefined;
 }
 
 export function workFor(
   app: EngineOwner,
   order: DispatchOrder,
   previous: KubeObject | undefined,
-  { plural, lineage, nowMs, pods }: Writing,
+  { plural, lineage, nowMs, pods, executor }: Writing,
 ): KubeObject {
   const ref = refOf(order.manifest);
   const version = previous ? writesOf(previous) + 1 : 1;
@@ -66,10 +69,13 @@ export function workFor(
       labels: labelsOf(app, previous),
       annotations,
     },
-    spec: specOf([
-      { manifest: marked(order.manifest, mark), config: configOf(ref, plural, strategy) },
-      ...pods.map((pod) => ({ manifest: headOf(pod), config: configOf(pod, "pods", OBSERVING) })),
-    ]),
+    spec: specOf(
+      [
+        { manifest: marked(order.manifest, mark), config: configOf(ref, plural, strategy) },
+        ...pods.map((pod) => ({ manifest: headOf(pod), config: configOf(pod, "pods", OBSERVING) })),
+      ],
+      executor,
+    ),
   };
 }
 
@@ -92,7 +98,10 @@ export function reservationFor(app: EngineOwner, ref: ObjectRef, claim: Claim, w
       labels: labelsOf(app, undefined),
       annotations: { ...reservationAnnotations(app, ref, claim), [OCM_MARKS.version]: "1" },
     },
-    spec: specOf([{ manifest: marked(headOf(ref), mark), config: configOf(ref, writing.plural, OBSERVING) }]),
+    spec: specOf(
+      [{ manifest: marked(headOf(ref), mark), config: configOf(ref, writing.plural, OBSERVING) }],
+      writing.executor,
+    ),
   };
 }
 
@@ -127,8 +136,9 @@ interface Part {
   readonly config: JsonObject;
 }
 
-function specOf(parts: readonly Part[], policy = KEEPING): JsonObject {
+function specOf(parts: readonly Part[], executor: Executor | undefined, policy = KEEPING): JsonObject {
   return {
+    ...(executor && { executor: executorSpec(executor) }),
     deleteOption: { propagationPolicy: policy },
     workload: { manifests: parts.map(({ manifest }) => ({ ...manifest })) },
     manifestConfigs: parts.map(({ config }) => config),
@@ -167,7 +177,9 @@ export function outlineOf(work: KubeObject): KubeObject {
   );
   const head = headOf(refOf(manifest));
   const outlined = { ...head, metadata: { ...head.metadata, annotations: Object.fromEntries(annotations) } };
+  const executor = executorIn(work);
   const spec: JsonObject = {
+    ...(executor && { executor: executorSpec(executor) }),
     deleteOption: { propagationPolicy: policyOf(work) },
     workload: { manifests: [outlined, ...others.map((other) => ({ ...headOf(refOf(other)) }))] },
     manifestConfigs: configsOf(work).map(({ updateStrategy = {}, resourceIdentifier = {} }) => ({
@@ -210,7 +222,8 @@ export function readWork(work: KubeObject): Dispatched | undefined {
 function deliveryOf(work: KubeObject): Dispatched["delivery"] {
   const applied = isReserved(work) ? undefined : isApplied(work);
   if (applied === undefined) return { state: "unknown", message: "" };
-  return { state: applied ? "delivered" : "failed", message: appliedMessage(work) };
+  if (applied) return { state: "delivered", message: appliedMessage(work) };
+  return { state: "failed", message: withRemedy(appliedMessage(work), executorIn(work)) };
 }
 
 /** The agent's message about delivering it, only if it failed. */
@@ -311,7 +324,7 @@ export function removing(work: KubeObject, plural: string): KubeObject | undefin
   return {
     ...work,
     metadata: { ...work.metadata, annotations },
-    spec: specOf([{ manifest: { apiVersion, kind, metadata }, config }], REMOVING),
+    spec: specOf([{ manifest: { apiVersion, kind, metadata }, config }], executorIn(work), REMOVING),
   };
 }
 

@@ -1,6 +1,7 @@
+import type { EngineName } from "../../../src/api/index.ts";
 import type { JsonObject } from "../../../src/runtime/index.ts";
 import { type Answer, type Ask, MERGE, type Person, SHOP, SYSTEM } from "../ground.ts";
-import { approval, clusters, configMap, crossCluster, crossClusterJob, statefulSet } from "../objects.ts";
+import { approval, clusters, configMap, crossCluster, crossClusterJob, memberAccess, statefulSet } from "../objects.ts";
 import { PROMOTION } from "./approvals.ts";
 import { APPROVALS, APPS, HOLDS, MEMBER, STATEFULSETS, type Targets, template } from "./attack.ts";
 
@@ -8,6 +9,8 @@ export interface Act {
   readonly name: string;
   readonly by: Person;
   readonly attempt: (ask: Ask, targets: Targets) => Promise<Answer>;
+  /** Absent: on every hub. */
+  readonly on?: EngineName;
 }
 
 /**
@@ -48,12 +51,14 @@ export const ACTS: readonly Act[] = [
   },
   {
     name: "an editor edits the template",
+    on: "karmada",
     by: "editor",
     attempt: (ask) =>
       ask("PATCH", `/apis/apps/v1/namespaces/${SHOP}/statefulsets/web?dryRun=All`, statefulSet("web", "web:2"), MERGE),
   },
   {
     name: "an editor writes an OverridePolicy of its own",
+    on: "karmada",
     by: "editor",
     attempt: (ask) =>
       ask("POST", `${HOLDS}?dryRun=All`, {
@@ -100,6 +105,7 @@ export const ACTS: readonly Act[] = [
   },
   {
     name: "a member's agent takes the finalizer off a Work",
+    on: "karmada",
     by: "agent",
     attempt: async (ask, targets) => {
       const { body } = await ask("GET", targets.work);
@@ -109,11 +115,32 @@ export const ACTS: readonly Act[] = [
   },
   {
     name: "a member's agent reports a Work's status",
+    on: "karmada",
     by: "agent",
     attempt: (ask, targets) => ask("PATCH", `${targets.work}/status?dryRun=All`, { status: { conditions: [] } }, MERGE),
   },
   {
+    name: "a cluster's klusterlet reports a ManifestWork's status",
+    on: "ocm",
+    by: "klusterlet",
+    attempt: (ask, targets) => ask("PATCH", `${targets.work}/status?dryRun=All`, { status: { conditions: [] } }, MERGE),
+  },
+  {
+    name: "a cluster's klusterlet adds its finalizer to a ManifestWork",
+    on: "ocm",
+    by: "klusterlet",
+    attempt: (ask, targets) =>
+      ask("PATCH", `${targets.work}?dryRun=All`, { metadata: { finalizers: ["example.com/own"] } }, MERGE),
+  },
+  {
+    name: "an editor writes a Secret labelled for member access in its own namespace, which gives access to nothing",
+    on: "ocm",
+    by: "editor",
+    attempt: (ask) => ask("POST", `/api/v1/namespaces/${SHOP}/secrets?dryRun=All`, memberAccess("https://192.0.2.1")),
+  },
+  {
     name: "a person on call reads and deletes a member's pods",
+    on: "karmada",
     by: "onCall",
     attempt: async (ask) => {
       const pods = await ask("GET", `${MEMBER}/namespaces/${SHOP}/pods`);
@@ -124,6 +151,7 @@ export const ACTS: readonly Act[] = [
   },
   {
     name: "an administrator who is no member of system:masters repairs a hold",
+    on: "karmada",
     by: "administrator",
     attempt: (ask, { hold }) =>
       ask(

@@ -1,12 +1,14 @@
 /** What an attack is, and where on the hub they are tried. */
+import type { EngineName } from "../../../src/api/index.ts";
 import type { JsonObject } from "../../../src/runtime/index.ts";
 import { type Answer, type Ask, type Person, SHOP } from "../ground.ts";
 import { crossCluster } from "../objects.ts";
 
 /** What the running application has on the hub: the paths of what the controller made for it. */
 export interface Targets {
+  /** Empty on a hub that has none. */
   readonly hold: string;
-  /** In karmada-es-member1. */
+  /** What delivers it to member1. */
   readonly work: string;
   /** The readable copy in shop. */
   readonly revision: string;
@@ -22,12 +24,16 @@ export interface Attack {
   readonly policy?: string;
   /** What the embedded server has no notion of. */
   readonly realOnly?: true;
+  /** Absent: on every hub. */
+  readonly on?: EngineName;
 }
 
 export const APPS = "/apis/apps.karmada.io/v1alpha1/namespaces";
 export const STATEFULSETS = `${APPS}/${SHOP}/crossclusterstatefulsets`;
 export const APPROVALS = `${APPS}/${SHOP}/rolloutapprovals`;
 export const WORKS = (namespace: string) => `/apis/work.karmada.io/v1alpha1/namespaces/${namespace}/works`;
+export const MANIFEST_WORKS = (namespace: string) =>
+  `/apis/work.open-cluster-management.io/v1/namespaces/${namespace}/manifestworks`;
 export const HOLDS = `/apis/policy.karmada.io/v1alpha1/namespaces/${SHOP}/overridepolicies`;
 export const REVISIONS = `/apis/apps/v1/namespaces/${SHOP}/controllerrevisions`;
 /** A member's API server, through the hub. */

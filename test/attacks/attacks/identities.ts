@@ -4,18 +4,21 @@ import { type Attack, MEMBER, STATEFULSETS } from "./attack.ts";
 export const onIdentities: readonly Attack[] = [
   {
     name: "an editor reaches a member through the hub's proxy",
+    on: "karmada",
     by: "editor",
     attempt: (ask) => ask("GET", `${MEMBER}/namespaces/kube-system/secrets`),
     refused: 'User "alice" cannot get resource "clusters/proxy"',
   },
   {
     name: "a person on call reads a member's Secrets",
+    on: "karmada",
     by: "onCall",
     attempt: (ask) => ask("GET", `${MEMBER}/namespaces/${SHOP}/secrets`),
     refused: 'User "carl" cannot list resource "secrets" in API group "" in the namespace "shop"',
   },
   {
     name: "a person on call deletes a member's volume",
+    on: "karmada",
     by: "onCall",
     attempt: (ask) => ask("DELETE", `${MEMBER}/namespaces/${SHOP}/persistentvolumeclaims/data-web-0`),
     refused: 'User "carl" cannot delete resource "persistentvolumeclaims"',

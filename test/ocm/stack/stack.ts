@@ -19,7 +19,7 @@ import {
   type StackOptions,
   startOn,
 } from "../../stack/ground.ts";
-import { freePorts } from "../../stack/processes.ts";
+import { ownAddress } from "../../stack/processes.ts";
 import { moduleSource } from "../../tools/programs.ts";
 import { createSigner } from "./signer.ts";
 
@@ -35,6 +35,10 @@ const AGENT_ACCOUNT = "klusterlet-work-sa";
 /** Joining takes two to three seconds, and ten on a machine with four times as much to do as it can. */
 const AGENT_READY_MS = 40_000;
 const AGENT_STARTS = 2;
+/** Without these no agent gets its certificate, however often it is started. */
+const HUB_PROCESSES = ["ocm-registration", "hub-controllers"];
+/** Of addresses that are each used once (ownAddress). */
+const LISTEN_PORT = 8443;
 const AGENT_TOKEN_SECONDS = 30 * 24 * 60 * 60;
 
 /**
@@ -79,7 +83,10 @@ class Boot {
     const signer = await createSigner("lockstep-signer");
     const etcd = await ground.startEtcd();
     this.say("etcd is up");
-    const flags = ["--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"];
+    const flags = [
+      "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount",
+      ...this.#frontProxyFlags(),
+    ];
     const [hub, ...members] = await Promise.all([
       ground.startCluster("hub", etcd, { flags, clientAuthorities: [signer.certificate] }),
       ...memberNames.map((name) => ground.startCluster(name, etcd, { flags })),
@@ -120,21 +127,20 @@ class Boot {
     ]);
     await this.ground.discovered(hub, definitions);
 
-    const [registration = 0, placement = 0] = await freePorts(2);
-    const start = (name: keyof Programs, port: number, flags: string[]) =>
+    const start = (name: keyof Programs, flags: string[]) =>
       processes.start(name, this.programs[name], [
         "controller",
         `--kubeconfig=${hub.kubeconfig}`,
         `--namespace=${HUB_NAMESPACE}`,
         "--disable-leader-election",
-        `--listen=127.0.0.1:${port}`,
+        `--listen=${ownAddress()}:${LISTEN_PORT}`,
         ...flags,
       ]);
-    start("ocm-registration", registration, [
+    start("ocm-registration", [
       "--feature-gates=ManagedClusterAutoApproval=true",
       `--auto-approved-csr-users=${BOOTSTRAP_USER}`,
     ]);
-    start("ocm-placement", placement, []);
+    start("ocm-placement", []);
     return kubeconfig;
   }
 
@@ -174,7 +180,6 @@ class Boot {
     await writeKubeconfig(kubeconfig, [
       { name, server, certificateAuthority: authority.certificate, credentials: { token } },
     ]);
-    const [port] = await freePorts(1);
     const hubFolder = join(folder, `${name}-hub-kubeconfig`);
     const agent = agentOf(name);
     processes.start(agent, this.programs["ocm-klusterlet"], [
@@ -187,7 +192,7 @@ class Boot {
       `--hub-kubeconfig-dir=${hubFolder}`,
       `--workload-source-config=${join(hubFolder, "kubeconfig")}`,
       "--disable-leader-election",
-      `--listen=127.0.0.1:${port}`,
+      `--listen=${ownAddress()}:${LISTEN_PORT}`,
       // Default: 60 s. A member whose API server is gone is noticed at the next health check.
       "--cluster-healthcheck-period=2s",
       "--feature-gates=RawFeedbackJsonString=true",
@@ -203,14 +208,30 @@ class Boot {
     // A klusterlet relies on its kubelet: it ends when it cannot continue, and is started again.
     for (let attempt = 1; ; attempt++) {
       try {
-        return await processes.ready(agent, isAvailable, AGENT_READY_MS);
+        return await processes.ready(agent, isAvailable, AGENT_READY_MS, HUB_PROCESSES);
       } catch (error) {
         if (attempt === AGENT_STARTS) throw error;
         this.say(`${agent} is started again: ${error instanceof Error ? error.message.split(";")[0] : error}`);
+        processes.revive(...HUB_PROCESSES);
         processes.kill(agent);
         processes.restart(agent);
       }
     }
+  }
+
+  /**
+   * Nothing stands in front of these API servers. But the agents' own servers ask for the authority of such a proxy, and
+   * fill their logs for as long as they do not find one.
+   */
+  #frontProxyFlags(): string[] {
+    const { ground } = this;
+    return [
+      `--requestheader-client-ca-file=${ground.file("front-proxy-ca.crt", ground.authority.certificate)}`,
+      "--requestheader-allowed-names=no-front-proxy",
+      "--requestheader-username-headers=X-Remote-User",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    ];
   }
 
   /** The operators' manifests are Go templates: their labels are left out, and so is all that depends on a setting. */

@@ -1,8 +1,9 @@
 /** What `doctor` checks on a hub of Open Cluster Management only: its clusters, and what Lockstep can know of them. */
 import type { Workload } from "../../../api/index.ts";
-import { type EngineDefinition, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
+import { type EngineDefinition, EXECUTOR_WORK, executorOf, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
+import { CommandError } from "../../errors.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
 import { agentMayApply, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
@@ -64,7 +65,11 @@ export async function checkManagedCluster(
     const remedy = `kubectl describe managedcluster ${name}`;
     return [{ check, state: "problem", message: `is not available: ${why}`, remedy }];
   }
-  return [await checkAccess(hub, engine, name, timeoutMs), ...(await checkMemberRights(hub.client, hub, name, kinds))];
+  return [
+    await checkAccess(hub, engine, name, timeoutMs),
+    ...(await checkMemberRights(hub.client, hub, name, kinds)),
+    ...(await checkExecutor(hub, name)),
+  ];
 }
 
 async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, timeoutMs: number): Promise<Finding> {
@@ -76,12 +81,34 @@ async function checkAccess(hub: Hub, engine: EngineDefinition, name: string, tim
     const message = `is available, and its own API server answers (Kubernetes ${String(version.gitVersion ?? "of unknown version")})`;
     return { check, state: "ok", message };
   } catch (error) {
+    // The remedy says what is missing if there is no Secret; one that does not work is worth its reason.
+    const why = error instanceof CommandError ? "" : ` (${error instanceof Error ? error.message : String(error)})`;
     return {
       check,
       state: "warning",
-      message: `is available, and known by its agent's reports alone (${error instanceof Error ? error.message : String(error)}). They do not prove: ${UNPROVEN}`,
+      message: `is available, and known by its agent's reports alone${why}. They do not prove: ${UNPROVEN}`,
       remedy: `To let Lockstep read it: a Secret labelled ${MEMBER_ACCESS_LABEL}=true in namespace ${name} of the hub, with server, ca.crt and token (docs/guides/ocm.md).`,
     };
+  }
+}
+
+/** The account that the agent acts as, if one is installed. */
+async function checkExecutor({ client, request }: Hub, name: string): Promise<Finding[]> {
+  const check = `executor of ${name}`;
+  try {
+    const work = await client.find(WORKS, { namespace: name, name: EXECUTOR_WORK }, request);
+    const executor = executorOf(work);
+    if (!work || !executor) return [];
+    const account = `${executor.namespace}/${executor.name}`;
+    const remedy = `As an administrator of the hub: lockstep install --apply --executor ${account}, with the same options as before.`;
+    const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
+    const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
+    if (applied?.status === "True") return [{ check, state: "ok", message: `the agent acts as ${account}` }];
+    const message = `${account} is not there yet: ${String(applied?.message ?? "no report")}`;
+    return [{ check, state: "problem", message, remedy }];
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return [{ check, state: "warning", message: `cannot be checked: ${error.message}` }];
   }
 }
 

@@ -17,6 +17,7 @@ export interface InstallOptions {
   readonly workload?: string[];
   readonly distribute?: string[];
   readonly controllerUser?: string;
+  readonly executor?: string;
   readonly requireAllowedClusters?: boolean;
   readonly set: string;
   readonly format: string;
@@ -44,6 +45,10 @@ export function registerInstall(registry: Registry): void {
       repeated,
     )
     .option("--controller-user <name>", "the hub's user that the controller authenticates as (default: its account)")
+    .option(
+      "--executor <namespace/name>",
+      "Open Cluster Management: the account in each cluster that agents apply Lockstep's objects as; --apply creates it there",
+    )
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
     .option("--no-standing-hold", "omit the hold for templates labelled lockstep.karmada.io/managed=true")
     .option("--set <name>", "hub: what the hub needs; host: what runs the controller in a host cluster", "hub")

@@ -8,9 +8,10 @@ import {
   type PolicySettings,
   type Workload,
 } from "../../../api/index.ts";
+import type { Executor } from "../../../engine/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 import { type Distributed, rulesFor } from "./distributed.ts";
-import { customizationDefinition } from "./ocm.ts";
+import { customizationDefinition, executeAs } from "./ocm.ts";
 import {
   clusterRole,
   hubRules,
@@ -35,6 +36,8 @@ export interface InstallSettings {
   readonly standingHold: boolean;
   /** The hub's user that the controller authenticates as; absent: its ServiceAccount. */
   readonly controllerUser?: string | undefined;
+  /** Open Cluster Management: the account in each cluster that agents apply Lockstep's objects as. */
+  readonly executor?: Executor | undefined;
   /** See PolicySettings. */
   readonly requireAllowedClusters?: boolean | undefined;
 }
@@ -48,7 +51,7 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 
 /** In the order in which they can be applied. */
 export function installManifests(settings: InstallSettings): JsonObject[] {
-  const { systemNamespace, controllerUser, engine = "karmada" } = settings;
+  const { systemNamespace, controllerUser, engine = "karmada", executor } = settings;
   const subject: JsonObject =
     controllerUser === undefined
       ? { kind: "ServiceAccount", name: CONTROLLER_ACCOUNT, namespace: systemNamespace }
@@ -62,7 +65,7 @@ export function installManifests(settings: InstallSettings): JsonObject[] {
       kind: "ServiceAccount",
       metadata: { name: CONTROLLER_ACCOUNT, namespace: systemNamespace, labels: LABELS },
     },
-    clusterRole(CONTROLLER_ACCOUNT, hubRules(settings)),
+    clusterRole(CONTROLLER_ACCOUNT, [...hubRules(settings), ...(executor ? [executeAs(executor)] : [])]),
     clusterRoleBinding(CONTROLLER_ACCOUNT, subject),
     {
       apiVersion: RBAC,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isKubeObject } from "../../../kube/index.ts";
 import { distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
-import { agentMayApply, memberRightsWork } from "./ocm.ts";
+import { agentMayApply, executorWork, memberRightsWork } from "./ocm.ts";
 
 const workloads = [{ plural: "xlineclusters", group: "apps.my.io" }];
 const settings = { systemNamespace: "lockstep-system", engine: "ocm", workloads, standingHold: true } as const;
@@ -26,6 +26,22 @@ describe("what is installed on a hub of Open Cluster Management", () => {
     expect(names).not.toContain("holds");
     const guarded = policies.filter(({ spec }) => JSON.stringify(spec).includes("manifestworks"));
     expect(guarded.map(({ metadata }) => metadata.name.split(".")[0])).toEqual(["works", "work-contents"]);
+  });
+
+  it("carries the executor's account and rights to a cluster, orphans them, and lets the controller name it", () => {
+    const executor = { namespace: "lockstep-system", name: "lockstep" };
+    const work = executorWork("member1", executor, workloads);
+    const text = JSON.stringify(work);
+    expect(work.metadata).toMatchObject({
+      annotations: { "lockstep.karmada.io/executor": "lockstep-system/lockstep" },
+    });
+    expect(text).toContain('"propagationPolicy":"Orphan"');
+    expect(text).toContain('"resources":["xlineclusters"]');
+    const roles = JSON.stringify(installManifests({ ...settings, executor }));
+    expect(roles).toContain(
+      '"verbs":["execute-as"],"resourceNames":["system:serviceaccount:lockstep-system:lockstep"]',
+    );
+    expect(JSON.stringify(manifests)).not.toContain("execute-as");
   });
 
   it("lets agents write and watch custom kinds, by a role that OCM collects", () => {

@@ -1,9 +1,10 @@
 /** What an installation needs on a hub of Open Cluster Management, and in its members. Pure. */
 import type { Workload } from "../../../api/index.ts";
+import { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor } from "../../../engine/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
 import { type Distributed, rulesFor } from "./distributed.ts";
-import { clusterRole, LABELS, memberRules, READ, rule } from "./roles.ts";
+import { clusterRole, LABELS, memberRules, READ, type Rule, rule } from "./roles.ts";
 
 const WORK_GROUP = "work.open-cluster-management.io";
 /** The agent's own role in a member collects the rules of all roles with this label. */
@@ -42,6 +43,56 @@ export function memberRightsWork(
     metadata: { name: MEMBER_RIGHTS_WORK, namespace: cluster, labels: LABELS },
     spec: { workload: { manifests } },
   };
+}
+
+/**
+ * The account that agents apply Lockstep's objects as, with rights for what Lockstep dispatches and for nothing else. An
+ * agent asks for the rights to write a pod even if it only reports on it.
+ */
+export function executorWork(
+  cluster: string,
+  executor: Executor,
+  workloads: readonly Workload[],
+  distributed: Distributed = [],
+): JsonObject {
+  const { namespace, name } = executor;
+  const verbs = [...READ, "create", "update", "patch", "delete"];
+  const rules = [
+    rule("apps", ["statefulsets"], verbs),
+    rule("batch", ["jobs"], verbs),
+    rule("", ["configmaps", "secrets", "services", "serviceaccounts"], verbs),
+    rule("multicluster.x-k8s.io", ["serviceexports"], verbs),
+    rule("", ["pods"], ["get", "create", "update", "patch"]),
+    ...workloads.map(({ group, plural }) => rule(group, [plural], verbs)),
+    // Wide, and only for hubs that distribute applications: Kubernetes' own kinds, and those that are named.
+    ...(distributed.length > 0 ? rulesFor(distributed, verbs) : []),
+  ];
+  const manifests = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace, labels: LABELS } },
+    clusterRole(EXECUTOR_WORK, rules),
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: EXECUTOR_WORK, labels: LABELS },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: EXECUTOR_WORK },
+      subjects: [{ kind: "ServiceAccount", name, namespace }],
+    },
+  ];
+  const annotations = { [EXECUTOR_ANNOTATION]: `${namespace}/${name}` };
+  return {
+    apiVersion: `${WORK_GROUP}/v1`,
+    kind: "ManifestWork",
+    metadata: { name: EXECUTOR_WORK, namespace: cluster, labels: LABELS, annotations },
+    // The namespace may be older than this, and hold more.
+    spec: { deleteOption: { propagationPolicy: "Orphan" }, workload: { manifests } },
+  };
+}
+
+/** OCM's webhook asks whether the writer of a ManifestWork may name this account. */
+export function executeAs({ namespace, name }: Executor): Rule {
+  const named = rule(WORK_GROUP, ["manifestworks"], ["execute-as"]);
+  return { ...named, resourceNames: [`system:serviceaccount:${namespace}:${name}`] };
 }
 
 /** Whether the role that a ManifestWork carries lets the agent apply a kind. */

@@ -6,6 +6,7 @@ export interface Rule {
   readonly apiGroups: string[];
   readonly resources: string[];
   readonly verbs: string[];
+  readonly resourceNames?: string[];
 }
 
 interface RoleSettings {

@@ -1,5 +1,5 @@
 import type { EngineName, Workload } from "../../../api/index.ts";
-import type { EngineDefinition } from "../../../engine/index.ts";
+import { type EngineDefinition, type Executor, readExecutor } from "../../../engine/index.ts";
 import { isKubeObject, type KubeObject, UnknownKindError } from "../../../kube/index.ts";
 import { CommandError } from "../../errors.ts";
 import { engineOf, namedEngine } from "../../hub/engine.ts";
@@ -11,7 +11,7 @@ import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
 import { type Distributed, distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
-import { memberRightsWork } from "./ocm.ts";
+import { executorWork, memberRightsWork } from "./ocm.ts";
 import { writeHost, writeHub } from "./write.ts";
 
 const FIELD_MANAGER = "lockstep-install";
@@ -24,6 +24,7 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub or host`);
   const named = options.engine === undefined ? undefined : namedEngine(options.engine);
   const workloads = workloadsOf(options.workload);
+  const executor = executorOption(options.executor);
   const distributed = distributedOf(options.distribute);
   const manifestsFor = (engine: EngineName) =>
     installManifests({
@@ -33,13 +34,17 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
       distributed,
       standingHold: options.standingHold !== false,
       controllerUser: options.controllerUser,
+      executor,
       requireAllowedClusters: options.requireAllowedClusters,
     });
   if (!options.apply) return writeHub(io, options, manifestsFor(named?.name ?? "karmada"));
   return withHub(io, options, async (hub) => {
     const engine = named ?? (await engineOf(hub));
+    if (executor && engine.name !== "ocm") {
+      throw new CommandError("--executor is for hubs of Open Cluster Management; Karmada has no such account");
+    }
     const manifests = manifestsFor(engine.name);
-    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads, distributed))]) {
+    for (const manifest of [...manifests, ...(await memberRights(hub, engine, workloads, distributed, executor))]) {
       if (!isKubeObject(manifest)) continue;
       await applyOne(hub, engine, manifest);
       const { name, namespace } = manifest.metadata;
@@ -50,16 +55,31 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   });
 }
 
-/** Rights in the members of Open Cluster Management: one ManifestWork carries them to each cluster. */
+/**
+ * Rights in the members of Open Cluster Management, and the account that agents act as: ManifestWorks carry them to each
+ * cluster.
+ */
 async function memberRights(
   hub: Hub,
   engine: EngineDefinition,
   workloads: readonly Workload[],
   distributed: Distributed,
+  executor: Executor | undefined,
 ) {
   if (engine.name !== "ocm") return [];
   const { items } = await hub.client.listAll(engine.clusters, hub.request);
-  return items.map(({ metadata }) => memberRightsWork(metadata.name, workloads, distributed));
+  return items.flatMap(({ metadata: { name } }) => [
+    memberRightsWork(name, workloads, distributed),
+    ...(executor ? [executorWork(name, executor, workloads, distributed)] : []),
+  ]);
+}
+
+function executorOption(text: string | undefined): Executor | undefined {
+  const executor = readExecutor(text);
+  if (text === undefined || executor) return executor;
+  throw new CommandError(
+    `--executor '${text}': give NAMESPACE/NAME of a service account, such as lockstep-system/lockstep`,
+  );
 }
 
 async function applyOne(hub: Hub, engine: EngineDefinition, manifest: KubeObject): Promise<void> {

@@ -1,4 +1,5 @@
 /** The commands to paste for each reason. A missing reason does not compile. */
+import type { EngineName } from "../../../api/index.ts";
 import { CONTROLLER_REASONS, type ControllerReason } from "../../../controllers/index.ts";
 import { REASONS, type ReasonCode } from "../../../rollout/index.ts";
 
@@ -9,6 +10,7 @@ const ALL_REASONS = { ...REASONS, ...CONTROLLER_REASONS };
 export interface PasteFacts {
   /** `lockstep` or `kubectl lockstep`, as the prefix of a command. */
   readonly program: string;
+  readonly engine: EngineName;
   readonly name: string;
   readonly namespace: string;
   /** The cluster of the reason, from its evidence. Undefined: none. */
@@ -17,6 +19,10 @@ export interface PasteFacts {
   readonly isGivenUp: boolean;
   readonly kind: string;
   readonly template: string;
+  /** The template is in the object itself. */
+  readonly isInline: boolean;
+  /** The Placement that selects the clusters. */
+  readonly placement: string | undefined;
   readonly selector: string;
 }
 
@@ -33,9 +39,10 @@ const own =
   ({ program, name, namespace }: PasteFacts) => [`${program} ${command} ${name} -n ${namespace}`];
 const edit = ({ name, namespace }: PasteFacts) => [`kubectl edit ccs ${name} -n ${namespace}`];
 const watch = own("status -w");
-const template = ({ kind, template: name, namespace }: PasteFacts) => [
-  `kubectl edit ${kind.toLowerCase()} ${name} -n ${namespace}`,
-];
+const template = (facts: PasteFacts) =>
+  facts.isInline ? edit(facts) : [`kubectl edit ${facts.kind.toLowerCase()} ${facts.template} -n ${facts.namespace}`];
+/** What the engine calls a cluster. */
+const clusterKind = ({ engine }: PasteFacts) => (engine === "ocm" ? "managedcluster" : "cluster");
 /** Commands for one cluster; if the reason has none, the overview of all of them. */
 const at =
   (paste: (facts: PasteFacts, cluster: string) => string[]) =>
@@ -45,13 +52,14 @@ const member = at(({ kind, template: name, namespace, selector }, cluster) => [
   `kubectl --context ${cluster} -n ${namespace} get pods${selector === "" ? "" : ` -l ${selector}`}`,
   `kubectl --context ${cluster} -n ${namespace} describe ${kind.toLowerCase()} ${name}`,
 ]);
-const work = at((_, cluster) => [
-  `kubectl get works -n karmada-es-${cluster} -l lockstep.karmada.io/app`,
-  `kubectl get cluster ${cluster}`,
+const work = at((facts, cluster) => [
+  `kubectl get ${facts.engine === "ocm" ? `manifestworks -n ${cluster}` : `works -n karmada-es-${cluster}`} -l lockstep.karmada.io/app`,
+  `kubectl get ${clusterKind(facts)} ${cluster}`,
 ]);
-const cluster = at((_, name) => [`kubectl describe cluster ${name}`]);
+const fleet = (facts: PasteFacts) => [`kubectl get ${clusterKind(facts)}s`];
+const cluster = at((facts, name) => [`kubectl describe ${clusterKind(facts)} ${name}`]);
 const confirmLost = at((facts, lost) => [
-  `kubectl describe cluster ${lost}`,
+  `kubectl describe ${clusterKind(facts)} ${lost}`,
   ...(facts.isGivenUp ? edit(facts) : [`${facts.program} confirm-lost ${lost} ${facts.name} -n ${facts.namespace}`]),
 ]);
 const allowDrain = at(({ program, name, namespace }, returned) => [
@@ -59,9 +67,22 @@ const allowDrain = at(({ program, name, namespace }, returned) => [
 ]);
 const undrain = at(({ program }, drained) => [`${program} undrain ${drained}`]);
 const rollBack = (facts: PasteFacts) => [...member(facts), ...own("undo")(facts), ...own("resume")(facts)];
-const binding = ({ kind, template: name, namespace }: PasteFacts) => [
-  `kubectl describe resourcebinding ${name}-${kind.toLowerCase()} -n ${namespace}`,
-  `kubectl get propagationpolicies -n ${namespace}`,
+const schedule = (facts: PasteFacts) => {
+  const { engine, kind, template: name, namespace, placement } = facts;
+  if (engine === "karmada") {
+    return [
+      `kubectl describe resourcebinding ${name}-${kind.toLowerCase()} -n ${namespace}`,
+      `kubectl get propagationpolicies -n ${namespace}`,
+    ];
+  }
+  if (placement === undefined) return edit(facts);
+  return [
+    `kubectl describe placement ${placement} -n ${namespace}`,
+    `kubectl get managedclustersetbindings -n ${namespace}`,
+  ];
+};
+const rivals = ({ engine }: PasteFacts) => [
+  `kubectl get ${engine === "ocm" ? "manifestworks" : "works"} -A -l '!lockstep.karmada.io/app'`,
 ];
 const doctor = ({ program }: PasteFacts) => [`${program} doctor`];
 
@@ -71,7 +92,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   UnknownKind: ({ kind }) => [`kubectl api-resources | grep -i ${kind.toLowerCase()}`],
   KindNotAllowed: () => ["lockstep install --help"],
   TemplateClaimed: ({ namespace }) => [`kubectl get ccs -n ${namespace}`],
-  HoldDefeated: (facts) => [...binding(facts), "kubectl get works -A -l '!lockstep.karmada.io/app'"],
+  HoldDefeated: (facts) => [...(facts.engine === "ocm" ? [] : schedule(facts)), ...rivals(facts)],
   Forbidden: ({ namespace }) => [`kubectl get rolebindings,clusterrolebindings -n ${namespace} -o wide`],
   LedgerUnreadable: () => ["kubectl get crossclusterledgers -n lockstep-system"],
   WaitingForInterpreter: () => [
@@ -86,7 +107,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   RevisionRefused: template,
   RevisionRejected: (facts) => [...own("history")(facts), ...template(facts)],
   OverrideHolds: (facts) => [...own("history")(facts), ...template(facts)],
-  ScheduleUnknown: binding,
+  ScheduleUnknown: schedule,
   SettingImpossible: (facts) => [...own("plan")(facts), ...edit(facts)],
   TooLarge: (facts) => [...own("status")(facts), ...edit(facts)],
   IdentityImmutable: edit,
@@ -114,7 +135,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   WaitingForTurnBack: member,
   Drifted: member,
 
-  ClusterNotInFleet: (facts) => ["kubectl get clusters", ...edit(facts)],
+  ClusterNotInFleet: (facts) => [...fleet(facts), ...edit(facts)],
   ClusterNotReady: cluster,
   ClusterUnreachable: (facts) => [...cluster(facts), ...doctor(facts)],
   ClusterCordoned: cluster,
@@ -123,7 +144,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   WaitingForMaintenance: undrain,
   ClusterLost: confirmLost,
   WaitingForLossEvidence: confirmLost,
-  ReplacementUnplaceable: () => ["kubectl get clusters"],
+  ReplacementUnplaceable: fleet,
   ReturnedAfterReplacement: allowDrain,
   ReturnedNotScheduled: allowDrain,
 

@@ -1,4 +1,5 @@
 import { parseCrossClusterStatefulset } from "../../../api/index.ts";
+import { findEngines } from "../../../engine/index.ts";
 import { applicationName } from "../../applications/kind.ts";
 import { whyApplication } from "../../applications/looking.ts";
 import { getStatefulset, ledgerOf, withHub } from "../../hub/hub.ts";
@@ -17,8 +18,10 @@ export async function runWhy(io: Io, given: string, options: OutputOption & Glob
   return withHub(io, options, async (hub) => {
     const object = await getStatefulset(hub, given);
     const parsed = parseCrossClusterStatefulset(object);
+    const [engine] = await findEngines(hub.client, hub.request);
     const why = whyOf({
       program: io.program,
+      engine,
       object,
       spec: parsed.ok ? parsed.value.spec : undefined,
       status: statusOf(object),

@@ -1,5 +1,5 @@
 /** The current wait, its evidence from the planner, and its remedy, from the object and its ledger. Pure. */
-import type { CrossClusterStatefulset, CrossClusterStatefulsetStatus } from "../../../api/index.ts";
+import type { CrossClusterStatefulset, CrossClusterStatefulsetStatus, EngineName } from "../../../api/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import type { Ledger } from "../../../plan/index.ts";
 import { timestamp } from "../../../runtime/index.ts";
@@ -7,6 +7,8 @@ import { guideOf, type PasteFacts } from "./reasons.ts";
 
 export interface WhyFacts {
   readonly program: string;
+  /** The hub's; absent: Karmada. */
+  readonly engine?: EngineName | undefined;
   readonly object: KubeObject;
   readonly spec: CrossClusterStatefulset["spec"] | undefined;
   readonly status: CrossClusterStatefulsetStatus;
@@ -133,16 +135,19 @@ function generationEvidence({ object, status }: WhyFacts): Evidence {
   return { object: described(object), field: "status.observedGeneration", value };
 }
 
-function pasteFacts({ program, object, spec, status, ledger }: WhyFacts, wait: Wait): PasteFacts {
+function pasteFacts({ program, engine = "karmada", object, spec, status, ledger }: WhyFacts, wait: Wait): PasteFacts {
   const cluster = subjectOf(wait, status);
   return {
     program,
+    engine,
     name: object.metadata.name,
     namespace: object.metadata.namespace ?? "default",
     cluster,
     isGivenUp: wait.evidence.some(({ value }) => value === GIVEN_UP),
     kind: spec?.resourceSelector?.kind ?? "KIND",
     template: ledger?.identity?.app.name ?? spec?.resourceSelector?.name ?? object.metadata.name,
+    isInline: spec?.template !== undefined,
+    placement: spec?.topology?.placementRef?.name,
     selector: status.selector ?? "",
   };
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { contractStory } from "../stories/contract-story.ts";
+import { operatorStories } from "../stories/operators.ts";
 import { installXline } from "../stories/xline.ts";
 import { startWorld, type World } from "./world.ts";
 
-describe("XlineCluster over three real clusters, with an operator on the contract", () => {
+describe("XlineCluster over three real clusters of Karmada", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld();
@@ -11,5 +11,5 @@ describe("XlineCluster over three real clusters, with an operator on the contrac
   });
   afterAll(() => world?.stop());
 
-  contractStory(() => world);
+  operatorStories(() => world);
 });

@@ -1,0 +1,210 @@
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { World } from "../../../src/embedded/testing/world.ts";
+import { isKubeObject, type KubeObject, resource } from "../../../src/kube/index.ts";
+import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../../../src/runtime/index.ts";
+import { checkOperator } from "../../../src/sdk/index.ts";
+import { KIND, runEtcdOperator } from "./operator.ts";
+import { SimulatedEtcd } from "./simulated-etcd.ts";
+
+const MEMBERS = ["member1", "member2", "member3", "member4"];
+const NAME = { namespace: "default", name: "etcd" };
+const FIVE = { member1: 2, member2: 2, member3: 1 };
+
+let world: World;
+let etcd: SimulatedEtcd;
+let stop: AbortController;
+let operators: Promise<void>[];
+
+function pods(): { cluster: string; pod: KubeObject }[] {
+  return MEMBERS.flatMap((cluster) =>
+    world.fleet
+      .member(cluster)
+      .api.list("/pods")
+      .map((pod) => ({ cluster, pod })),
+  );
+}
+
+function commandOf(pod: KubeObject): string[] {
+  const containers = isJsonObject(pod.spec) && Array.isArray(pod.spec.containers) ? pod.spec.containers : [];
+  const [container] = containers.filter(isJsonObject);
+  return Array.isArray(container?.command) ? container.command.map(String) : [];
+}
+
+function isReady(pod: KubeObject): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined &&
+    JSON.stringify(pod.status ?? {}).includes('{"type":"Ready","status":"True"')
+  );
+}
+
+function applyTo(cluster: string | undefined, object: KubeObject): Promise<unknown> {
+  const client = world.fleet.client(cluster);
+  const write = client.discovery
+    .resource(object.apiVersion, object.kind)
+    .then((found) => client.apply(resource(found), object, { fieldManager: "test", force: true }));
+  return world.ask(write);
+}
+
+beforeEach(async () => {
+  world = new World(1, { members: MEMBERS });
+  await world.start();
+  const text = readFileSync(new URL("./definition.yaml", import.meta.url), "utf8");
+  const [definition, customization] = parseAllDocuments(text).map((each) => each.toJS());
+  if (!isKubeObject(definition) || !isKubeObject(customization)) throw new Error("two objects");
+  for (const cluster of [undefined, ...MEMBERS]) await applyTo(cluster, definition);
+  await applyTo(undefined, customization);
+  etcd = new SimulatedEtcd(() => pods().map(({ pod }) => ({ command: commandOf(pod), isReady: isReady(pod) })));
+  stop = new AbortController();
+  operators = MEMBERS.map((member) =>
+    runEtcdOperator(
+      {
+        transport: world.fleet.member(member).entrance.transport(),
+        ask: etcd.ask,
+        clock: world.clock,
+        random: seededRandom(1),
+        log: silentLog,
+        listen: () => "0.0.0.0",
+        command: () => ["etcd"],
+      },
+      stop.signal,
+    ),
+  );
+});
+
+afterEach(async () => {
+  stop.abort(new Error("the test ends"));
+  await world.ask(Promise.all(operators));
+  await world.stop();
+});
+
+async function scale(sizes: Readonly<Record<string, number>>, spec: JsonObject = {}): Promise<void> {
+  await world.apply({
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterStatefulset",
+    metadata: NAME,
+    spec: {
+      resourceSelector: { apiVersion: KIND.apiVersion, kind: "EtcdCluster", ...NAME },
+      completion: { protocol: "Contract" },
+      identity: { addressTemplate: "{instance}.{cluster}" },
+      updateStrategy: { rollingUpdate: { leaderTransfer: { timeoutSeconds: 30 } } },
+      topology: { clusters: Object.entries(sizes).map(([name, replicas]) => ({ name, replicas })) },
+      ...spec,
+    },
+  });
+}
+
+const template = (image: string) =>
+  world.apply({ apiVersion: KIND.apiVersion, kind: "EtcdCluster", metadata: NAME, spec: { replicas: 1, image } });
+
+async function deploy(spec: JsonObject = {}): Promise<void> {
+  await scale(FIVE, spec);
+  await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+  await template("etcd:3.6");
+  await world.until("five are settled", () => world.isSettled("etcd", 5));
+}
+
+const addresses = () => etcd.members.map(({ address }) => address).sort();
+
+describe("the operator of examples/etcd", () => {
+  it("deploys one member at a time: each joins as a learner and is promoted", async () => {
+    await deploy();
+    expect(addresses()).toEqual([
+      "etcd-0.member1",
+      "etcd-1.member1",
+      "etcd-2.member2",
+      "etcd-3.member2",
+      "etcd-4.member3",
+    ]);
+    expect(etcd.history.filter((each) => !each.startsWith("lead"))).toEqual(
+      [1, 2, 3, 4].flatMap((at) => [`add ${addresses()[at]}`, `promote ${addresses()[at]}`]),
+    );
+  });
+
+  it("deploys all members at once if they are to form the cluster together", async () => {
+    await deploy({ podManagementPolicy: "Parallel" });
+    expect(addresses()).toHaveLength(5);
+    expect(etcd.history.filter((each) => !each.startsWith("lead"))).toEqual([]);
+  });
+
+  it("updates with one change of the leader, to a member that is already updated", async () => {
+    await deploy();
+    const before = etcd.history.length;
+    await template("etcd:3.7");
+    await world.until(
+      "it is updated",
+      () => pods().every(({ pod }) => JSON.stringify(pod.spec).includes("etcd:3.7")) && world.isSettled("etcd", 5),
+    );
+    expect(etcd.history.slice(before)).toHaveLength(1);
+    expect(etcd.history.at(-1)).toMatch(/^lead etcd-[2-4]/);
+  });
+
+  it("grows to nine over a fourth cluster by one edit, and back", async () => {
+    await deploy();
+    await scale({ member1: 2, member2: 3, member3: 2, member4: 2 });
+    await world.until("nine are settled", () => world.isSettled("etcd", 9));
+    expect(etcd.members.filter(({ isLearner }) => !isLearner)).toHaveLength(9);
+    await scale({ ...FIVE, member4: 0 });
+    await world.until("five are settled", () => world.isSettled("etcd", 5));
+    expect(addresses()).toEqual([
+      "etcd-0.member1",
+      "etcd-1.member1",
+      "etcd-2.member2",
+      "etcd-3.member2",
+      "etcd-4.member3",
+    ]);
+  });
+
+  it("recreates a lost pod on its volume, and replaces a member whose volume is lost in its next turn", async () => {
+    await deploy();
+    const { api } = world.fleet.member("member2");
+    const pod = () => api.get("/pods", "default", "etcd-3");
+    const ids = etcd.members.map(({ id }) => id);
+    const first = pod();
+    if (first) await world.ask(api.delete(first));
+    await world.until(
+      "it is back",
+      () => pod() !== undefined && pod()?.metadata.uid !== first?.metadata.uid && world.isSettled("etcd", 5),
+    );
+    expect(etcd.members.map(({ id }) => id)).toEqual(ids);
+
+    const claim = api.get("/persistentvolumeclaims", "default", "data-etcd-3");
+    const second = pod();
+    if (claim) await world.ask(api.delete(claim));
+    if (second) await world.ask(api.delete(second));
+    await world.until("it waits", () =>
+      JSON.stringify(api.get("example.io/etcdclusters", "default", "etcd")?.status).includes(
+        "volume of etcd-3 is lost",
+      ),
+    );
+    await scale(FIVE, { restartedAt: "2026-01-01T00:00:00Z" });
+    await world.until("it is replaced", () => pod() !== undefined && world.isSettled("etcd", 5));
+    expect(etcd.history).toContain("remove etcd-3.member2");
+    expect(etcd.members.filter(({ isLearner }) => !isLearner)).toHaveLength(5);
+  });
+
+  it("moves the leader on request", async () => {
+    await deploy();
+    await scale(FIVE, { transferLeader: { to: "member3", at: "2026-01-01T00:00:00Z" } });
+    await world.until("it leads", () => etcd.leader === "etcd-4.member3");
+  });
+
+  it("follows every rule of the member contract", async () => {
+    const found = await world.ask(
+      checkOperator({
+        transport: world.fleet.member("member1").entrance.transport(),
+        clock: world.clock,
+        kind: { ...KIND, kind: "EtcdCluster" },
+        namespace: "default",
+        name: "conformance",
+        spec: { image: "etcd:3.6" },
+        addressTemplate: "{instance}.member1",
+        stepMs: 60_000,
+        quietMs: 10_000,
+      }),
+    );
+    expect(found.filter(({ broken }) => broken !== undefined)).toEqual([]);
+    expect(found.length).toBeGreaterThan(20);
+  });
+});

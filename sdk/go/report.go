@@ -1,0 +1,44 @@
+package sdk
+
+// Report is status.crossCluster. Write all of it in one status write, by a merge patch: absent fields are null, so that
+// none remains from the previous report.
+type Report struct {
+	Epoch     int64    `json:"epoch"`
+	Revision  string   `json:"revision"`
+	Phase     string   `json:"phase"`
+	Desired   int      `json:"desired"`
+	Updated   int      `json:"updated"`
+	Ready     int      `json:"ready"`
+	Leader    *string  `json:"leader"`
+	Members   []string `json:"members"`
+	MembersAt *string  `json:"membersAt"`
+	Message   *string  `json:"message"`
+}
+
+// NewReport counts the instances as they were at the start of the reconcile, for the grant that was read with them (M1).
+// Phase is Done only if all of them are complete (M8).
+func NewReport(grant *Grant, desired int, instances []Instance) Report {
+	report := Report{Epoch: grant.Epoch, Revision: grant.Revision, Phase: "Working", Desired: desired}
+	present := 0
+	for _, instance := range instances {
+		if instance.Process != None {
+			present++
+		}
+		if instance.Process == Ready {
+			report.Ready++
+			if instance.Revision == grant.Revision {
+				report.Updated++
+			}
+		}
+	}
+	if report.Ready == desired && present == desired && report.Updated >= max(0, desired-grant.Partition) {
+		report.Phase = "Done"
+	}
+	return report
+}
+
+// Failed stops the rollout with a message.
+func (r Report) Failed(message string) Report {
+	r.Phase, r.Message = "Failed", &message
+	return r
+}

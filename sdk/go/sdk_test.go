@@ -1,0 +1,91 @@
+package sdk
+
+import (
+	"errors"
+	"testing"
+)
+
+func annotations(change map[string]string) map[string]string {
+	all := map[string]string{
+		prefix + "cluster": "east", prefix + "epoch": "12", prefix + "revision": "r3", prefix + "processor": "true",
+		prefix + "topology-version": "4", prefix + "partition": "1",
+		prefix + "topology": `[{"cluster":"east","replicas":1,"ordinals":[0],"instances":["x-0"],"addresses":["a"],"states":["member"]}]`,
+	}
+	for key, value := range change {
+		all[prefix+key] = value
+	}
+	return all
+}
+
+func TestReadGrant(t *testing.T) {
+	grant, err := ReadGrant(annotations(nil), nil)
+	if err != nil || grant.Epoch != 12 || !grant.Processor || grant.Partition != 1 || grant.Own().Instances[0] != "x-0" {
+		t.Fatalf("read %+v, %v", grant, err)
+	}
+	if grant, err := ReadGrant(map[string]string{"other": "1"}, nil); grant != nil || err != nil {
+		t.Fatalf("an object that Lockstep does not manage: %v, %v", grant, err)
+	}
+	var malformed *MalformedError
+	for key, value := range map[string]string{"topology": "{", "epoch": "-1", "processor": "yes"} {
+		if _, err := ReadGrant(annotations(map[string]string{key: value}), nil); !errors.As(err, &malformed) {
+			t.Errorf("%s: %q was read: %v", key, value, err)
+		}
+	}
+	var referenced *ReferencedError
+	ref := map[string]string{"topology-ref": `{"sha256":"00","configMaps":["a"]}`}
+	missing := func(string) (map[string]string, bool) { return nil, false }
+	if _, err := ReadGrant(annotations(ref), missing); !errors.As(err, &referenced) {
+		t.Errorf("a missing ConfigMap: %v", err)
+	}
+	forged := func(string) (map[string]string, bool) { return map[string]string{"part": "{}"}, true }
+	if _, err := ReadGrant(annotations(ref), forged); !errors.As(err, &malformed) {
+		t.Errorf("a forged ConfigMap: %v", err)
+	}
+}
+
+func TestNextStep(t *testing.T) {
+	running := Instance{Name: "a", State: Member, Process: Ready, Revision: "new", HasVolume: true}
+	old := running
+	old.Revision = "old"
+	lost := Instance{Name: "a", State: Member, HasVolume: true}
+	homeless := Instance{Name: "a", State: Member}
+	second := old
+	second.Name = "b"
+	turn := &Grant{Processor: true, Revision: "new"}
+	idle := &Grant{Revision: "new"}
+	for name, check := range map[string]struct {
+		grant     *Grant
+		instances []Instance
+		leader    string
+		do        Action
+		on        string
+	}{
+		"nothing to do":                     {turn, []Instance{running}, "", Nothing, ""},
+		"a lost member without the turn":    {idle, []Instance{lost}, "", Recreate, "a"},
+		"an old one without the turn":       {idle, []Instance{old}, "", Nothing, ""},
+		"a lost volume without the turn":    {idle, []Instance{homeless}, "", Wait, ""},
+		"a lost volume with the turn":       {turn, []Instance{homeless}, "", Join, "a"},
+		"the highest ordinal first":         {turn, []Instance{old, second}, "", Restart, "b"},
+		"the leader last":                   {turn, []Instance{old, second}, "b", Restart, "a"},
+		"the partition":                     {&Grant{Processor: true, Revision: "new", Partition: 1}, []Instance{old}, "", Nothing, ""},
+		"the leader's move comes first":     {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "a", TransferLeader, ""},
+		"no move if the leader is not here": {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{running}, "z", Nothing, ""},
+	} {
+		step := NextStep(check.grant, check.instances, check.leader)
+		if step.Do != check.do || step.Instance.Name != check.on {
+			t.Errorf("%s: %+v", name, step)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	grant := &Grant{Epoch: 7, Revision: "new", Partition: 1}
+	old := Instance{Process: Ready, Revision: "old"}
+	updated := Instance{Process: Ready, Revision: "new"}
+	if report := NewReport(grant, 2, []Instance{old, updated}); report.Phase != "Done" || report.Epoch != 7 {
+		t.Errorf("complete above the partition: %+v", report)
+	}
+	if report := NewReport(grant, 1, []Instance{updated, {Process: Ending}}); report.Phase != "Working" {
+		t.Errorf("one still ends: %+v", report)
+	}
+}

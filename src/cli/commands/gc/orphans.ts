@@ -1,0 +1,197 @@
+/** What is left of objects that are gone, on the hub and in members. Reads only. */
+import { CROSS_CLUSTER_JOB, CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION } from "../../../api/index.ts";
+import { ATTEMPT_ANNOTATION, HUB_MARKS, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
+import { DISPATCH_MARKS, type EngineDefinition, OWNER_LABEL } from "../../../engine/index.ts";
+import { type KubeClient, type KubeObject, NotFoundError, type Resource, resource } from "../../../kube/index.ts";
+import { isJsonObject } from "../../../runtime/index.ts";
+import type { Hub } from "../../hub/hub.ts";
+import { LEDGERS } from "../../hub/hub.ts";
+import { withMember } from "../../hub/members.ts";
+
+const KINDS = [CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION, CROSS_CLUSTER_JOB];
+const MEMBER_JOBS = resource({ apiVersion: "batch/v1", kind: "Job", plural: "jobs", namespaced: true });
+const DISPATCHES: Readonly<Record<EngineDefinition["name"], Resource>> = {
+  karmada: resource({ apiVersion: "work.karmada.io/v1alpha1", kind: "Work", plural: "works", namespaced: true }),
+  ocm: resource({
+    apiVersion: "work.open-cluster-management.io/v1",
+    kind: "ManifestWork",
+    plural: "manifestworks",
+    namespaced: true,
+  }),
+};
+
+export interface Orphan {
+  /** "hub", or the member's name. */
+  readonly where: string;
+  readonly resource: Resource;
+  readonly object: KubeObject;
+  readonly why: string;
+  /** Why `gc` leaves it to a person; absent: `gc --yes` deletes it. */
+  readonly kept?: string;
+}
+
+export interface Orphans {
+  readonly found: readonly Orphan[];
+  /** Members that were not looked at, with the reason. */
+  readonly unseen: readonly { readonly cluster: string; readonly why: string }[];
+}
+
+export async function findOrphans(hub: Hub, engine: EngineDefinition, systemNamespace: string): Promise<Orphans> {
+  const [ledgers, revisions, dispatches] = [
+    await orphanLedgers(hub, systemNamespace),
+    await orphanRevisions(hub, systemNamespace),
+    await orphanDispatches(hub, engine),
+  ];
+  const found: Orphan[] = [...ledgers, ...revisions, ...dispatches];
+  const unseen: { cluster: string; why: string }[] = [];
+  const { items } = await hub.client.listAll(engine.clusters, { ...hub.request });
+  for (const object of items) {
+    const { name } = object.metadata;
+    const state = engine.readCluster(object)?.state ?? "Unknown";
+    if (state !== "Ready") {
+      unseen.push({ cluster: name, why: `it is ${state}` });
+      continue;
+    }
+    try {
+      found.push(...(await withMember(hub, engine, name, ({ client }) => orphanJobs(hub, client, name))));
+    } catch (error) {
+      unseen.push({ cluster: name, why: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { found, unseen };
+}
+
+/** Asked again before each deletion. True: its owner is gone, or is another object of the same name. */
+export async function isStillOrphan(hub: Hub, { resource: of, object }: Orphan): Promise<boolean> {
+  if (of.kind === LEDGERS.kind) return isGone(hub, ledgerOwnerOf(object));
+  if (of.kind === REVISIONS.kind) return !(await livingIds(hub)).has(object.metadata.labels?.[HUB_MARKS.owner] ?? "");
+  const mark = attemptOwner(object);
+  return mark !== undefined && !(await livingJobs(hub)).has(mark);
+}
+
+interface Named {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent: any life of it counts. */
+  readonly uid?: string;
+}
+
+async function isGone({ client, request }: Hub, owner: Named | undefined): Promise<boolean> {
+  const definition = KINDS.find(({ kind }) => kind === owner?.kind);
+  if (!definition || !owner) return false;
+  const now = await client.find(ofKind(definition), owner, request);
+  return now === undefined || (owner.uid !== undefined && now.metadata.uid !== owner.uid);
+}
+
+async function orphanLedgers(hub: Hub, namespace: string): Promise<Orphan[]> {
+  const { items } = await hub.client.listAll(LEDGERS, { namespace, ...hub.request });
+  const found: Orphan[] = [];
+  for (const object of items) {
+    const owner = ledgerOwnerOf(object);
+    if (!owner || !(await isGone(hub, owner))) continue;
+    found.push({ where: "hub", resource: LEDGERS, object, why: `${title(owner)} is gone` });
+  }
+  return found;
+}
+
+function ledgerOwnerOf({ spec }: KubeObject): Named | undefined {
+  const owner = isJsonObject(spec) ? spec.owner : undefined;
+  if (!isJsonObject(owner)) return undefined;
+  const { kind = CROSS_CLUSTER_STATEFULSET.kind, namespace, name, uid } = owner;
+  if ([kind, namespace, name, uid].some((each) => typeof each !== "string")) return undefined;
+  return { kind: String(kind), namespace: String(namespace), name: String(name), uid: String(uid) };
+}
+
+async function orphanRevisions(hub: Hub, namespace: string): Promise<Orphan[]> {
+  const labelSelector = HUB_MARKS.owner;
+  const { items } = await hub.client.listAll(REVISIONS, { namespace, labelSelector, ...hub.request });
+  if (items.length === 0) return [];
+  const living = await livingIds(hub);
+  return items
+    .filter(({ metadata }) => !living.has(metadata.labels?.[HUB_MARKS.owner] ?? ""))
+    .map((object) => ({ where: "hub", resource: REVISIONS, object, why: "no object on the hub has this revision" }));
+}
+
+/** Of every object that may have revisions. Throws if this user may not list one of the kinds: then nothing is known. */
+async function livingIds(hub: Hub): Promise<Set<string>> {
+  const objects = await Promise.all([CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION].map((each) => all(hub, each)));
+  return new Set(objects.flat().map((object) => ownerId(ownerOf(object))));
+}
+
+async function livingJobs(hub: Hub): Promise<Set<string>> {
+  return new Set((await all(hub, CROSS_CLUSTER_JOB)).map(({ metadata }) => metadata.uid ?? ""));
+}
+
+async function all({ client, request }: Hub, definition: (typeof KINDS)[number]): Promise<readonly KubeObject[]> {
+  try {
+    return (await client.listAll(ofKind(definition), { ...request })).items;
+  } catch (error) {
+    // The kind is not installed: there is none of it.
+    if (error instanceof NotFoundError) return [];
+    throw error;
+  }
+}
+
+async function orphanDispatches(hub: Hub, { name }: EngineDefinition): Promise<Orphan[]> {
+  const of = DISPATCHES[name];
+  const { items } = await hub.client.listAll(of, { labelSelector: DISPATCH_MARKS.app, ...hub.request });
+  const found: Orphan[] = [];
+  for (const object of items) {
+    const marks = object.metadata.annotations ?? {};
+    const owner: Named = {
+      kind: marks[DISPATCH_MARKS.appKind] ?? CROSS_CLUSTER_STATEFULSET.kind,
+      namespace: marks[DISPATCH_MARKS.appNamespace] ?? "",
+      name: marks[DISPATCH_MARKS.appName] ?? "",
+      ...(marks[`${DISPATCH_MARKS.note}life`] !== undefined && { uid: marks[`${DISPATCH_MARKS.note}life`] as string }),
+    };
+    if (owner.name === "" || !(await isGone(hub, owner))) continue;
+    const kept = "deleting it would delete what it delivered: look at that first";
+    found.push({ where: "hub", resource: of, object, why: `${title(owner)} is gone`, kept });
+  }
+  return found;
+}
+
+/** Attempts of CrossClusterJobs that are gone. A StatefulSet that was released stays on purpose, and is none. */
+async function orphanJobs(hub: Hub, member: KubeClient, cluster: string): Promise<Orphan[]> {
+  const { items } = await member.listAll(MEMBER_JOBS, { labelSelector: OWNER_LABEL, ...hub.request });
+  const attempts = items.filter((object) => attemptOwner(object) !== undefined);
+  if (attempts.length === 0) return [];
+  const living = await livingJobs(hub);
+  return attempts
+    .filter((object) => !living.has(attemptOwner(object) ?? ""))
+    .map((object) => ({
+      where: cluster,
+      resource: MEMBER_JOBS,
+      object,
+      why: "its CrossClusterJob is gone",
+      ...(isOver(object) ? {} : { kept: "it has not ended, and may run" }),
+    }));
+}
+
+function attemptOwner({ metadata }: KubeObject): string | undefined {
+  try {
+    const mark: unknown = JSON.parse(metadata.annotations?.[ATTEMPT_ANNOTATION] ?? "");
+    return isJsonObject(mark) && typeof mark.owner === "string" ? mark.owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** It shows an end, or was never allowed to run. */
+function isOver({ status, spec }: KubeObject): boolean {
+  const conditions = isJsonObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
+  const ended = conditions.filter(isJsonObject).some(({ type, status: is }) => {
+    return (type === "Complete" || type === "Failed") && is === "True";
+  });
+  const isIdle = isJsonObject(spec) && spec.parallelism === 0 && !(isJsonObject(status) && Number(status.active) > 0);
+  return ended || isIdle;
+}
+
+function title({ kind, namespace, name }: Named): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function ofKind({ group, version, kind, plural }: (typeof KINDS)[number]): Resource {
+  return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: true });
+}

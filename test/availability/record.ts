@@ -1,0 +1,122 @@
+/** What the clients saw, as the program `probe` records it, and the figures that follow from it. Pure. */
+
+/** Times are microseconds since the Unix epoch. */
+export interface Attempt {
+  readonly kind: "write" | "read";
+  readonly client: number;
+  readonly key: string;
+  readonly start: number;
+  readonly end: number;
+  readonly try: 1 | 2;
+  readonly error?: string;
+}
+
+/** What one member said about itself. */
+export interface Look {
+  readonly kind: "look";
+  readonly endpoint: string;
+  readonly start: number;
+  readonly end: number;
+  readonly id?: string;
+  /** "0": it knows none. */
+  readonly leader?: string;
+  readonly term?: number;
+  readonly learner?: boolean;
+  readonly version?: string;
+  readonly error?: string;
+}
+
+export interface ClientRecord {
+  readonly attempts: readonly Attempt[];
+  readonly looks: readonly Look[];
+}
+
+export interface Window {
+  readonly fromUs: number;
+  readonly toUs: number;
+}
+
+export interface Figures {
+  readonly seconds: number;
+  readonly requests: number;
+  /** Requests whose first attempt failed. */
+  readonly retried: number;
+  /** Requests whose second attempt failed, too. */
+  readonly failed: number;
+  readonly longestWriteGapMs: number;
+  /** How long fewer than a majority of the members agreed on a leader. */
+  readonly withoutQuorumMs: number;
+  readonly leaderChanges: number;
+  readonly writeP50Ms: number;
+  readonly writeP99Ms: number;
+}
+
+const QUORUM_STEP_US = 10_000;
+
+export function parseRecord(text: string): ClientRecord {
+  const attempts: Attempt[] = [];
+  const looks: Look[] = [];
+  // The last line may be cut off while the program still writes.
+  for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
+    if (line === "") continue;
+    const value = JSON.parse(line) as Attempt | Look;
+    if (value.kind === "look") looks.push(value);
+    else attempts.push(value);
+  }
+  return { attempts, looks };
+}
+
+/** Of the requests that ended in the window. */
+export function figuresOf({ attempts, looks }: ClientRecord, window: Window): Figures {
+  const inside = attempts.filter(({ end }) => end >= window.fromUs && end < window.toUs);
+  const writes = inside.filter(({ kind, error }) => kind === "write" && error === undefined);
+  const latencies = writes.map(({ start, end }) => (end - start) / 1000).sort((left, right) => left - right);
+  return {
+    seconds: (window.toUs - window.fromUs) / 1e6,
+    requests: inside.filter((attempt) => attempt.try === 1).length,
+    retried: inside.filter((attempt) => attempt.try === 2).length,
+    failed: inside.filter((attempt) => attempt.try === 2 && attempt.error !== undefined).length,
+    longestWriteGapMs: longestGapUs(writes, window) / 1000,
+    withoutQuorumMs: withoutQuorumUs(looks, window) / 1000,
+    leaderChanges: leaderChanges(looks, window),
+    writeP50Ms: quantile(latencies, 0.5),
+    writeP99Ms: quantile(latencies, 0.99),
+  };
+}
+
+/** Also from the window's start to the first write, and from the last one to its end. */
+function longestGapUs(writes: readonly Attempt[], { fromUs, toUs }: Window): number {
+  const ends = [fromUs, ...writes.map(({ end }) => end).sort((left, right) => left - right), toUs];
+  return ends.reduce((longest, at, index) => Math.max(longest, at - (ends[index - 1] ?? at)), 0);
+}
+
+/** Every term that elected a leader after the first one seen is a change. */
+export function leaderChanges(looks: readonly Look[], { fromUs, toUs }: Window): number {
+  const terms = new Set<number>();
+  for (const { end, leader, term } of looks) {
+    if (end >= fromUs && end < toUs && term !== undefined && leader !== undefined && leader !== "0") terms.add(term);
+  }
+  return Math.max(0, terms.size - 1);
+}
+
+export function withoutQuorumUs(looks: readonly Look[], { fromUs, toUs }: Window): number {
+  const members = new Set(looks.map(({ endpoint }) => endpoint));
+  const cursors = [...members].map((member) => ({ own: looks.filter(({ endpoint }) => endpoint === member), at: 0 }));
+  let without = 0;
+  for (let at = fromUs; at < toUs; at += QUORUM_STEP_US) {
+    const voting = cursors.flatMap((cursor) => {
+      while ((cursor.own[cursor.at]?.end ?? Number.POSITIVE_INFINITY) < at) cursor.at++;
+      const look = cursor.own[cursor.at];
+      // Not watched yet, or no longer: it is no member at this time. A learner has no vote.
+      return look && look.start <= at + 1e6 && !look.learner ? [look] : [];
+    });
+    const term = Math.max(0, ...voting.map((look) => look.term ?? 0));
+    const agreeing = voting.filter((look) => look.term === term && look.leader !== undefined && look.leader !== "0");
+    if (agreeing.length <= voting.length / 2) without += QUORUM_STEP_US;
+  }
+  return without;
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

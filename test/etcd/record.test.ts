@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Attempt,
+  figuresOf,
+  type Look,
+  leaderChanges,
+  parseRecord,
+  withoutQuorumUs,
+} from "../availability/record.ts";
+
+const SECOND = 1_000_000;
+const window = { fromUs: 0, toUs: 10 * SECOND };
+
+function write(startMs: number, endMs: number, rest: Partial<Attempt> = {}): Attempt {
+  return { kind: "write", client: 0, key: "k", start: startMs * 1000, end: endMs * 1000, try: 1, ...rest };
+}
+
+/** A member that answers every 100 ms, with what `says` returns for the second. */
+function looks(endpoint: string, says: (second: number) => Partial<Look>): Look[] {
+  return Array.from({ length: 110 }, (_, at) => {
+    const start = at * 100_000;
+    return { kind: "look", endpoint, start, end: start + 1000, ...says(start / SECOND) };
+  });
+}
+
+describe("the figures of a record", () => {
+  it("count a request that succeeded with its retry as retried, and one whose retry failed as failed", () => {
+    const attempts = [
+      write(0, 10),
+      write(20, 30, { error: "unavailable" }),
+      write(30, 40, { try: 2 }),
+      write(50, 60, { error: "unavailable" }),
+      write(60, 70, { try: 2, error: "unavailable" }),
+    ];
+    expect(figuresOf({ attempts, looks: [] }, window)).toMatchObject({ requests: 3, retried: 2, failed: 1 });
+  });
+
+  it("have the longest time without a successful write, also at the edges of the window", () => {
+    const attempts = [write(90, 100), write(2000, 5000), write(5000, 5010, { error: "timeout" }), write(6000, 6010)];
+    expect(figuresOf({ attempts, looks: [] }, window).longestWriteGapMs).toBe(4900);
+    expect(figuresOf({ attempts: [], looks: [] }, window).longestWriteGapMs).toBe(10_000);
+  });
+
+  it("count each term with a leader after the first as a change of the leader", () => {
+    const seen = [
+      ...looks("a", (at) => ({ leader: at < 5 ? "1" : "2", term: at < 5 ? 3 : 4 })),
+      ...looks("b", () => ({ leader: "0", term: 9 })),
+    ];
+    expect(leaderChanges(seen, window)).toBe(1);
+  });
+
+  it("count the time in which no majority agrees on a leader", () => {
+    const up = () => ({ leader: "1", term: 2 });
+    const down = (at: number) => (at >= 2 && at < 5 ? { error: "refused" } : up());
+    expect(withoutQuorumUs([...looks("a", up), ...looks("b", up), ...looks("c", down)], window)).toBe(0);
+    const lost = withoutQuorumUs([...looks("a", up), ...looks("b", down), ...looks("c", down)], window);
+    expect(lost / SECOND).toBeCloseTo(3, 0);
+  });
+
+  it("leave out the last line while it is being written", () => {
+    expect(parseRecord(`${JSON.stringify(write(0, 1))}\n{"kind":"wri`).attempts).toHaveLength(1);
+  });
+});
