@@ -14,6 +14,8 @@ import { isJsonObject, type JsonObject, valueAt } from "../../src/runtime/index.
 import { MANAGER, PodRecorder, podImages, type World } from "./world.ts";
 
 const MEMBERS = ["member1", "member2", "member3"];
+/** Less than a test may take. */
+const PATIENCE_MS = 110_000;
 const AT = "2030-01-01T00:00:0";
 const kind = (apiVersion: string, name: string, plural: string, namespaced = true): Resource =>
   resource({ apiVersion, kind: name, plural, namespaced });
@@ -75,8 +77,10 @@ export function applicationStory(on: () => World): void {
     const said = isJsonObject(object?.status) ? object.status : {};
     return (object !== undefined && isSo(said, object)) || JSON.stringify({ ...said, history: [], objects: [] });
   };
+  /** Three clusters one after the other, on a machine that may be busy. */
+  const patiently: World["until"] = (what, isSo) => world.until(what, isSo, PATIENCE_MS);
   const settled = (name = "orders") =>
-    world.until(`${name} is settled`, () =>
+    patiently(`${name} is settled`, () =>
       says(name, ({ phase, observedGeneration }, { metadata }) => {
         return phase === "Settled" && observedGeneration === metadata.generation;
       }),
@@ -110,7 +114,7 @@ export function applicationStory(on: () => World): void {
     return MEMBERS.map((member) => [...new Set((found[member] ?? []).map((pod) => pod.split(" ")[1]))].join());
   };
   const runs = (image: string) =>
-    world.until(`all run ${image}`, async () => {
+    patiently(`all run ${image}`, async () => {
       const found = await images();
       return found.every((each) => each === image) || `${found} ${JSON.stringify(await status())}`;
     });
@@ -118,7 +122,7 @@ export function applicationStory(on: () => World): void {
     await world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: "default", name });
     // In two steps, each with its own time: agents of OCM take half a minute for a dozen objects on a busy machine.
     await world.until("its workload is gone", async () => (await holders(DEPLOYMENTS, name)).length === 0);
-    await world.until(`${name} is gone`, async () => {
+    await patiently(`${name} is gone`, async () => {
       return (await find(name)) === undefined || JSON.stringify({ ...(await status(name)), history: [], objects: [] });
     });
   };
