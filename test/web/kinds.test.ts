@@ -112,7 +112,7 @@ describe("a DistributedApplication", () => {
     await page.screenshot({ path: join(SHOTS, "dapp.png"), fullPage: true });
   });
 
-  it("is paused in mid-rollout, shows where it stands, and goes on; an unhealthy object comes first", async () => {
+  it("is paused in mid-rollout, shows where it stands, and continues; an unhealthy object comes first", async () => {
     const page = await open("notes");
     await phase(page, "Settled");
     await fleet.apply(notes("two", "notes:broken"));
