@@ -13,6 +13,10 @@ const transcripts = readTranscripts();
 /** Rules about what the planner or its transcripts do not see, such as dispatch objects: tests name them. */
 const OUTSIDE_THE_PLANNER = [
   "A23",
+  "A24",
+  "A25",
+  "A26",
+  "A27",
   "F12",
   "I15",
   "I16",
@@ -117,7 +121,8 @@ describe("rules are tested by their number", () => {
 
   it("no file mentions a rule that SPEC.md does not define", () => {
     const known = new Set(rules);
-    const unknown = mentions().filter(({ rule }) => !known.has(rule));
+    // Rules of the member contract are in docs/member-contract.md.
+    const unknown = mentions().filter(({ rule }) => !known.has(rule) && !rule.startsWith("M"));
     expect(unknown.map(({ file, rule }) => `${file}: ${rule}`)).toEqual([]);
   });
 
