@@ -33,7 +33,7 @@ const nameOf = ({ metadata }: JsonObject) => (isJsonObject(metadata) ? String(me
 
 it("doctor reports what the installed policies allow, from the settings of the installation", async () => {
   const said = await diagnosis(policies);
-  expect(said).toMatch(/^ok +admission policies: 17 are installed and bound to deny/);
+  expect(said).toMatch(/^ok +admission policies: 18 are installed and bound to deny/);
   expect(said).toContain("templates may be StatefulSet, xlineclusters.apps.my.io;");
   expect(said).toContain("are written by system:serviceaccount:lockstep-system:lockstep-controller and administrators");
   expect(said).toContain("a namespace without allowed clusters may use none");

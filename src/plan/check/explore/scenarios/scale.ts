@@ -109,6 +109,10 @@ export const SCALINGS: readonly Scenario[] = [
     spare: ["c"],
     edits: [fill("c", true), scaleTo({ a: 1, b: 1, c: 1 }), fill("c", false)],
   }),
+  scenario("contract 2+1, full in mid-rollout and asked to grow", {
+    sizes: { a: 2, b: 1 },
+    edits: [template("B"), fill("b", true), scaleTo({ a: 2, b: 2 }), fill("b", false)],
+  }),
   scenario("contract 2+1, cordoned in mid-rollout and asked to grow", {
     sizes: { a: 2, b: 1 },
     edits: [template("B"), cordon("b", true), scaleTo({ a: 2, b: 2 }), cordon("b", false)],
