@@ -78,6 +78,44 @@ describe("a CrossClusterJob on the command line", () => {
     expect(lasting.err).toContain("CrossClusterJob lasting is not complete: Running");
   });
 
+  it("plan shows what would start where, where it continues after a failure, and what a loss means", async () => {
+    const split = job("split", "worker:1", 5_000, {
+      division: "Indexes",
+      clusterParallelism: 2,
+      failover: { maxAttempts: 2, onClusterLoss: { guarantee: "Exclusive" } },
+    });
+    const template = split.spec as { template: { spec: JsonObject } };
+    Object.assign(template.template.spec, { completions: 6, completionMode: "Indexed" });
+    const files = { "split.json": JSON.stringify(split) };
+    const { code, out, err } = await cli.run(["plan", "-f", "split.json"], { files });
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(out).toBe(
+      [
+        "CrossClusterJob default/split: 2 would start, 0 may run now",
+        "  starts  attempt 1 in member1, indexes 0-2",
+        "  starts  attempt 2 in member2, indexes 3-5",
+        "  if attempt 1 fails: attempt 3 in member1, indexes 0-2",
+        "  if attempt 2 fails: attempt 3 in member2, indexes 3-5",
+        "  if a cluster is lost for 300 s: its work continues elsewhere after the cluster must have ended it by itself",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("plan of work that runs says so, and refuses another template", async () => {
+    const { out } = await cli.run(["plan", "ccj/lasting"]);
+    expect(out).toContain("CrossClusterJob default/lasting: nothing would start, 1 may run now");
+    expect(out).toMatch(/runs {4}attempt 1 in member\d, 1 completions|runs {4}attempt 1 in member\d, all of it/);
+    expect(out).toMatch(/if attempt 1 fails: attempt 2 in member\d/);
+    const complete = await cli.run(["plan", "ccj/train", "-o", "json"]);
+    expect(JSON.parse(complete.out)).toMatchObject({ running: [], starts: [], blocked: false });
+    const files = { "other.json": JSON.stringify(job("lasting", "worker:2", 5_000)) };
+    const changed = await cli.run(["plan", "-f", "other.json"], { files });
+    expect(changed.code).toBe(1);
+    expect(changed.err).toContain("spec.template is not what its attempts were made from");
+  });
+
   it("a name that does not exist is answered with one that is like it", async () => {
     const { code, err } = await cli.run(["status", "ccj/trian"]);
     expect(code).toBe(1);

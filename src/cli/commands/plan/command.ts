@@ -14,7 +14,7 @@ export function registerPlan(registry: Registry): void {
   const command = program
     .command("plan")
     .description("show every step, the reason for the order, what each cluster would get, and what would stop it")
-    .argument("[name]", "name of a CrossClusterStatefulset on the hub; or give files")
+    .argument("[name]", "name of a CrossClusterStatefulset on the hub, or dapp/NAME, or ccj/NAME; or give files")
     .option(
       "-f, --filename <file>",
       "a file not yet applied (the CrossClusterStatefulset, its template, policies); may be repeated",

@@ -10,6 +10,7 @@ import { hideSecrets, manifestDiff, manifestsOf, objectDiff } from "../../previe
 import type { Io } from "../../terminal/io.ts";
 import { nearest } from "../../terminal/nearest.ts";
 import { formatOf, print, printData, styleOf } from "../../terminal/output.ts";
+import { isAboutJob, runJobPlan } from "../jobs/plan.ts";
 import type { RenderOptions } from "../render/command.ts";
 import type { PlanOptions } from "./command.ts";
 import { type Adoption, type ClusterDiff, planLines } from "./view.ts";
@@ -19,6 +20,7 @@ const BLOCKED = 2;
 
 export async function runPlan(io: Io, name: string | undefined, options: PlanOptions & GlobalOptions): Promise<number> {
   if (isAboutApplication(io, name, options.filename)) return planApplication(io, name, options);
+  if (isAboutJob(io, name, options.filename)) return runJobPlan(io, name, options);
   const format = formatOf(options.output, ["json", "yaml"]);
   return withPreviewInput(io, name, options, async (input) => {
     if (input.refusal) return sayRefused(io, format, input.statefulset.metadata, input.refusal);

@@ -69,7 +69,7 @@ export function takeJobMoment(
     dispatched,
     newest,
     seen: {
-      clusters: Object.fromEntries(clusters.map((each) => [each.name, clusterOf(each)])),
+      clusters: Object.fromEntries(clusters.map((each) => [each.name, jobClusterOf(each)])),
       attempts,
       next,
       dispatched: numbersOf((found) => found !== undefined),
@@ -78,7 +78,7 @@ export function takeJobMoment(
   };
 }
 
-function clusterOf({ state, cordoned }: EngineCluster): JobCluster {
+export function jobClusterOf({ state, cordoned }: EngineCluster): JobCluster {
   const isOwn = cordoned?.startsWith(ENGINE_TAINTS) ?? false;
   const evicts = isDrainTaint(cordoned) || (!isOwn && (cordoned?.endsWith(":NoExecute") ?? false));
   return { state, ...(cordoned !== undefined && { repels: cordoned }), ...(evicts && { evicts }) };
