@@ -3,9 +3,9 @@ import type { EngineName } from "../api/index.ts";
 import type { KubeClient, KubeObject, RequestOptions, Resource } from "../kube/index.ts";
 import { type Headroom, karmadaHeadroom, ocmHeadroom } from "./headroom.ts";
 import { readCluster } from "./karmada/hub.ts";
-import { CLUSTERS } from "./karmada/resources.ts";
+import { CLUSTERS, executionNamespace, WORKS } from "./karmada/resources.ts";
 import { readManagedCluster } from "./ocm/clusters.ts";
-import { MANAGED_CLUSTERS } from "./ocm/resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "./ocm/resources.ts";
 import type { EngineCluster } from "./port.ts";
 
 export interface EngineDefinition {
@@ -13,6 +13,10 @@ export interface EngineDefinition {
   /** What it is called in sentences. */
   readonly title: string;
   readonly clusters: Resource;
+  /** What delivers objects to members. */
+  readonly dispatches: Resource;
+  /** The hub's namespace of what is delivered to this cluster. */
+  readonly dispatchNamespace: (cluster: string) => string;
   /** Undefined: it has not joined the fleet. */
   readonly readCluster: (cluster: KubeObject) => EngineCluster | undefined;
   /** What it offers to pods; undefined: the engine does not tell. */
@@ -30,6 +34,8 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     name: "karmada",
     title: "Karmada",
     clusters: CLUSTERS,
+    dispatches: WORKS,
+    dispatchNamespace: executionNamespace,
     readCluster,
     readHeadroom: karmadaHeadroom,
     drainEffect: "NoSchedule",
@@ -46,6 +52,8 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     name: "ocm",
     title: "Open Cluster Management",
     clusters: MANAGED_CLUSTERS,
+    dispatches: MANIFEST_WORKS,
+    dispatchNamespace: (cluster) => cluster,
     readCluster: readManagedCluster,
     readHeadroom: ocmHeadroom,
     // Placements keep clusters that they have selected already; NoSelect would drop this one at once.

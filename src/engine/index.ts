@@ -4,12 +4,14 @@
  * api and kube. Each adapter has its own folder and passes the contract suite.
  */
 
-export { appMark as ownerMark } from "./dispatch-objects.ts";
+export { appMark as ownerMark, carriedBy } from "./dispatch-objects.ts";
 export { DRAIN_TAINT, isDrainTaint } from "./drain.ts";
 export { ENGINES, type EngineDefinition, findEngines, isEngineName } from "./engines.ts";
 export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRangeError } from "./errors.ts";
 export type { Amounts } from "./headroom.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
+export { type ReadHold, readHold, unprotectedHold } from "./karmada/left-holds.ts";
+export { OVERRIDE_POLICIES, RESOURCE_BINDINGS } from "./karmada/resources.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
 export { MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";
 export {

@@ -31,5 +31,5 @@ export { revisionSizeProblem } from "./revision-size.ts";
 export { sanitize } from "./sanitize.ts";
 export { type ClusterFacts, labelSelectorMatches } from "./selectors.ts";
 export { changedBeside, templateMarks, withRestartMarks } from "./template-marks.ts";
-export { topologyConfigMapName } from "./topology-files.ts";
+export { MANAGED_BY, topologyConfigMapName } from "./topology-files.ts";
 export { NEUTRAL_REPLICAS, type ReplicaSource, type Retention, workloadDifferences } from "./workload.ts";

@@ -3,7 +3,8 @@ import { appMark, isRefusedSwap, refKey, uidPrecondition } from "../dispatch-obj
 import { MARKS } from "../marks.ts";
 import type { EngineApp, Unheld } from "../port.ts";
 import { holdName, holdPolicy, isHolding } from "./hub.ts";
-import { OVERRIDE_POLICIES, PROTECTION } from "./resources.ts";
+import { unprotectedHold } from "./left-holds.ts";
+import { OVERRIDE_POLICIES } from "./resources.ts";
 
 const FIELD_MANAGER = "lockstep";
 
@@ -35,7 +36,8 @@ export class Holds {
   async giveUp(app: EngineApp, isRendered: boolean): Promise<Unheld> {
     const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, appMark(app)));
     if (!found) return { kind: "gone" };
-    const freed = isProtected(found) ? await this.#hub.update(OVERRIDE_POLICIES, withoutProtection(found)) : found;
+    const unprotected = unprotectedHold(found);
+    const freed = unprotected ? await this.#hub.update(OVERRIDE_POLICIES, unprotected) : found;
     this.#cache.wrote(freed);
     const { namespace, name } = freed.metadata;
     if (isRendered && !this.#others(app).some(isProtected)) {
@@ -86,12 +88,5 @@ function repaired(found: KubeObject, { metadata, spec }: KubeObject): KubeObject
 }
 
 function isProtected(object: KubeObject): boolean {
-  return Object.keys(PROTECTION).some((key) => object.metadata.labels?.[key] !== undefined);
-}
-
-function withoutProtection(object: KubeObject): KubeObject {
-  const labels = Object.fromEntries(
-    Object.entries(object.metadata.labels ?? {}).filter(([key]) => !(key in PROTECTION)),
-  );
-  return { ...object, metadata: { ...object.metadata, labels } };
+  return unprotectedHold(object) !== undefined;
 }

@@ -129,10 +129,13 @@ export function isHolding(policy: KubeObject, app: EngineApp): boolean {
   const wanted = holdPolicy(app);
   const { labels, annotations } = policy.metadata;
   return (
-    says(labels, wanted.metadata.labels) &&
-    says(annotations, wanted.metadata.annotations) &&
-    meaning(policy.spec) === meaning(wanted.spec)
+    says(labels, wanted.metadata.labels) && says(annotations, wanted.metadata.annotations) && isPlainHold(policy, app)
   );
+}
+
+/** Whether its content is a hold's, and nothing else, whatever its labels and annotations say. */
+export function isPlainHold({ spec }: KubeObject, app: EngineApp): boolean {
+  return meaning(spec) === meaning(holdPolicy(app).spec);
 }
 
 function says(found: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {

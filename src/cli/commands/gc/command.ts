@@ -20,7 +20,8 @@ export function registerGc(registry: Registry): void {
         `${io.program} gc --yes`,
         "",
         "Members that are not Ready are not looked at. Works and ManifestWorks are listed, and never deleted: that would",
-        "delete what they delivered.",
+        "delete what they delivered. A hold is deleted only if its template is gone: otherwise Karmada would render it to",
+        "all its clusters at once. Topologies in members are listed, and never deleted: what was released may read them.",
       ]),
     );
   perform<GcOptions>(registry, gc, async (_args, options) => {

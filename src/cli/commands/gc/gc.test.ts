@@ -89,6 +89,23 @@ describe("lockstep gc", () => {
     expect(jobs().sort()).toEqual(["left", "living"]);
   });
 
+  it("deletes nothing in a member that is no longer Ready", async () => {
+    const cluster = { apiVersion: "cluster.karmada.io/v1alpha1", kind: "Cluster", metadata: { name: "member1" } };
+    const { code, out } = await cli.run(["gc", "--yes"], {
+      intercept: ({ method, path }) => {
+        if (method !== "DELETE" && !path.split("?")[0]?.endsWith("/clusters/member1")) return undefined;
+        if (method === "DELETE" && path.includes("/clusters/member1/")) throw new Error("member1 was written");
+        const status = { kind: "Status", apiVersion: "v1", reason: "Conflict", code: 409, message: "changed" };
+        const body = JSON.stringify(method === "DELETE" ? status : cluster);
+        return { status: method === "DELETE" ? 409 : 200, headers: { "content-type": "application/json" }, body };
+      },
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/member1: Job left-\w{5}-1: kept, member1 is not Ready now/);
+    expect(out).toContain("hub: CrossClusterLedger ccj-old: kept, it has changed meanwhile; run gc again");
+    expect(jobs().sort()).toEqual(["left", "living"]);
+  });
+
   it("with --yes deletes what has no owner, and keeps what would delete more", async () => {
     const { code, out } = await cli.run(["gc", "--yes"]);
     expect(code).toBe(0);

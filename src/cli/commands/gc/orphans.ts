@@ -1,35 +1,17 @@
 /** What is left of objects that are gone, on the hub and in members. Reads only. */
 import { CROSS_CLUSTER_JOB, CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION } from "../../../api/index.ts";
 import { ATTEMPT_ANNOTATION, HUB_MARKS, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
-import { DISPATCH_MARKS, type EngineDefinition, OWNER_LABEL } from "../../../engine/index.ts";
-import { type KubeClient, type KubeObject, NotFoundError, type Resource, resource } from "../../../kube/index.ts";
+import { DISPATCH_MARKS, type EngineDefinition, OVERRIDE_POLICIES, OWNER_LABEL } from "../../../engine/index.ts";
+import { type KubeClient, type KubeObject, resource } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { LEDGERS } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
+import { orphanConfigMaps } from "./config-maps.ts";
+import { isHoldToDelete, orphanHolds } from "./holds.ts";
+import { all, isGone, type Named, type Orphan, title } from "./owners.ts";
 
-const KINDS = [CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION, CROSS_CLUSTER_JOB];
 const MEMBER_JOBS = resource({ apiVersion: "batch/v1", kind: "Job", plural: "jobs", namespaced: true });
-const DISPATCHES: Readonly<Record<EngineDefinition["name"], Resource>> = {
-  karmada: resource({ apiVersion: "work.karmada.io/v1alpha1", kind: "Work", plural: "works", namespaced: true }),
-  ocm: resource({
-    apiVersion: "work.open-cluster-management.io/v1",
-    kind: "ManifestWork",
-    plural: "manifestworks",
-    namespaced: true,
-  }),
-};
-
-export interface Orphan {
-  /** "hub", or the member's name. */
-  readonly where: string;
-  readonly resource: Resource;
-  readonly object: KubeObject;
-  readonly why: string;
-  /** Why `gc` leaves it to a person; absent: `gc --yes` deletes it. */
-  readonly kept?: string;
-}
-
 export interface Orphans {
   readonly found: readonly Orphan[];
   /** Members that were not looked at, with the reason. */
@@ -37,12 +19,17 @@ export interface Orphans {
 }
 
 export async function findOrphans(hub: Hub, engine: EngineDefinition, systemNamespace: string): Promise<Orphans> {
-  const [ledgers, revisions, dispatches] = [
-    await orphanLedgers(hub, systemNamespace),
-    await orphanRevisions(hub, systemNamespace),
-    await orphanDispatches(hub, engine),
+  const { items: dispatches } = await hub.client.listAll(engine.dispatches, {
+    labelSelector: DISPATCH_MARKS.app,
+    ...hub.request,
+  });
+  const found: Orphan[] = [
+    ...(await orphanLedgers(hub, systemNamespace)),
+    ...(await orphanRevisions(hub, systemNamespace)),
+    ...(await orphanCopies(hub, systemNamespace)),
+    ...(engine.name === "karmada" ? await orphanHolds(hub) : []),
+    ...(await orphanDispatches(hub, engine, dispatches)),
   ];
-  const found: Orphan[] = [...ledgers, ...revisions, ...dispatches];
   const unseen: { cluster: string; why: string }[] = [];
   const { items } = await hub.client.listAll(engine.clusters, { ...hub.request });
   for (const object of items) {
@@ -53,7 +40,12 @@ export async function findOrphans(hub: Hub, engine: EngineDefinition, systemName
       continue;
     }
     try {
-      found.push(...(await withMember(hub, engine, name, ({ client }) => orphanJobs(hub, client, name))));
+      const delivered = dispatches.filter(({ metadata }) => metadata.namespace === engine.dispatchNamespace(name));
+      const look = async ({ client }: { readonly client: KubeClient }) => [
+        ...(await orphanJobs(hub, client, name)),
+        ...(await orphanConfigMaps(hub, client, name, delivered)),
+      ];
+      found.push(...(await withMember(hub, engine, name, look)));
     } catch (error) {
       unseen.push({ cluster: name, why: error instanceof Error ? error.message : String(error) });
     }
@@ -64,24 +56,12 @@ export async function findOrphans(hub: Hub, engine: EngineDefinition, systemName
 /** Asked again before each deletion. True: its owner is gone, or is another object of the same name. */
 export async function isStillOrphan(hub: Hub, { resource: of, object }: Orphan): Promise<boolean> {
   if (of.kind === LEDGERS.kind) return isGone(hub, ledgerOwnerOf(object));
+  if (of.kind === OVERRIDE_POLICIES.kind) return isHoldToDelete(hub, object);
+  const copied = of.kind === REVISIONS.kind ? copyOwnerOf(object) : undefined;
+  if (copied) return isGone(hub, copied);
   if (of.kind === REVISIONS.kind) return !(await livingIds(hub)).has(object.metadata.labels?.[HUB_MARKS.owner] ?? "");
   const mark = attemptOwner(object);
   return mark !== undefined && !(await livingJobs(hub)).has(mark);
-}
-
-interface Named {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** Absent: any life of it counts. */
-  readonly uid?: string;
-}
-
-async function isGone({ client, request }: Hub, owner: Named | undefined): Promise<boolean> {
-  const definition = KINDS.find(({ kind }) => kind === owner?.kind);
-  if (!definition || !owner) return false;
-  const now = await client.find(ofKind(definition), owner, request);
-  return now === undefined || (owner.uid !== undefined && now.metadata.uid !== owner.uid);
 }
 
 async function orphanLedgers(hub: Hub, namespace: string): Promise<Orphan[]> {
@@ -123,21 +103,35 @@ async function livingJobs(hub: Hub): Promise<Set<string>> {
   return new Set((await all(hub, CROSS_CLUSTER_JOB)).map(({ metadata }) => metadata.uid ?? ""));
 }
 
-async function all({ client, request }: Hub, definition: (typeof KINDS)[number]): Promise<readonly KubeObject[]> {
-  try {
-    return (await client.listAll(ofKind(definition), { ...request })).items;
-  } catch (error) {
-    // The kind is not installed: there is none of it.
-    if (error instanceof NotFoundError) return [];
-    throw error;
+/** Readable copies in tenants' namespaces, which the hub's garbage collector should have deleted with their owner. */
+async function orphanCopies(hub: Hub, systemNamespace: string): Promise<Orphan[]> {
+  const { items } = await hub.client.listAll(REVISIONS, { labelSelector: HUB_MARKS.owner, ...hub.request });
+  const found: Orphan[] = [];
+  for (const object of items.filter(({ metadata }) => metadata.namespace !== systemNamespace)) {
+    const owner = copyOwnerOf(object);
+    if (!owner || !(await isGone(hub, owner))) continue;
+    found.push({ where: "hub", resource: REVISIONS, object, why: `${title(owner)} is gone` });
   }
+  return found;
 }
 
-async function orphanDispatches(hub: Hub, { name }: EngineDefinition): Promise<Orphan[]> {
-  const of = DISPATCHES[name];
-  const { items } = await hub.client.listAll(of, { labelSelector: DISPATCH_MARKS.app, ...hub.request });
+/** Undefined for any other ControllerRevision: only Lockstep's label names exactly the life that the reference names. */
+function copyOwnerOf({ metadata }: KubeObject): (Named & { readonly uid: string }) | undefined {
+  const { namespace = "", labels, ownerReferences } = metadata;
+  const owner: unknown = Array.isArray(ownerReferences) ? ownerReferences[0] : undefined;
+  if (!isJsonObject(owner)) return undefined;
+  const { kind, name, uid } = owner;
+  if (typeof kind !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
+  return labels?.[HUB_MARKS.owner] === ownerId({ namespace, name, uid }) ? { kind, namespace, name, uid } : undefined;
+}
+
+async function orphanDispatches(
+  hub: Hub,
+  { dispatches: of }: EngineDefinition,
+  dispatches: readonly KubeObject[],
+): Promise<Orphan[]> {
   const found: Orphan[] = [];
-  for (const object of items) {
+  for (const object of dispatches) {
     const marks = object.metadata.annotations ?? {};
     const owner: Named = {
       kind: marks[DISPATCH_MARKS.appKind] ?? CROSS_CLUSTER_STATEFULSET.kind,
@@ -186,12 +180,4 @@ function isOver({ status, spec }: KubeObject): boolean {
   });
   const isIdle = isJsonObject(spec) && spec.parallelism === 0 && !(isJsonObject(status) && Number(status.active) > 0);
   return ended || isIdle;
-}
-
-function title({ kind, namespace, name }: Named): string {
-  return `${kind} ${namespace}/${name}`;
-}
-
-function ofKind({ group, version, kind, plural }: (typeof KINDS)[number]): Resource {
-  return resource({ apiVersion: `${group}/${version}`, kind, plural, namespaced: true });
 }

@@ -1,5 +1,5 @@
-import type { EngineDefinition } from "../../../engine/index.ts";
-import { ConflictError, type KubeClient, NotFoundError } from "../../../kube/index.ts";
+import { type EngineDefinition, OVERRIDE_POLICIES, unprotectedHold } from "../../../engine/index.ts";
+import { ConflictError, ForbiddenError, type KubeClient, NotFoundError } from "../../../kube/index.ts";
 import { engineOf } from "../../hub/engine.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
@@ -7,7 +7,8 @@ import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { print, table } from "../../terminal/output.ts";
 import type { GcOptions } from "./command.ts";
-import { findOrphans, isStillOrphan, type Orphan } from "./orphans.ts";
+import { findOrphans, isStillOrphan } from "./orphans.ts";
+import type { Orphan } from "./owners.ts";
 
 /** A dry run unless `--yes` is given. */
 export function runGc(io: Io, options: GcOptions & GlobalOptions): Promise<undefined> {
@@ -37,20 +38,31 @@ export function runGc(io: Io, options: GcOptions & GlobalOptions): Promise<undef
 async function collect(hub: Hub, engine: EngineDefinition, orphan: Orphan): Promise<string> {
   const { where, object } = orphan;
   const title = `${where}: ${object.kind} ${object.metadata.name}`;
-  if (!(await isStillOrphan(hub, orphan))) return `${title}: kept, its owner exists now`;
+  if (where !== "hub" && !(await isReady(hub, engine, where))) return `${title}: kept, ${where} is not Ready now`;
+  if (!(await isStillOrphan(hub, orphan))) return `${title}: kept, it is in use now`;
   const drop = (client: KubeClient) => remove(hub, client, orphan);
   try {
     await (where === "hub" ? drop(hub.client) : withMember(hub, engine, where, ({ client }) => drop(client)));
   } catch (error) {
     if (error instanceof NotFoundError) return `${title}: gone already`;
     if (error instanceof ConflictError) return `${title}: kept, it has changed meanwhile; run gc again`;
+    // One that may not be deleted keeps no other from being deleted.
+    if (error instanceof ForbiddenError) return `${title}: kept, ${error.message}`;
     throw error;
   }
   return `${title}: deleted`;
 }
 
+async function isReady({ client, request }: Hub, engine: EngineDefinition, name: string): Promise<boolean> {
+  const cluster = await client.find(engine.clusters, { name }, request);
+  return cluster !== undefined && engine.readCluster(cluster)?.state === "Ready";
+}
+
 async function remove(hub: Hub, client: KubeClient, { resource, object }: Orphan): Promise<void> {
-  const { uid, resourceVersion } = object.metadata;
+  // Karmada deletes no protected object. If this process dies in between, the hold still holds, and is listed again.
+  const unprotected = resource.kind === OVERRIDE_POLICIES.kind ? unprotectedHold(object) : undefined;
+  const current = unprotected ? await client.update(resource, unprotected, hub.request) : object;
+  const { uid, resourceVersion } = current.metadata;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   await client.delete(resource, object.metadata, { preconditions, propagation: "Background", ...hub.request });
 }
