@@ -51,7 +51,9 @@ describe("lockstep up", () => {
       const [mine, theirs] = [servers(fleet.kubeconfig), servers(second.kubeconfig)];
       expect(theirs).toHaveLength(2);
       expect(mine.filter((server) => theirs.includes(server))).toEqual([]);
-      expect((await second.run("status")).err).toContain("No CrossClusterStatefulsets, DistributedApplications or CrossClusterJobs found");
+      expect((await second.run("status")).err).toContain(
+        "No CrossClusterStatefulsets, DistributedApplications or CrossClusterJobs found",
+      );
       expect(await second.stop("SIGTERM")).toBe(0);
     } finally {
       await second.close();
