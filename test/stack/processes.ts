@@ -96,6 +96,11 @@ export class Processes {
     return child !== undefined && (child.exitCode !== null || child.signalCode !== null);
   }
 
+  /** A command that has done its work ends with 0, and what it began may still be under way. */
+  #hasFailed(name: string): boolean {
+    return this.#isOver(name) && this.#running.get(name)?.exitCode !== 0;
+  }
+
   #howEnded(name: string): string {
     const { exitCode, signalCode } = this.#running.get(name) ?? {};
     return signalCode ? `by ${signalCode}` : `with exit code ${exitCode}`;
@@ -110,7 +115,7 @@ export class Processes {
   }
 
   /**
-   * Waits until `probe` returns true; fails as soon as the process has ended, or one of those that it needs, with the end
+   * Waits until `probe` returns true; fails as soon as the process has failed, or one of those that it needs, with the end
    * of its log.
    */
   async ready(
@@ -122,7 +127,7 @@ export class Processes {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       if (await probe().catch(() => false)) return;
-      const ended = [name, ...needs].find((each) => this.#isOver(each));
+      const ended = [name, ...needs].find((each) => this.#hasFailed(each));
       if (ended !== undefined || performance.now() > deadline) {
         const subject = ended ?? name;
         const why = ended ? `ended ${this.#howEnded(ended)}` : `was not ready after ${timeoutMs / 1000} s`;
