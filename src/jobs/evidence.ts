@@ -197,8 +197,10 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   if (attempt.outcome) return;
   const since = attempt.unheardSinceMs ?? nowMs;
   const { number, cluster, ending } = attempt;
+  // Its object was deleted, and perhaps created again since: with times of its own, and a grant that the engine let through.
+  const mayBeAnother = attempt.goneSinceMs !== null;
   // Its end was seen before its cluster fell silent. With a deadline, that passes first: nothing can have run it again.
-  if (ending && (ending.kind === "succeeded" || !attempt.isSwitched)) {
+  if (ending && (ending.kind === "succeeded" || (!attempt.isSwitched && !mayBeAnother))) {
     conclude(draft, attempt, [ending.kind, ending.reason, ending.message]);
     return;
   }
@@ -221,7 +223,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
     conclude(draft, attempt, ["unused", "NeverStarted", `it was lost with ${cluster} before it was allowed to run`]);
     return;
   }
-  if (attempt.isSwitched) return awaitDeadline(draft, attempt);
+  if (attempt.isSwitched && !mayBeAnother) return awaitDeadline(draft, attempt);
   if (intent.guarantee === "AtLeastOnce") {
     const lost = draft.over(attempt, "lost", "ClusterLost", `${cluster} did not report; its work may run twice`);
     draft.update(lost, { mayRunTwice: true });

@@ -9,7 +9,16 @@ import type { World } from "../stories/world.ts";
 import { inline, MANIFEST_WORKS } from "./attacks/attack.ts";
 import { actsOn, attacksOn, byName, type Targets } from "./attacks/index.ts";
 import { type Ask, askThrough, MERGE, PEOPLE, type Person, SHOP, surroundings, VAULT } from "./ground.ts";
-import { approval, crossCluster, isSettled, manifestWork, memberAccess, secret, statefulSet } from "./objects.ts";
+import {
+  approval,
+  crossCluster,
+  crossClusterJob,
+  isSettled,
+  manifestWork,
+  memberAccess,
+  secret,
+  statefulSet,
+} from "./objects.ts";
 import { targetsOf } from "./targets.ts";
 
 const APPS = "/apis/apps.karmada.io/v1alpha1/namespaces";
@@ -82,6 +91,7 @@ describe("on a real Open Cluster Management", () => {
     await create(as("editor"), `/api/v1/namespaces/${SHOP}/secrets`, secret("web"));
     await deploy(as("editor"), "web", inline(statefulSet("web", "web:1")));
     await settled("web");
+    await create(as("editor"), `${APPS}/${SHOP}/crossclusterjobs`, crossClusterJob("train"));
     await create(as("approver"), `${APPS}/${SHOP}/rolloutapprovals`, approval("by-anna", { approvedBy: "anna" }));
     targets = await targetsOf(as("administrator"), "ocm");
   });

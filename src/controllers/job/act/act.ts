@@ -63,7 +63,7 @@ function find({ engine, bundle }: JobActContext, cluster: string, ref: ObjectRef
 
 function isOutstanding(context: JobActContext, attempt: Attempt): boolean {
   const found = find(context, attempt.cluster, attemptRef(context.job, attempt.number));
-  return found?.notes[GRANT_NOTE] !== grantText(attempt);
+  return found?.deleting === true || found?.notes[GRANT_NOTE] !== grantText(attempt);
 }
 
 async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promise<boolean> {
@@ -72,6 +72,11 @@ async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promis
   const { term } = session;
   const ref = attemptRef(job, attempt.number);
   const found = find(context, cluster, ref);
+  // Another writer, or a leader that slept, has deleted it: it is helped to its end, and then made again.
+  if (found?.deleting) {
+    await engine.withdraw(bundle, found, "keep");
+    return false;
+  }
   // Its object exists and carries the attempt's mark, but its dispatch object was lost: it is taken over. Never otherwise:
   // Open Cluster Management would replace the whole spec of what it takes over, and a Job's cannot be replaced.
   const takeOver = attempt.uid !== null && !found;
