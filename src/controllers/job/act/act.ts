@@ -72,7 +72,7 @@ async function dispatchAttempt(context: JobActContext, attempt: Attempt): Promis
   const { term } = session;
   const ref = attemptRef(job, attempt.number);
   const found = find(context, cluster, ref);
-  // Another writer, or a leader that slept, has deleted it: it is helped to its end, and then made again.
+  // Another writer, or a leader that slept, has deleted it: it is helped to its end, and then recreated.
   if (found?.deleting) {
     await engine.withdraw(bundle, found, "keep");
     return false;
