@@ -2,7 +2,7 @@ import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue, type WorkResult } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { type ConfigMap, type Grant, type GrantReading, readGrant, report } from "../../sdk/index.ts";
-import type { MemberControllerOptions } from "../member/statefulset.ts";
+import type { MemberControllerOptions } from "../member/owner-queue.ts";
 import { conditionOf, isDeleting, keyOf, numberAt, objectAt, splitKey, textAt, textsAt } from "../values.ts";
 import type { Application } from "./application.ts";
 import { type DatabaseKind, groupOf } from "./kinds.ts";

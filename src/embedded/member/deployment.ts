@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import { WorkQueue, type WorkResult } from "../../kube/index.ts";
+import type { WorkResult } from "../../kube/index.ts";
 import { type JsonObject, sameJson } from "../../runtime/index.ts";
 import { RefusedError } from "../local-api.ts";
-import { keyOf, objectAt, splitKey } from "../values.ts";
+import { objectAt, splitKey } from "../values.ts";
 import {
   decideDeployment,
   deploymentStatus,
@@ -11,47 +11,23 @@ import {
   setsOf,
   TEMPLATE_HASH_LABEL,
 } from "./deployment-decide.ts";
+import { type MemberControllerOptions, OwnerQueue } from "./owner-queue.ts";
 import { isOwnedBy, ownerReference } from "./pods.ts";
 import { hashOf } from "./revisions.ts";
-import type { MemberControllerOptions } from "./statefulset.ts";
 
 const DEPLOYMENTS = "apps/deployments";
 const SETS = "apps/replicasets";
 
 /** Kubernetes' Deployment controller, in one member: it makes ReplicaSets, and moves replicas between them. */
 export class DeploymentController {
+  readonly queue: OwnerQueue;
   readonly #options: MemberControllerOptions;
-  readonly #queue: WorkQueue;
 
   constructor(options: MemberControllerOptions) {
-    const { api, clock, random, log } = options;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
-    api.on(DEPLOYMENTS, ({ key }) => this.#add(keyOf(key.namespace, key.name)));
-    api.on(SETS, ({ object }) => {
-      for (const owner of object.metadata.ownerReferences ?? []) {
-        if (owner.kind === "Deployment") this.#add(keyOf(object.metadata.namespace ?? "", owner.name));
-      }
-    });
-  }
-
-  start(): void {
-    this.#queue.start();
-    this.syncAll();
-  }
-
-  /** After the API server returned. */
-  syncAll(): void {
-    for (const { metadata } of this.#options.api.list(DEPLOYMENTS))
-      this.#add(keyOf(metadata.namespace ?? "", metadata.name));
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.shutdown();
-  }
-
-  #add(key: string): void {
-    this.#queue.addAfter(key, this.#options.reactionMs);
+    this.queue = new OwnerQueue(options, { resource: DEPLOYMENTS, kind: "Deployment", owned: SETS }, (key) =>
+      this.#sync(key),
+    );
   }
 
   async #sync(key: string): Promise<WorkResult | undefined> {

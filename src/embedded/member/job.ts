@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import { WorkQueue, type WorkResult } from "../../kube/index.ts";
+import type { WorkResult } from "../../kube/index.ts";
 import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { RefusedError } from "../local-api.ts";
-import { isDeleting, keyOf, numberAt, objectsAt, splitKey, textAt, withCondition } from "../values.ts";
+import { isDeleting, numberAt, objectsAt, splitKey, textAt, withCondition } from "../values.ts";
 import {
   endOf,
   indexesText,
@@ -16,8 +16,8 @@ import {
   startTimeMs,
   wantedOf,
 } from "./job-pods.ts";
+import { type MemberControllerOptions, OwnerQueue } from "./owner-queue.ts";
 import { isOwnedBy } from "./pods.ts";
-import type { MemberControllerOptions } from "./statefulset.ts";
 
 const JOBS = "batch/jobs";
 const PODS = "/pods";
@@ -25,38 +25,13 @@ const DEFAULT_BACKOFF_LIMIT = 6;
 
 /** Kubernetes' Job controller, in one member, with its TTL controller. */
 export class JobController {
+  readonly queue: OwnerQueue;
   readonly #options: MemberControllerOptions;
-  readonly #queue: WorkQueue;
   #pods = 0;
 
   constructor(options: MemberControllerOptions) {
-    const { api, clock, random, log } = options;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
-    api.on(JOBS, ({ key }) => this.#add(keyOf(key.namespace, key.name)));
-    api.on(PODS, ({ object }) => {
-      for (const owner of object.metadata.ownerReferences ?? []) {
-        if (owner.kind === "Job") this.#add(keyOf(object.metadata.namespace ?? "", owner.name));
-      }
-    });
-  }
-
-  start(): void {
-    this.#queue.start();
-    this.syncAll();
-  }
-
-  /** After the API server returned. */
-  syncAll(): void {
-    for (const { metadata } of this.#options.api.list(JOBS)) this.#add(keyOf(metadata.namespace ?? "", metadata.name));
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.shutdown();
-  }
-
-  #add(key: string): void {
-    this.#queue.addAfter(key, this.#options.reactionMs);
+    this.queue = new OwnerQueue(options, { resource: JOBS, kind: "Job", owned: PODS }, (key) => this.#sync(key));
   }
 
   async #sync(key: string): Promise<WorkResult | undefined> {

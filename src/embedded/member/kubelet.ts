@@ -2,9 +2,9 @@ import type { KubeObject } from "../../apiserver/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
 import { type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import { isDeleting, keyOf, objectAt, objectsAt, splitKey, textAt, withCondition } from "../values.ts";
+import type { MemberControllerOptions } from "./owner-queue.ts";
 import { hasEnded } from "./pods.ts";
 import type { PodRuntime, PodState } from "./runtime.ts";
-import type { MemberControllerOptions } from "./statefulset.ts";
 
 const PODS = "/pods";
 const CLAIMS = "/persistentvolumeclaims";

@@ -5,6 +5,7 @@ import { LocalApi } from "../local-api.ts";
 import { DeploymentController } from "./deployment.ts";
 import { JobController } from "./job.ts";
 import { Kubelet } from "./kubelet.ts";
+import type { OwnerQueue } from "./owner-queue.ts";
 import { ReplicaSetController } from "./replicaset.ts";
 import { type PodRuntime, SimulatedRuntime } from "./runtime.ts";
 import { StatefulSetController } from "./statefulset.ts";
@@ -25,13 +26,6 @@ export interface MemberOptions {
   readonly authorizer?: "RBAC" | undefined;
 }
 
-interface Controller {
-  start(): void;
-  stop(): Promise<void>;
-  /** After the API server returned. */
-  syncAll(): void;
-}
-
 /** Large: a member's limit in the fleet is its stated capacity. */
 const NODE_RESOURCES = { cpu: "64", memory: "256Gi", pods: "1000" };
 
@@ -43,7 +37,7 @@ export class MemberCluster {
   /** Its API server as every client reaches it; closed while it is down. */
   readonly entrance: Link;
   readonly #options: MemberOptions;
-  readonly #controllers: readonly Controller[];
+  readonly #queues: readonly OwnerQueue[];
   readonly #kubelet: Kubelet;
 
   constructor(options: MemberOptions) {
@@ -56,11 +50,11 @@ export class MemberCluster {
     this.entrance = new Link(this.server, clock, random);
     const common = { api: this.api, clock, random, log: log.with({ cluster: name }), isUp: () => this.entrance.isOpen };
     const settled = { ...common, reactionMs: options.reactionMs };
-    this.#controllers = [
-      new StatefulSetController(settled),
-      new JobController(settled),
-      new DeploymentController(settled),
-      new ReplicaSetController(settled),
+    this.#queues = [
+      new StatefulSetController(settled).queue,
+      new JobController(settled).queue,
+      new DeploymentController(settled).queue,
+      new ReplicaSetController(settled).queue,
     ];
     const { podStartMs: startMs, podStopMs: stopMs } = options;
     const runtime = options.runtime ?? new SimulatedRuntime({ clock, startMs, stopMs });
@@ -70,12 +64,12 @@ export class MemberCluster {
 
   async start(): Promise<void> {
     if (!this.api.get("/nodes", "", `${this.name}-node`)) await this.#createNode();
-    for (const controller of this.#controllers) controller.start();
+    for (const queue of this.#queues) queue.start();
     this.#kubelet.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#controllers.map((controller) => controller.stop()), this.#kubelet.stop()]);
+    await Promise.all([...this.#queues.map((queue) => queue.stop()), this.#kubelet.stop()]);
   }
 
   /** The API server stops answering, and with it the controllers; stored objects are kept. */
@@ -85,7 +79,7 @@ export class MemberCluster {
 
   restart(): void {
     this.entrance.mend();
-    for (const controller of this.#controllers) controller.syncAll();
+    for (const queue of this.#queues) queue.syncAll();
     this.#kubelet.attendAll();
   }
 

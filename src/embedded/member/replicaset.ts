@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import { WorkQueue, type WorkResult } from "../../kube/index.ts";
+import type { WorkResult } from "../../kube/index.ts";
 import { type JsonObject, sameJson } from "../../runtime/index.ts";
 import { RefusedError } from "../local-api.ts";
-import { isDeleting, keyOf, numberAt, objectAt, splitKey } from "../values.ts";
+import { isDeleting, numberAt, objectAt, splitKey } from "../values.ts";
+import { type MemberControllerOptions, OwnerQueue } from "./owner-queue.ts";
 import {
   availableAtMs,
   hasEnded,
@@ -12,45 +13,19 @@ import {
   ownerReference,
   replicasOf,
 } from "./pods.ts";
-import type { MemberControllerOptions } from "./statefulset.ts";
 
 const SETS = "apps/replicasets";
 const PODS = "/pods";
 
 /** Kubernetes' ReplicaSet controller, in one member: so many pods of one template. */
 export class ReplicaSetController {
+  readonly queue: OwnerQueue;
   readonly #options: MemberControllerOptions;
-  readonly #queue: WorkQueue;
   #pods = 0;
 
   constructor(options: MemberControllerOptions) {
-    const { api, clock, random, log } = options;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
-    api.on(SETS, ({ key }) => this.#add(keyOf(key.namespace, key.name)));
-    api.on(PODS, ({ object }) => {
-      for (const owner of object.metadata.ownerReferences ?? []) {
-        if (owner.kind === "ReplicaSet") this.#add(keyOf(object.metadata.namespace ?? "", owner.name));
-      }
-    });
-  }
-
-  start(): void {
-    this.#queue.start();
-    this.syncAll();
-  }
-
-  /** After the API server returned. */
-  syncAll(): void {
-    for (const { metadata } of this.#options.api.list(SETS)) this.#add(keyOf(metadata.namespace ?? "", metadata.name));
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.shutdown();
-  }
-
-  #add(key: string): void {
-    this.#queue.addAfter(key, this.#options.reactionMs);
+    this.queue = new OwnerQueue(options, { resource: SETS, kind: "ReplicaSet", owned: PODS }, (key) => this.#sync(key));
   }
 
   async #sync(key: string): Promise<WorkResult | undefined> {

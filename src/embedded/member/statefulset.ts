@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../apiserver/index.ts";
-import { WorkQueue, type WorkResult } from "../../kube/index.ts";
-import { type Clock, type Log, type Random, sameJson } from "../../runtime/index.ts";
-import { type LocalApi, RefusedError } from "../local-api.ts";
-import { keyOf, splitKey, textAt } from "../values.ts";
+import type { WorkResult } from "../../kube/index.ts";
+import { sameJson } from "../../runtime/index.ts";
+import { RefusedError } from "../local-api.ts";
+import { splitKey, textAt } from "../values.ts";
 import { decide, nextChangeMs, type SetAction, statusOf } from "./decide.ts";
+import { type MemberControllerOptions, OwnerQueue } from "./owner-queue.ts";
 import { claimsFor, isOwnedBy, ordinalOf, podFor } from "./pods.ts";
 import { Revisions } from "./revisions.ts";
 
@@ -11,54 +12,18 @@ const SETS = "apps/statefulsets";
 const PODS = "/pods";
 const CLAIMS = "/persistentvolumeclaims";
 
-export interface MemberControllerOptions {
-  readonly api: LocalApi;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  /** Whether this cluster's API server is up: its controllers stop while it is down. */
-  readonly isUp: () => boolean;
-  /** How long after a change the controller reconciles. */
-  readonly reactionMs: number;
-}
-
 /** Kubernetes' StatefulSet controller, in one member. */
 export class StatefulSetController {
+  readonly queue: OwnerQueue;
   readonly #options: MemberControllerOptions;
   readonly #revisions: Revisions;
-  readonly #queue: WorkQueue;
 
   constructor(options: MemberControllerOptions) {
-    const { api, clock, random, log } = options;
     this.#options = options;
-    this.#revisions = new Revisions(api);
-    this.#queue = new WorkQueue({ clock, random, log, concurrency: 1, work: (key) => this.#sync(key) });
-    api.on(SETS, ({ key }) => this.#add(keyOf(key.namespace, key.name)));
-    api.on(PODS, ({ object }) => this.#podChanged(object));
-  }
-
-  start(): void {
-    this.#queue.start();
-    this.syncAll();
-  }
-
-  /** After the API server returned. */
-  syncAll(): void {
-    for (const { metadata } of this.#options.api.list(SETS)) this.#add(keyOf(metadata.namespace ?? "", metadata.name));
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.shutdown();
-  }
-
-  #add(key: string): void {
-    this.#queue.addAfter(key, this.#options.reactionMs);
-  }
-
-  #podChanged(pod: KubeObject): void {
-    for (const owner of pod.metadata.ownerReferences ?? []) {
-      if (owner.kind === "StatefulSet") this.#add(keyOf(pod.metadata.namespace ?? "", owner.name));
-    }
+    this.#revisions = new Revisions(options.api);
+    this.queue = new OwnerQueue(options, { resource: SETS, kind: "StatefulSet", owned: PODS }, (key) =>
+      this.#sync(key),
+    );
   }
 
   async #sync(key: string): Promise<WorkResult | undefined> {
