@@ -2,14 +2,14 @@
 import type { ApplicationName, ApplicationView } from "../../src/web/types.ts";
 import { count, duration, short } from "../format.ts";
 import { application, nowMs } from "../state.ts";
-import { Actions } from "./actions.tsx";
 import { Clusters } from "./clusters.tsx";
-import { Card, Pill } from "./common.tsx";
+import { Card } from "./common.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
 import { Quorum } from "./quorum.tsx";
 import { Replay } from "./replay.tsx";
+import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
 function Rollout({ app }: { app: ApplicationView }) {
@@ -40,23 +40,9 @@ export function Application({ at }: { at: ApplicationName }) {
   if (!app) return <NotYet at={at} />;
   return (
     <>
-      <div class="title-row">
-        <div>
-          <h1>
-            <span class="dim">{app.namespace} /</span> {app.name}{" "}
-            <Pill word={app.paused && app.rollout ? "Paused" : app.phase} />
-          </h1>
-          <Rollout app={app} />
-          {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}
-          {app.rejectedRevision !== undefined && (
-            <p class="dim">
-              Revision <code>{short(app.rejectedRevision)}</code> failed or was undone. It is not tried again until the
-              template changes.
-            </p>
-          )}
-        </div>
-        <Actions app={app} />
-      </div>
+      <Title app={app} isPaused={app.paused && app.rollout !== undefined}>
+        <Rollout app={app} />
+      </Title>
       <progress
         class="rollout-progress"
         aria-label="Updated instances"

@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import type { ApplicationName, DistributionView, ObjectView, PartView, WorkloadView } from "../../src/web/types.ts";
 import { ago, count, dateTime, duration, short, toneOf } from "../format.ts";
 import { distribution, nowMs } from "../state.ts";
-import { Actions } from "./actions.tsx";
 import { Card, Pill } from "./common.tsx";
 import { Happened } from "./happened.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
+import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
 function Subtitle({ app }: { app: DistributionView }) {
@@ -158,23 +158,9 @@ export function Distribution({ at }: { at: ApplicationName }) {
   const done = app.clusters.filter(({ deployed }) => deployed !== undefined && deployed === app.revision).length;
   return (
     <>
-      <div class="title-row">
-        <div>
-          <h1>
-            <span class="dim">{app.namespace} /</span> {app.name}{" "}
-            <Pill word={app.paused && app.rollout ? "Paused" : app.phase} />
-          </h1>
-          <Subtitle app={app} />
-          {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}
-          {app.rejectedRevision !== undefined && (
-            <p class="dim">
-              Revision <code>{short(app.rejectedRevision)}</code> failed or was undone. It is not tried again until the
-              source changes.
-            </p>
-          )}
-        </div>
-        <Actions app={app} />
-      </div>
+      <Title app={app} isPaused={app.paused && app.rollout !== undefined}>
+        <Subtitle app={app} />
+      </Title>
       <progress
         class="rollout-progress"
         aria-label="Clusters that are done"

@@ -2,11 +2,11 @@
 import type { ApplicationName, AttemptView, JobView } from "../../src/web/types.ts";
 import { ago, clockTime, count, duration, toneOf } from "../format.ts";
 import { job, nowMs } from "../state.ts";
-import { Actions } from "./actions.tsx";
 import { Card, Pill } from "./common.tsx";
 import { Happened } from "./happened.tsx";
 import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
+import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
 const GUARANTEES: Readonly<Record<string, string>> = {
@@ -180,24 +180,17 @@ export function Job({ at }: { at: ApplicationName }) {
   if (!app) return <NotYet at={at} />;
   return (
     <>
-      <div class="title-row">
-        <div>
-          <h1>
-            <span class="dim">{app.namespace} /</span> {app.name} <Pill word={app.phase} />
-          </h1>
-          <p class="subtitle">
-            {app.kind} · {count(app.attempts.length, "attempt")}
-            {app.startTime !== undefined &&
-              app.completionTime === undefined &&
-              ` · for ${ago(app.startTime, nowMs.value)}`}
-            {app.startTime !== undefined &&
-              app.completionTime !== undefined &&
-              ` · took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
-          </p>
-          {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}
-        </div>
-        <Actions app={app} />
-      </div>
+      <Title app={app}>
+        <p class="subtitle">
+          {app.kind} · {count(app.attempts.length, "attempt")}
+          {app.startTime !== undefined &&
+            app.completionTime === undefined &&
+            ` · for ${ago(app.startTime, nowMs.value)}`}
+          {app.startTime !== undefined &&
+            app.completionTime !== undefined &&
+            ` · took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
+        </p>
+      </Title>
       <div class="grid top">
         <Card title="Done" id="done">
           <Done app={app} />
