@@ -1,5 +1,6 @@
 import type { BuildOptions } from "esbuild";
 
+export const STYLE: BuildOptions;
 export const PAGE: BuildOptions;
 export function bundlePage(): Promise<void>;
 export function pageFiles(): Promise<string[]>;

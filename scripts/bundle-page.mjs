@@ -20,15 +20,18 @@ export const PAGE = {
   logLevel: "warning",
 };
 
+/** The style sheet, from its parts. */
+export const STYLE = {
+  absWorkingDir: root,
+  entryPoints: { app: "web/app.css" },
+  bundle: true,
+  minify: true,
+  logLevel: "warning",
+};
+
 export async function bundlePage() {
   await build({ ...PAGE, outdir: "dist/web" });
-  await build({
-    absWorkingDir: root,
-    entryPoints: { app: "web/app.css" },
-    outdir: "dist/web",
-    minify: true,
-    logLevel: "warning",
-  });
+  await build({ ...STYLE, outdir: "dist/web" });
   for (const file of ["index.html", "icon.svg"]) copyFileSync(`${root}web/${file}`, `${root}dist/web/${file}`);
 }
 

@@ -5,5 +5,6 @@ interface Bundle {
 }
 
 export const PROGRAM: Bundle;
+export const SDK: Bundle;
 export function bundle(options: Bundle): Promise<void>;
 export function bundledFiles(): Promise<string[]>;

@@ -9,6 +9,9 @@ export const PROGRAM = {
   outdir: "dist",
 };
 
+/** The package entry `lockstep/sdk`. On its own, so that it does not change how the program is split. */
+export const SDK = { entryPoints: { index: "sdk/typescript/index.ts" }, outdir: "dist/sdk" };
+
 /**
  * Bundles the entry points into ES modules that need no dependency tree. Code splitting keeps what a command does not
  * use (client-node, the API server ...) out of its start; without comments and indentation a process keeps a third less

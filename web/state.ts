@@ -11,6 +11,7 @@ import type {
   SessionView,
 } from "../src/web/types.ts";
 import { ApiError, getSession, signInWith } from "./api.ts";
+import { withChanges } from "./overview.ts";
 
 export type Route =
   | { readonly page: "applications" }
@@ -152,6 +153,13 @@ function open(): void {
   on("overview", (data) => {
     trouble.value = undefined;
     overview.value = data;
+  });
+  on("overview-changes", (data) => {
+    const next = withChanges(overview.value, data);
+    // The server counts from another overview than the one that is shown: only a whole one helps.
+    if (!next) return open();
+    trouble.value = undefined;
+    overview.value = next;
   });
   on("trouble", (data) => {
     trouble.value = data;

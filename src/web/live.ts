@@ -1,7 +1,11 @@
-/** One live stream: server-sent events, each a whole snapshot. A slow reader gets the newest one, never a backlog. */
+/**
+ * One live stream of server-sent events. A slow reader gets the newest snapshot, never a backlog. An overview is sent
+ * once; after it only what differs from what this reader has.
+ */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../runtime/index.ts";
-import type { LiveEvent } from "./types.ts";
+import { changesOf } from "./changes.ts";
+import type { LiveEvent, OverviewChanges, OverviewView } from "./types.ts";
 
 /** The page says that it has lost the connection after two and a half of them. */
 const BEAT_MS = 4_000;
@@ -15,8 +19,10 @@ export class LiveStream {
   readonly #clock: Clock;
   #number = 0;
   #isBlocked = false;
+  #isInTrouble = false;
   #blockedBeats = 0;
   #newest: LiveEvent | undefined;
+  #sentOverview: OverviewView | undefined;
   #cancelBeat: () => void = () => {};
 
   constructor(response: ServerResponse, clock: Clock) {
@@ -38,6 +44,24 @@ export class LiveStream {
       if (event.event !== "beat") this.#newest = event;
       return;
     }
+    if (event.event === "overview") this.#sendOverview(event.data);
+    else this.#write(event);
+  }
+
+  #sendOverview(data: OverviewView): void {
+    const before = this.#sentOverview;
+    const changes = before && changesOf(before, data);
+    if (before && !changes) {
+      // The hub answers again.
+      if (this.#isInTrouble) this.#write({ event: "overview-changes", data: noChanges(before) });
+      return;
+    }
+    this.#sentOverview = data;
+    this.#write(changes ? { event: "overview-changes", data: changes } : { event: "overview", data });
+  }
+
+  #write(event: LiveEvent): void {
+    if (event.event !== "beat") this.#isInTrouble = event.event === "trouble";
     this.#number += 1;
     const text = `id: ${this.#number}\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
     this.#isBlocked = !this.#response.write(text);
@@ -62,4 +86,10 @@ export class LiveStream {
     if (this.#blockedBeats > STALL_BEATS) this.#response.destroy();
     this.#cancelBeat = this.#clock.after(BEAT_MS, () => this.#beat());
   }
+}
+
+/** Ends a page's trouble. */
+function noChanges({ atMs, mayDrain, problems }: OverviewView): OverviewChanges {
+  const none = { applications: [], goneApplications: [], clusters: [], goneClusters: [] };
+  return { baseMs: atMs, atMs, ...none, ...(mayDrain !== undefined && { mayDrain }), problems };
 }

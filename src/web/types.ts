@@ -182,6 +182,7 @@ export type AheadView =
       readonly expectedMs?: number;
     }
   | { readonly kind: "remove"; readonly cluster: string; readonly why: string }
+  | { readonly kind: "otherwise"; readonly message: string }
   | { readonly kind: "wait"; readonly code: string; readonly message: string; readonly forMs: number }
   | { readonly kind: "person"; readonly code: string; readonly message: string; readonly remedy: string };
 
@@ -304,6 +305,8 @@ export interface DistributionView extends ApplicationName {
   readonly clusters: readonly PartView[];
   readonly objects: readonly ObjectView[];
   readonly workloads: readonly WorkloadView[];
+  /** Clusters that follow, in order; without differences. */
+  readonly plan: PlanView;
   readonly happened: HappenedView;
   readonly history: readonly RevisionView[];
   readonly actions: readonly ActionView[];
@@ -354,6 +357,7 @@ export interface JobView extends ApplicationName {
   readonly completionTime?: string;
   readonly why: WhyView;
   readonly attempts: readonly AttemptView[];
+  readonly plan: PlanView;
   readonly happened: HappenedView;
   readonly actions: readonly ActionView[];
 }
@@ -370,7 +374,8 @@ export interface ApplicationRow extends ApplicationName {
   readonly desired: number;
   /** Absent: nothing is updated there. */
   readonly updated?: number;
-  readonly clusters: readonly string[];
+  /** Where it runs: instances, objects or attempts of a job. */
+  readonly clusters: readonly { readonly name: string; readonly count: number }[];
   readonly step?: string;
 }
 
@@ -387,8 +392,6 @@ export interface FleetCluster {
   readonly load: readonly LoadView[];
   readonly taints: readonly string[];
   readonly draining: boolean;
-  /** What runs there, of what the viewer may list: instances, objects or attempts. */
-  readonly applications: readonly (ApplicationName & { readonly count: number })[];
 }
 
 export interface LoadView {
@@ -400,6 +403,7 @@ export interface LoadView {
   readonly text: string;
 }
 
+/** In no order. */
 export interface OverviewView {
   readonly atMs: number;
   readonly applications: readonly ApplicationRow[];
@@ -410,12 +414,24 @@ export interface OverviewView {
   readonly problems: readonly string[];
 }
 
+/** What differs from the overview before it on the same stream: a thousand rows are sent once. */
+export interface OverviewChanges extends Pick<OverviewView, "atMs" | "mayDrain" | "problems"> {
+  /** The `atMs` of the overview that it changes; a page that has another one asks for all of it again. */
+  readonly baseMs: number;
+  /** New, or different. */
+  readonly applications: readonly ApplicationRow[];
+  readonly goneApplications: readonly ApplicationName[];
+  readonly clusters: readonly FleetCluster[];
+  readonly goneClusters: readonly string[];
+}
+
 /** What a live stream sends, each as one server-sent event with JSON data. */
 export type LiveEvent =
   | { readonly event: "application"; readonly data: ApplicationView }
   | { readonly event: "distribution"; readonly data: DistributionView }
   | { readonly event: "job"; readonly data: JobView }
   | { readonly event: "overview"; readonly data: OverviewView }
+  | { readonly event: "overview-changes"; readonly data: OverviewChanges }
   /** The hub cannot be read now; what was shown is old. `gone`: and waiting does not help. */
   | { readonly event: "trouble"; readonly data: { readonly message: string; readonly gone: boolean } }
   /** Proof that the connection works. */

@@ -31,16 +31,25 @@ export const MEMBERS = ["member1", "member2", "member3"];
 export const APP = XLINE_EXAMPLE.at;
 export const OPERATOR_TOKEN = "token-of-olga-the-operator";
 export const VIEWER_TOKEN = "token-of-vera-the-viewer";
+/** May look at one namespace, in which nothing runs. */
+export const TENANT_TOKEN = "token-of-tina-the-tenant";
 
-/** Slow enough that a browser sees every step. */
-const TIMINGS = { podStartMs: 900, podStopMs: 500, reactionMs: 20, deliveryMs: 60 };
+/** Slow enough that a browser sees every step; slower for pictures, which are made at a certain moment. */
+const PICTURES = process.env.LOCKSTEP_PICTURES !== undefined;
+const TIMINGS = {
+  podStartMs: PICTURES ? 6_000 : 900,
+  podStopMs: PICTURES ? 3_000 : 500,
+  reactionMs: 20,
+  deliveryMs: 60,
+};
 const LOOK_MS = 50;
-const GIVE_UP_MS = 60_000;
+const GIVE_UP_MS = 120_000;
 
 /** Roles as an administrator would bind them: one may look at applications, the other may do everything. */
 function viewerRole(): JsonObject[] {
   const read = ["get", "list", "watch"];
   return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } },
     {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
@@ -57,11 +66,28 @@ function viewerRole(): JsonObject[] {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "looks" },
       subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "vera" }],
     },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "looks", namespace: "team" },
+      rules: [
+        { apiGroups: ["apps.karmada.io"], resources: ["*"], verbs: read },
+        { apiGroups: [""], resources: ["events"], verbs: read },
+      ],
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "looks", namespace: "team" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "looks" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "tina" }],
+    },
   ];
 }
 
 export class WebFleet {
   readonly #folder = mkdtempSync(join(tmpdir(), "lockstep-web-"));
+  readonly kubeconfig = join(this.#folder, "kubeconfig");
   readonly #fleet: EmbeddedFleet;
   readonly #stop = new AbortController();
   readonly hub: KubeClient;
@@ -94,9 +120,10 @@ export class WebFleet {
       tokens: [
         { token: OPERATOR_TOKEN, identity: { name: "olga", groups: ["system:masters"] } },
         { token: VIEWER_TOKEN, identity: { name: "vera", groups: [] } },
+        { token: TENANT_TOKEN, identity: { name: "tina", groups: [] } },
       ],
     });
-    const kubeconfig = join(this.#folder, "kubeconfig");
+    const { kubeconfig } = this;
     await writeKubeconfig(kubeconfig, [await this.#front.context()], "hub");
     const hub = fleet.client();
     this.#running = runManager(

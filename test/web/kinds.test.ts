@@ -76,8 +76,8 @@ beforeAll(async () => {
   await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
 });
 
-async function open(name: string, viewport = DESKTOP) {
-  const page = await newPage({ viewport });
+async function open(name: string, viewport = DESKTOP, colorScheme: "light" | "dark" = "light") {
+  const page = await newPage({ viewport, colorScheme });
   await signIn(page, OPERATOR_TOKEN);
   await page.getByRole("link", { name, exact: true }).click();
   await page.locator("h1", { hasText: name }).waitFor();
@@ -99,6 +99,12 @@ describe("the list", () => {
     expect((await page.locator("tbody th a").allTextContents()).toSorted()).toEqual(["doomed", "train"]);
     expect(await violations(page)).toEqual([]);
   });
+});
+
+it.each(["notes", "train", "doomed"])("axe finds nothing on the page of %s in the dark", async (name) => {
+  const page = await open(name, DESKTOP, "dark");
+  await page.getByRole("heading", { name: "What comes next" }).waitFor();
+  expect(await violations(page)).toEqual([]);
 });
 
 describe("a DistributedApplication", () => {

@@ -24,8 +24,34 @@ const LABELS: Record<ActionName | ClusterActionName, string> = {
   undrain: "Undrain",
 };
 
+interface ActionButtonProps {
+  readonly app: ApplicationName;
+  readonly action: ActionView;
+  readonly isPrimary?: boolean;
+}
+
+export function ActionButton({ app, action, isPrimary = false }: ActionButtonProps) {
+  const [isAsking, ask] = useState(false);
+  if (session.value.kind !== "in" || session.value.readOnly) return null;
+  const look = isPrimary ? "primary" : action.action === "abort" ? "danger" : "";
+  return (
+    <>
+      <button type="button" class={look} disabled={!action.allowed} title={action.reason} onClick={() => ask(true)}>
+        {LABELS[action.action]}
+      </button>
+      {isAsking && (
+        <Confirm
+          name={app.name}
+          what={{ action: action.action, ...nameOf(app) }}
+          {...action}
+          close={() => ask(false)}
+        />
+      )}
+    </>
+  );
+}
+
 export function Actions({ app }: { app: ApplicationName & { readonly actions: readonly ActionView[] } }) {
-  const [chosen, choose] = useState<ActionView | undefined>(undefined);
   const isReadOnly = session.value.kind === "in" && session.value.readOnly;
   const refused = app.actions.find(({ allowed }) => !allowed);
   return (
@@ -36,28 +62,11 @@ export function Actions({ app }: { app: ApplicationName & { readonly actions: re
         <>
           <div class="buttons">
             {app.actions.map((action) => (
-              <button
-                key={action.action}
-                type="button"
-                class={action.action === "abort" ? "danger" : action.action === "approve" ? "primary" : ""}
-                disabled={!action.allowed}
-                title={action.reason}
-                onClick={() => choose(action)}
-              >
-                {LABELS[action.action]}
-              </button>
+              <ActionButton key={action.action} app={app} action={action} isPrimary={action.action === "approve"} />
             ))}
           </div>
           {refused?.reason !== undefined && <p class="dim">{refused.reason}</p>}
         </>
-      )}
-      {chosen && (
-        <Confirm
-          name={app.name}
-          what={{ action: chosen.action, ...nameOf(app) }}
-          {...chosen}
-          close={() => choose(undefined)}
-        />
       )}
     </div>
   );
@@ -121,7 +130,7 @@ export function Confirm({ name, what, consequence, command, close }: ConfirmProp
         <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
           Cancel
         </button>
-        <button type="button" class={isDanger ? "danger" : "primary"} disabled={isBusy} onClick={confirm}>
+        <button type="button" class={isDanger ? "primary danger" : "primary"} disabled={isBusy} onClick={confirm}>
           {isBusy ? "Working ..." : label}
         </button>
       </div>

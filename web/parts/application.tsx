@@ -3,7 +3,7 @@ import type { ApplicationName, ApplicationView } from "../../src/web/types.ts";
 import { count, duration, short } from "../format.ts";
 import { application, nowMs } from "../state.ts";
 import { Clusters } from "./clusters.tsx";
-import { Card } from "./common.tsx";
+import { Card, Change } from "./common.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
@@ -14,24 +14,62 @@ import { Wait } from "./wait.tsx";
 
 function Rollout({ app }: { app: ApplicationView }) {
   const { rollout, updated, desired } = app;
+  const changes = app.history.find(({ revision }) => revision === app.updateRevision)?.changes ?? [];
   if (!rollout) {
     return (
       <p class="subtitle">
-        {app.kind} · revision <code title={app.updateRevision}>{short(app.updateRevision)}</code> on {updated} of{" "}
-        {count(desired, "instance")}
+        <span>{app.kind}</span>
+        <span>
+          revision <code title={app.updateRevision}>{short(app.updateRevision)}</code>
+        </span>
+        <span>
+          on {updated} of {count(desired, "instance")}
+        </span>
       </p>
     );
   }
   const soak = Date.parse(rollout.soakUntil ?? "");
   return (
-    <p class="subtitle">
-      {app.kind} · {rollout.type === "RollBack" ? "rolls back" : "rolls out"}{" "}
-      <code title={rollout.from}>{short(rollout.from)}</code> → <code title={rollout.to}>{short(rollout.to)}</code> ·{" "}
-      {updated} of {desired} updated
-      {rollout.wave !== undefined && ` · wave ${rollout.wave} of ${rollout.waves}`}
-      {Number.isFinite(soak) && ` · soaks for ${duration(soak - nowMs.value)} more`}
-      {rollout.since !== undefined && ` · for ${duration(nowMs.value - Date.parse(rollout.since))}`}
-    </p>
+    <>
+      {changes.length > 0 && rollout.type !== "RollBack" && (
+        <div class="headline-change">
+          <Change line={changes[0] ?? ""} />
+          {changes.length > 1 && <span class="dim">and {count(changes.length - 1, "more change")}</span>}
+        </div>
+      )}
+      <p class="subtitle">
+        <span>{app.kind}</span>
+        <span>
+          {rollout.type === "RollBack" ? "rolls back" : "rolls out"}{" "}
+          <code title={rollout.from}>{short(rollout.from)}</code> → <code title={rollout.to}>{short(rollout.to)}</code>
+        </span>
+        {rollout.wave !== undefined && rollout.waves > 0 && (
+          <span>
+            wave {rollout.wave} of {rollout.waves}
+          </span>
+        )}
+        {Number.isFinite(soak) && <span>soaks for {duration(soak - nowMs.value)} more</span>}
+        {rollout.since !== undefined && <span>for {duration(nowMs.value - Date.parse(rollout.since))}</span>}
+      </p>
+    </>
+  );
+}
+
+/** More segments than can be told apart become a bar. */
+const MAX_SEGMENTS = 60;
+
+function Progress({ updated, desired }: { updated: number; desired: number }) {
+  if (desired > MAX_SEGMENTS || desired === 0) {
+    return (
+      <progress class="rollout-progress" aria-label="Updated instances" value={updated} max={Math.max(1, desired)} />
+    );
+  }
+  return (
+    <div class="segments" role="img" aria-label={`${updated} of ${desired} instances run the revision`}>
+      {Array.from({ length: desired }, (_, index) => (
+        <span key={index} class={index < updated ? "on" : ""} />
+      ))}
+    </div>
   );
 }
 
@@ -43,18 +81,24 @@ export function Application({ at }: { at: ApplicationName }) {
       <Title app={app} isPaused={app.paused && app.rollout !== undefined}>
         <Rollout app={app} />
       </Title>
-      <progress
-        class="rollout-progress"
-        aria-label="Updated instances"
-        value={app.updated}
-        max={Math.max(1, app.desired)}
-      />
+      <Progress updated={app.updated} desired={app.desired} />
       <div class="grid top">
+        <Wait of={app} />
         <Card title="Quorum" id="quorum">
           <Quorum quorum={app.quorum} />
         </Card>
-        <Wait of={app} />
       </div>
+      <Card
+        title={app.rollout ? "This rollout" : "The last rollout"}
+        id="timeline"
+        aside={
+          <span class="dim">
+            {app.updated} of {count(app.desired, "instance")} updated
+          </span>
+        }
+      >
+        <Replay app={app} />
+      </Card>
       <Card
         title="Clusters"
         id="clusters"
@@ -68,12 +112,9 @@ export function Application({ at }: { at: ApplicationName }) {
       >
         <Clusters app={app} />
       </Card>
-      <Card title={app.rollout ? "This rollout" : "The last rollout"} id="timeline">
-        <Replay app={app} />
-      </Card>
       <div class="grid">
         <Card title="What comes next" id="plan">
-          <Plan app={app} />
+          <Plan plan={app.plan} />
         </Card>
         <Card title="History" id="history">
           <History app={app} target={app.updateRevision} />

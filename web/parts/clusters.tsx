@@ -10,7 +10,7 @@ import { LogDialog } from "./logs.tsx";
 function stateOf({ ready, terminating, state, reason }: InstanceView): { word: string; class: string } {
   if (terminating) return { word: "terminating", class: "going" };
   if (state !== undefined) return { word: state.toLowerCase(), class: "going" };
-  if (ready === undefined) return { word: "unknown", class: "unknown" };
+  if (ready === undefined) return { word: "not reported", class: "unknown" };
   return ready ? { word: "ready", class: "ready" } : { word: reason ?? "not ready", class: "down" };
 }
 
@@ -27,10 +27,10 @@ function Instance(props: { instance: InstanceView; target: string | undefined; o
       <span class="instance-words">
         <span class="name">
           {name}
-          {leader && <span class="crown"> ★ leader</span>}
+          {leader && <span class="crown">★ leader</span>}
         </span>
         <span class="dim">
-          {state.word} · {revision === undefined ? "revision unknown" : short(revision)}
+          <span class="state">{state.word}</span> · {revision === undefined ? "revision unknown" : short(revision)}
         </span>
       </span>
       {name !== "" && (
@@ -97,16 +97,45 @@ function Cluster({
 
 export function Clusters({ app }: { app: ApplicationView }) {
   return (
-    <ul class="clusters">
-      {app.clusters.map((cluster) => (
-        <Cluster
-          key={cluster.name}
-          cluster={cluster}
-          namespace={app.namespace}
-          target={app.updateRevision}
-          isActive={cluster.isBusy}
-        />
-      ))}
-    </ul>
+    <>
+      <ul class="clusters">
+        {app.clusters.map((cluster) => (
+          <Cluster
+            key={cluster.name}
+            cluster={cluster}
+            namespace={app.namespace}
+            target={app.updateRevision}
+            isActive={cluster.isBusy}
+          />
+        ))}
+      </ul>
+      {app.clusters.length === 0 && <p class="dim">No cluster is chosen yet.</p>}
+      <p class="instance-legend">
+        <span>
+          <i class="old" />
+          old revision
+        </span>
+        <span>
+          <i class="new" />
+          new revision
+        </span>
+        <span>
+          <i class="ok" />
+          ready
+        </span>
+        <span>
+          <i class="moving" />
+          starting or stopping
+        </span>
+        <span>
+          <i class="no" />
+          not ready
+        </span>
+        <span>
+          <i class="open" />
+          not reported one by one
+        </span>
+      </p>
+    </>
   );
 }

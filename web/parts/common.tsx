@@ -1,7 +1,9 @@
 /** Small parts that several pages use. */
+import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type Tone, toneOf, words } from "../format.ts";
+import { ago, type Tone, toneOf, words } from "../format.ts";
+import { nowMs } from "../state.ts";
 
 const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
 
@@ -32,6 +34,12 @@ export function Card(props: {
   );
 }
 
+/** How long ago. Only this text changes while time passes. */
+export function Ago({ time }: { time: string }) {
+  const text = useComputed(() => ago(time, nowMs.value));
+  return <>{text}</>;
+}
+
 /** A command to paste. */
 export function Command({ text }: { text: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -47,6 +55,17 @@ export function Command({ text }: { text: string }) {
         {isCopied ? "Copied" : "Copy"}
       </button>
     </div>
+  );
+}
+
+/** `path: old -> new`, as `lockstep history` prints it. */
+export function Change({ line }: { line: string }) {
+  const [, path, before, after] = /^([^:]+): (.*) -> (.*)$/s.exec(line) ?? [];
+  if (path === undefined) return <code class="change">{line}</code>;
+  return (
+    <code class="change">
+      <span class="dim">{path}:</span> {before} <span class="dim">→</span> <strong>{after}</strong>
+    </code>
   );
 }
 

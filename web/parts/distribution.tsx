@@ -4,9 +4,11 @@ import type { ApplicationName, DistributionView, ObjectView, PartView, WorkloadV
 import { ago, count, dateTime, duration, short, toneOf } from "../format.ts";
 import { distribution, nowMs } from "../state.ts";
 import { Card, Pill } from "./common.tsx";
+import { Gauge } from "./gauge.tsx";
 import { Happened } from "./happened.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
+import { Plan } from "./plan.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
@@ -14,20 +16,24 @@ function Subtitle({ app }: { app: DistributionView }) {
   const { rollout, source, revision, expiresAt } = app;
   return (
     <p class="subtitle">
-      {source} ·{" "}
+      <span>{source}</span>
       {rollout ? (
-        <>
+        <span>
           rolls out <code title={rollout.from}>{short(rollout.from)}</code> →{" "}
           <code title={rollout.to}>{short(rollout.to)}</code>
-          {rollout.wave !== undefined && rollout.waves > 0 && ` · wave ${rollout.wave} of ${rollout.waves}`}
-          {rollout.since !== undefined && ` · for ${duration(nowMs.value - Date.parse(rollout.since))}`}
-        </>
+        </span>
       ) : (
-        <>
+        <span>
           revision <code title={revision}>{short(revision)}</code>
-        </>
+        </span>
       )}
-      {expiresAt !== undefined && ` · ends by itself at ${dateTime(expiresAt)}`}
+      {rollout?.wave !== undefined && rollout.waves > 0 && (
+        <span>
+          wave {rollout.wave} of {rollout.waves}
+        </span>
+      )}
+      {rollout?.since !== undefined && <span>for {duration(nowMs.value - Date.parse(rollout.since))}</span>}
+      {expiresAt !== undefined && <span>ends by itself at {dateTime(expiresAt)}</span>}
     </p>
   );
 }
@@ -152,6 +158,38 @@ function Workload({ workload }: { workload: WorkloadView }) {
   );
 }
 
+function Done({ app, done }: { app: DistributionView; done: number }) {
+  const { clusters } = app;
+  const objects = clusters.reduce((sum, one) => sum + one.objects, 0);
+  const healthy = clusters.reduce((sum, one) => sum + one.ready, 0);
+  const failed = clusters.filter(({ phase }) => toneOf(phase) === "bad").length;
+  return (
+    <div class="quorum">
+      <Gauge
+        value={done}
+        of={clusters.length}
+        word="up to date"
+        label={`${done} of ${clusters.length} clusters have this revision`}
+        tone={failed > 0 ? "bad" : "good"}
+      />
+      <dl class="figures">
+        <div>
+          <dt>healthy objects</dt>
+          <dd>{healthy}</dd>
+        </div>
+        <div>
+          <dt>not healthy</dt>
+          <dd>{objects - healthy}</dd>
+        </div>
+        <div>
+          <dt>failed clusters</dt>
+          <dd>{failed}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
 export function Distribution({ at }: { at: ApplicationName }) {
   const app = distribution.value;
   if (!app) return <NotYet at={at} />;
@@ -161,29 +199,26 @@ export function Distribution({ at }: { at: ApplicationName }) {
       <Title app={app} isPaused={app.paused && app.rollout !== undefined}>
         <Subtitle app={app} />
       </Title>
-      <progress
-        class="rollout-progress"
-        aria-label="Clusters that are done"
-        value={done}
-        max={Math.max(1, app.clusters.length)}
-      />
       <div class="grid top">
         <Wait of={app} />
-        <Card
-          title="Clusters"
-          id="clusters"
-          aside={<span class="dim">{`${done} of ${app.clusters.length} on this revision`}</span>}
-        >
-          <ul class="clusters">
-            {app.clusters.map((part) => (
-              <Part key={part.name} part={part} target={app.revision} />
-            ))}
-          </ul>
-          {app.clusters.length === 0 && <p class="dim">No cluster is chosen yet.</p>}
+        <Card title="Clusters done" id="done">
+          <Done app={app} done={done} />
         </Card>
       </div>
+      <Card
+        title="Clusters"
+        id="clusters"
+        aside={<span class="dim">{`${done} of ${app.clusters.length} on this revision`}</span>}
+      >
+        <ul class="clusters">
+          {app.clusters.map((part) => (
+            <Part key={part.name} part={part} target={app.revision} />
+          ))}
+        </ul>
+        {app.clusters.length === 0 && <p class="dim">No cluster is chosen yet.</p>}
+      </Card>
       {app.workloads.length > 0 && (
-        <Card title="Divided workloads" id="workloads">
+        <Card title="Workloads" id="workloads">
           {app.workloads.map((workload) => (
             <Workload key={`${workload.kind}/${workload.name}`} workload={workload} />
           ))}
@@ -197,13 +232,16 @@ export function Distribution({ at }: { at: ApplicationName }) {
         <ObjectTree objects={app.objects} clusters={app.clusters.length} />
       </Card>
       <div class="grid">
-        <Card title="What happened" id="happened">
-          <Happened happened={app.happened} />
+        <Card title="What comes next" id="plan">
+          <Plan plan={app.plan} />
         </Card>
         <Card title="History" id="history">
           <History app={app} target={app.revision} />
         </Card>
       </div>
+      <Card title="What happened" id="happened">
+        <Happened happened={app.happened} />
+      </Card>
     </>
   );
 }

@@ -1,14 +1,28 @@
 /** The fleet: what each cluster has, and what runs there. */
+import { computed, signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { FleetCluster, LoadView } from "../../src/web/types.ts";
-import { ago, count } from "../format.ts";
-import { addressOf, nowMs, overview, session } from "../state.ts";
+import { count } from "../format.ts";
+import { fleetInOrder, inOrder, keyOf, type Runs, runsByCluster } from "../overview.ts";
+import { addressOf, overview, session } from "../state.ts";
 import { Confirm } from "./actions.tsx";
-import { Command, Empty, Pill } from "./common.tsx";
+import { Ago, Command, Empty, Pill } from "./common.tsx";
 import { KINDS, Waiting } from "./overview.tsx";
 
 /** More than a person reads in one card; the list finds the rest. */
 const MAX_LISTED = 8;
+const search = signal("");
+
+const ordered = computed(() => fleetInOrder(overview.value?.clusters ?? []));
+/** What needs a person comes first in each cluster, too. */
+const running = computed(() => runsByCluster(inOrder(overview.value?.applications ?? [])));
+
+function matches({ name, health, version = "", region = "", taints, draining }: FleetCluster): boolean {
+  const text = search.value.trim().toLowerCase();
+  if (text === "") return true;
+  const parts = [name, health, version, region, draining ? "draining" : "", ...taints];
+  return parts.some((part) => part.toLowerCase().includes(text));
+}
 
 function Load({ load: { resource, used, of, text } }: { load: LoadView }) {
   return (
@@ -24,8 +38,14 @@ function Load({ load: { resource, used, of, text } }: { load: LoadView }) {
   );
 }
 
-function FleetCard({ cluster, mayDrain }: { cluster: FleetCluster; mayDrain: boolean }) {
-  const { name, health, message, since, version, region, nodes, load, taints, draining, applications } = cluster;
+interface FleetCardProps {
+  readonly cluster: FleetCluster;
+  readonly runs: readonly Runs[];
+  readonly mayDrain: boolean;
+}
+
+function FleetCard({ cluster, runs, mayDrain }: FleetCardProps) {
+  const { name, health, message, since, version, region, nodes, load, taints, draining } = cluster;
   const [isAsking, ask] = useState(false);
   const action = draining ? "undrain" : "drain";
   return (
@@ -35,11 +55,15 @@ function FleetCard({ cluster, mayDrain }: { cluster: FleetCluster; mayDrain: boo
         <Pill word={health} />
       </div>
       <p class="cluster-facts">
-        <strong>{count(applications.length, "application")}</strong>
+        <strong>{count(runs.length, "application")}</strong>
         {version !== undefined && <span>{version}</span>}
         {region !== undefined && <span>{region}</span>}
         {nodes !== undefined && <span>{count(nodes, "node")}</span>}
-        {since !== undefined && <span>for {ago(since, nowMs.value)}</span>}
+        {since !== undefined && (
+          <span>
+            {health === "Ready" ? "ready" : "so"} for <Ago time={since} />
+          </span>
+        )}
       </p>
       {message !== undefined && <p class="cluster-wait">{message}</p>}
       {draining && <p class="cluster-wait">It is drained for maintenance: no step starts there.</p>}
@@ -51,26 +75,26 @@ function FleetCard({ cluster, mayDrain }: { cluster: FleetCluster; mayDrain: boo
         </ul>
       )}
       {taints.length > 0 && <p class="dim">Taints: {taints.join(", ")}</p>}
-      {applications.length === 0 ? (
+      {runs.length === 0 ? (
         <p class="dim">Nothing that you may see runs here.</p>
       ) : (
         <ul class="runs">
-          {applications.slice(0, MAX_LISTED).map((one) => (
-            <li key={`${one.type}/${one.namespace}/${one.name}`}>
-              <a href={addressOf({ page: "application", type: one.type, namespace: one.namespace, name: one.name })}>
-                {one.namespace}/{one.name}
+          {runs.slice(0, MAX_LISTED).map(({ row: { type, namespace, name: of, needsPerson }, count: many }) => (
+            <li key={keyOf({ type, namespace, name: of })}>
+              <a href={addressOf({ page: "application", type, namespace, name: of })}>
+                {namespace}/{of}
               </a>
-              <span class="dim"> {count(one.count, KINDS[one.type].counts)}</span>
+              <span class="dim"> {count(many, KINDS[type].counts)}</span>
+              {needsPerson && <span class="tag bad">needs a person</span>}
             </li>
           ))}
-          {applications.length > MAX_LISTED && <li class="dim">and {applications.length - MAX_LISTED} more</li>}
+          {runs.length > MAX_LISTED && <li class="dim">and {runs.length - MAX_LISTED} more</li>}
         </ul>
       )}
       {mayDrain && (
         <div class="buttons">
           <button
             type="button"
-            class="quiet"
             aria-label={`${draining ? "End the maintenance" : "Drain for maintenance"}: ${name}`}
             onClick={() => ask(true)}
           >
@@ -101,14 +125,32 @@ export function Fleet() {
   const { clusters, problems, mayDrain } = data;
   const isReadOnly = session.value.kind !== "in" || session.value.readOnly;
   const ready = clusters.filter(({ health }) => health === "Ready").length;
+  const draining = clusters.filter((one) => one.draining).length;
+  const shown = ordered.value.filter(matches);
   return (
     <>
       <div class="title-row">
         <div>
           <h1>Fleet</h1>
           <p class="subtitle">
-            {count(clusters.length, "cluster")} · {ready} ready
+            <span>{count(clusters.length, "cluster")}</span>
+            <span>{ready} ready</span>
+            {draining > 0 && <span>{draining} drained for maintenance</span>}
           </p>
+        </div>
+        <div class="filters">
+          <label class="field">
+            Search
+            <input
+              id="search"
+              type="search"
+              placeholder="name, version, region, taint ( / )"
+              value={search.value}
+              onInput={(event) => {
+                search.value = event.currentTarget.value;
+              }}
+            />
+          </label>
         </div>
       </div>
       {problems.map((problem) => (
@@ -117,10 +159,16 @@ export function Fleet() {
         </p>
       ))}
       <ul class="clusters fleet">
-        {clusters.map((cluster) => (
-          <FleetCard key={cluster.name} cluster={cluster} mayDrain={mayDrain === true && !isReadOnly} />
+        {shown.map((cluster) => (
+          <FleetCard
+            key={cluster.name}
+            cluster={cluster}
+            runs={running.value.get(cluster.name) ?? []}
+            mayDrain={mayDrain === true && !isReadOnly}
+          />
         ))}
       </ul>
+      {shown.length === 0 && clusters.length > 0 && <p class="dim">No cluster matches.</p>}
       {clusters.length === 0 && problems.length === 0 && (
         <Empty title="No cluster has joined">
           <p>Applications are deployed when a member cluster joins this hub.</p>

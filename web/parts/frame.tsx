@@ -10,10 +10,13 @@ type Theme = "auto" | "light" | "dark";
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 const stored = localStorage.getItem("theme");
 const theme = signal<Theme>(THEMES.find((one) => one === stored) ?? "auto");
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+prefersDark.addEventListener("change", applyTheme);
 applyTheme();
 
 function applyTheme(): void {
-  document.documentElement.dataset.theme = theme.value;
+  const own = prefersDark.matches ? "dark" : "light";
+  document.documentElement.dataset.theme = theme.value === "auto" ? own : theme.value;
 }
 
 function ThemeSwitch() {
@@ -26,7 +29,7 @@ function ThemeSwitch() {
   const sign = { auto: "◐", light: "☀", dark: "☾" }[theme.value];
   return (
     <button type="button" class="quiet" onClick={change} aria-label={`Colours: ${theme.value}. Change to ${next}`}>
-      <span aria-hidden="true">{sign}</span> {theme.value}
+      <span aria-hidden="true">{sign}</span> <span class="theme-word">{theme.value}</span>
     </button>
   );
 }
@@ -36,7 +39,7 @@ function LiveMark() {
   const word = state === "live" ? "live" : state === "lost" ? "connection lost" : "connecting";
   return (
     <span class={`live ${state}`} role="status">
-      <span class="dot" aria-hidden="true" /> {word}
+      <span class="dot" aria-hidden="true" /> <span class="live-word">{word}</span>
     </span>
   );
 }
@@ -54,8 +57,8 @@ export function Bar() {
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the content
       </button>
-      <a class="brand" href="#/">
-        <img src="/icon.svg" alt="" width="26" height="26" /> Lockstep
+      <a class="brand" href="#/" aria-label="Lockstep, all applications">
+        <img src="/icon.svg" alt="" width="26" height="26" /> <span class="brand-word">Lockstep</span>
       </a>
       <nav aria-label="Pages">
         <a href="#/" aria-current={page === "fleet" ? undefined : "page"}>
@@ -123,33 +126,35 @@ export function SignIn({ message }: { message: string | undefined }) {
   };
   return (
     <main id="main" class="sign-in" tabIndex={-1}>
-      <img src="/icon.svg" alt="" width="56" height="56" />
-      <h1>Lockstep</h1>
-      <p>You see and change exactly what your own account may see and change on the hub.</p>
-      <form onSubmit={submit}>
-        <label class="field">
-          Bearer token of the hub
-          <input
-            type="password"
-            name="token"
-            autocomplete="off"
-            value={token}
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-        </label>
-        {problem !== undefined && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <button type="submit" class="primary" disabled={isBusy || token.trim() === ""}>
-          {isBusy ? "Asking the hub ..." : "Sign in"}
-        </button>
-      </form>
-      <p class="dim">A token of a service account:</p>
-      <Command text="kubectl create token NAME -n NAMESPACE" />
-      <p class="dim">Or with your kubeconfig, without a token:</p>
-      <Command text="lockstep dashboard" />
+      <div class="card">
+        <img src="/icon.svg" alt="" width="44" height="44" />
+        <h1>Sign in to Lockstep</h1>
+        <p class="dim">You see and change exactly what your own account may see and change on the hub.</p>
+        <form onSubmit={submit}>
+          <label class="field">
+            Bearer token of the hub
+            <input
+              type="password"
+              name="token"
+              autocomplete="off"
+              value={token}
+              onInput={(event) => setToken(event.currentTarget.value)}
+            />
+          </label>
+          {problem !== undefined && (
+            <p class="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <button type="submit" class="primary" disabled={isBusy || token.trim() === ""}>
+            {isBusy ? "Asking the hub ..." : "Sign in"}
+          </button>
+        </form>
+        <p class="dim">A token of a service account:</p>
+        <Command text="kubectl create token NAME -n NAMESPACE" />
+        <p class="dim">Or with your kubeconfig, without a token:</p>
+        <Command text="lockstep dashboard" />
+      </div>
     </main>
   );
 }

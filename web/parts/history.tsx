@@ -4,6 +4,7 @@ import type { ActionView, ApplicationName, RevisionView } from "../../src/web/ty
 import { ago, dateTime, short } from "../format.ts";
 import { nowMs, session } from "../state.ts";
 import { Confirm, nameOf } from "./actions.tsx";
+import { Change } from "./common.tsx";
 
 interface HistoryProps {
   readonly app: ApplicationName & {
@@ -53,9 +54,7 @@ export function History({ app, target }: HistoryProps) {
                 {promoted === undefined ? "" : `; promoted ${promoted}`}
               </p>
               {changes?.map((line) => (
-                <code key={line} class="change">
-                  {line}
-                </code>
+                <Change key={line} line={line} />
               ))}
             </li>
           );

@@ -3,9 +3,11 @@ import type { ApplicationName, AttemptView, JobView } from "../../src/web/types.
 import { ago, clockTime, count, duration, toneOf } from "../format.ts";
 import { job, nowMs } from "../state.ts";
 import { Card, Pill } from "./common.tsx";
+import { Gauge } from "./gauge.tsx";
 import { Happened } from "./happened.tsx";
 import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
+import { Plan } from "./plan.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
@@ -23,12 +25,17 @@ function Done({ app }: { app: JobView }) {
   const isDone = (index: number) => done.some(([first, last]) => first <= index && index <= last);
   const hasSquares = done.length > 0 && completions !== undefined && completions <= MAX_SQUARES;
   return (
-    <>
+    <div class="quorum">
+      {completions !== undefined && (
+        <Gauge
+          value={succeeded}
+          of={completions}
+          word="done"
+          label={`${succeeded} of ${completions} completions are done`}
+          tone={app.phase === "Failed" ? "bad" : "good"}
+        />
+      )}
       <dl class="figures">
-        <div>
-          <dt>done{completions === undefined ? "" : ` of ${completions}`}</dt>
-          <dd>{succeeded}</dd>
-        </div>
         <div>
           <dt>pods run</dt>
           <dd>{active}</dd>
@@ -37,27 +44,22 @@ function Done({ app }: { app: JobView }) {
           <dt>pods failed</dt>
           <dd>{failed}</dd>
         </div>
+        <div>
+          <dt>attempts</dt>
+          <dd>{app.attempts.length}</dd>
+        </div>
       </dl>
-      {hasSquares ? (
+      {hasSquares && (
         <div class="squares" role="img" aria-label={`${succeeded} of ${completions} indexes are done`}>
           {Array.from({ length: completions }, (_, index) => (
             <span key={index} class={isDone(index) ? "on" : ""} title={`index ${index}`} />
           ))}
         </div>
-      ) : (
-        completions !== undefined && (
-          <progress
-            class="rollout-progress"
-            aria-label="Completions"
-            value={succeeded}
-            max={Math.max(1, completions)}
-          />
-        )
       )}
       <p class="dim guarantee">
         Guarantee {app.guarantee}: {GUARANTEES[app.guarantee] ?? ""}.
       </p>
-    </>
+    </div>
   );
 }
 
@@ -182,27 +184,34 @@ export function Job({ at }: { at: ApplicationName }) {
     <>
       <Title app={app}>
         <p class="subtitle">
-          {app.kind} · {count(app.attempts.length, "attempt")}
-          {app.startTime !== undefined &&
-            app.completionTime === undefined &&
-            ` · for ${ago(app.startTime, nowMs.value)}`}
-          {app.startTime !== undefined &&
-            app.completionTime !== undefined &&
-            ` · took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
+          <span>{app.kind}</span>
+          <span>{count(app.attempts.length, "attempt")}</span>
+          {app.startTime !== undefined && (
+            <span>
+              {app.completionTime === undefined
+                ? `started ${ago(app.startTime, nowMs.value)} ago`
+                : `took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
+            </span>
+          )}
         </p>
       </Title>
       <div class="grid top">
+        <Wait of={app} />
         <Card title="Done" id="done">
           <Done app={app} />
         </Card>
-        <Wait of={app} />
       </div>
       <Card title="Attempts" id="attempts">
         <Attempts app={app} />
       </Card>
-      <Card title="What happened" id="happened">
-        <Happened happened={app.happened} />
-      </Card>
+      <div class="grid">
+        <Card title="What comes next" id="plan">
+          <Plan plan={app.plan} />
+        </Card>
+        <Card title="What happened" id="happened">
+          <Happened happened={app.happened} />
+        </Card>
+      </div>
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** The plan ahead with its reasons, and what it changes in each cluster. */
-import type { AheadView, ApplicationView, DiffView } from "../../src/web/types.ts";
+import type { AheadView, DiffView, PlanView } from "../../src/web/types.ts";
 import { duration, words } from "../format.ts";
 
 function Step({ event }: { event: AheadView }) {
@@ -18,20 +18,33 @@ function Step({ event }: { event: AheadView }) {
     case "remove":
       return (
         <li>
-          <strong>{event.cluster}</strong> <span class="dim">{event.why}</span>
+          <span class="step-title">
+            <strong>{event.cluster}</strong> is removed
+          </span>
+          <span class="dim">{event.why}</span>
+        </li>
+      );
+    case "otherwise":
+      return (
+        <li class="pause-step">
+          <span class="dim">{event.message}</span>
         </li>
       );
     case "wait":
       return (
         <li class="pause-step">
-          <strong>{event.code}</strong> for {duration(event.forMs)}
+          <span class="step-title">
+            <strong>{words(event.code)}</strong> for {duration(event.forMs)}
+          </span>
           <span class="dim">{event.message}</span>
         </li>
       );
     case "person":
       return (
         <li class="person-step">
-          <strong>{event.code}</strong>: needs a person
+          <span class="step-title">
+            <strong>{words(event.code)}</strong> needs a person
+          </span>
           <span class="dim">
             {event.message}. {event.remedy}
           </span>
@@ -40,8 +53,7 @@ function Step({ event }: { event: AheadView }) {
   }
 }
 
-export function Plan({ app }: { app: ApplicationView }) {
-  const { ahead, blockedBy, problem } = app.plan;
+export function Plan({ plan: { ahead, blockedBy, problem } }: { plan: PlanView }) {
   if (problem !== undefined) return <p class="dim">There is no plan: {problem}</p>;
   return (
     <>

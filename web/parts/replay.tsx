@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ApplicationView } from "../../src/web/types.ts";
 import { clockTime, dateTime, duration, short, words } from "../format.ts";
 import { type SeenWait, say, seenWaits } from "../state.ts";
+import { Change } from "./common.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** What a saved file has in it. */
@@ -112,7 +113,9 @@ async function save(app: ApplicationView): Promise<void> {
   };
   try {
     const [script, style] = await Promise.all([read("/app.js"), read("/app.css")]);
-    const file = new Blob([fileOf({ app, waits: seenWaits.value }, script, style)], { type: "text/html" });
+    // What the viewer could do, and what was planned, is no part of what happened.
+    const told: ApplicationView = { ...app, actions: [], plan: { ahead: [], blockedBy: [], diffs: [] } };
+    const file = new Blob([fileOf({ app: told, waits: seenWaits.value }, script, style)], { type: "text/html" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(file);
     link.download = `${app.namespace}-${app.name}-${short(app.updateRevision)}.html`;
@@ -146,6 +149,51 @@ function fileOf(saved: Saved, script: string, style: string): string {
 `;
 }
 
+/** A pause between steps that is worth a line. */
+const MIN_PAUSE_MS = 5_000;
+
+/** The rollout from start to end, one line for each thing that happened. */
+function Story({ app: { timeline, quorum, updateRevision } }: { app: ApplicationView }) {
+  const lines = [
+    ...timeline.spans.map(({ cluster, what, why, fromMs, toMs }) => ({
+      atMs: fromMs,
+      endMs: toMs ?? fromMs,
+      isWarning: false,
+      title: `${cluster}: ${words(what).toLowerCase()}`,
+      text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}; ${why}`,
+    })),
+    ...timeline.notes.map(({ atMs, reason, message, isWarning }) => ({
+      atMs,
+      endMs: atMs,
+      isWarning,
+      title: words(reason),
+      text: message,
+    })),
+  ].sort((a, b) => a.atMs - b.atMs);
+  let busyUntilMs = timeline.fromMs;
+  return (
+    <>
+      <p class="sentence">
+        The rollout of revision <code>{short(updateRevision)}</code> began at {clockTime(timeline.fromMs)}. The
+        application has {quorum.voters} instances; {quorum.needed} are a majority. At most {quorum.maxUnavailable} may
+        be down at a time, over all clusters.
+      </p>
+      <ol class="spans">
+        {lines.map(({ atMs, endMs, isWarning, title, text }) => {
+          const pausedMs = atMs - busyUntilMs;
+          busyUntilMs = Math.max(busyUntilMs, endMs);
+          return (
+            <li key={`${atMs}${title}`} class={isWarning ? "warning" : ""}>
+              {pausedMs > MIN_PAUSE_MS && <span class="dim">For {duration(pausedMs)} no step ran. </span>}
+              <time>{clockTime(atMs)}</time> <strong>{title}</strong>, {text}
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
 /** What the saved file shows. */
 export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
   useEffect(() => {
@@ -161,14 +209,25 @@ export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
           <span class="dim">{app.namespace} /</span> {app.name}
         </h1>
         <p class="subtitle">
-          {app.kind}, {app.desired} instances over {app.clusters.length} clusters · revision{" "}
-          <code>{short(app.updateRevision)}</code> · {dateTime(new Date(fromMs).toISOString())},{" "}
-          {duration(toMs - fromMs)} · {warnings === 0 ? "no warning" : `${warnings} warnings`}
+          <span>
+            {app.kind}, {app.desired} instances over {app.clusters.length} clusters
+          </span>
+          <span>
+            revision <code>{short(app.updateRevision)}</code>
+          </span>
+          <span>
+            {dateTime(new Date(fromMs).toISOString())}, {duration(toMs - fromMs)}
+          </span>
+          <span>{warnings === 0 ? "no warning" : `${warnings} warnings`}</span>
         </p>
       </div>
       <section class="card" aria-labelledby="saved-title">
         <h2 id="saved-title">How it went</h2>
         <Replay app={app} isFile />
+      </section>
+      <section class="card" aria-labelledby="story-title">
+        <h2 id="story-title">Step by step</h2>
+        <Story app={app} />
       </section>
       <section class="card" aria-labelledby="end-title">
         <h2 id="end-title">How it stood when this was saved</h2>
@@ -189,9 +248,7 @@ export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
           .filter(({ revision }) => revision === app.updateRevision)
           .flatMap(({ changes = [] }) => changes)
           .map((line) => (
-            <code key={line} class="change">
-              {line}
-            </code>
+            <Change key={line} line={line} />
           ))}
       </section>
     </main>

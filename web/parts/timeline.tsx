@@ -1,6 +1,7 @@
 /** The rollout over time: a lane for each cluster, what ran, what waits, and what the plan says comes next. */
 import type { AheadView, ApplicationView, SpanView, TimelineView } from "../../src/web/types.ts";
 import { clockTime, duration, words } from "../format.ts";
+import { scaleOf } from "../scale.ts";
 import { nowMs, seenWaits } from "../state.ts";
 
 /** A phone gets a narrower drawing, so that its text stays readable. */
@@ -14,8 +15,11 @@ const BAR = 22;
 const MIN_BAR = 5;
 /** A step whose time is not known is drawn this long, with a question mark. */
 const UNKNOWN_MS = 8_000;
-const MIN_DOMAIN_MS = 10_000;
 const MAX_LANES = 30;
+/** What is ahead gets this much of the width, whatever it takes compared with what ran. */
+const AHEAD_SHARE = 0.36;
+/** Times closer to each other than this are not written both. */
+const MIN_TICK_GAP = IS_NARROW ? 70 : 62;
 
 interface Ahead {
   readonly cluster: string;
@@ -31,7 +35,8 @@ function laidOut(ahead: readonly AheadView[], now: number): Ahead[] {
   const found: Ahead[] = [];
   let at = now;
   for (const event of ahead) {
-    if (event.kind === "wait") at += event.forMs;
+    // A soak of a day would leave no room for the steps after it.
+    if (event.kind === "wait") at += Math.min(event.forMs, UNKNOWN_MS);
     if (event.kind !== "step") continue;
     const tookMs = event.expectedMs ?? UNKNOWN_MS;
     const number = found.length + 1;
@@ -63,10 +68,12 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
   const ahead = isRunning && !isPast ? laidOut(plan.ahead, now) : [];
   const lanes = clusters.slice(0, MAX_LANES).map(({ name }) => name);
   const start = timeline.fromMs;
+  const ran = whole.spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs ?? present }));
   const end = Math.max(present, ...ahead.map(({ toMs }) => toMs));
-  const domain = Math.max(MIN_DOMAIN_MS, (end - start) * 1.04);
-  const x = (ms: number) => LEFT + ((ms - start) / domain) * (WIDTH - LEFT - RIGHT);
-  const height = TOP + lanes.length * LANE + 8;
+  const scale = scaleOf(ran, { fromMs: start, nowMs: present, toMs: end }, AHEAD_SHARE);
+  const at = (share: number) => LEFT + share * (WIDTH - LEFT - RIGHT);
+  const x = (ms: number) => at(scale.share(ms));
+  const height = TOP + lanes.length * LANE + 14;
   if (whole.spans.length === 0 && ahead.length === 0) {
     return (
       <p class="dim">
@@ -74,7 +81,7 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
       </p>
     );
   }
-  const ticks = ticksOf(start, domain);
+  const ticks = ticksOf([start, ...ran.flatMap((one) => [one.fromMs, one.toMs])], x, isRunning || isPast ? x(now) : -1);
   return (
     <div class="timeline">
       <svg
@@ -90,9 +97,9 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
         </defs>
         {ticks.map((ms) => (
           <g key={ms} class="tick">
-            <line x1={x(ms)} x2={x(ms)} y1={TOP - 6} y2={height} />
-            <text x={x(ms)} y={TOP - 12}>
-              {duration(ms - start)}
+            <line x1={x(ms)} x2={x(ms)} y1={TOP - 6} y2={height - 14} />
+            <text x={x(ms)} y={TOP - 13}>
+              {ms === start ? clockTime(ms) : `+${duration(ms - start)}`}
             </text>
           </g>
         ))}
@@ -104,6 +111,7 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
             </text>
             {seenWaits.value
               .filter(({ cluster, fromMs, toMs }) => cluster === name && toMs >= start && fromMs <= now)
+              .map(({ reason, fromMs, toMs: seenMs }) => ({ reason, fromMs, toMs: seenMs === app.atMs ? now : seenMs }))
               .map(({ reason, fromMs, toMs }) => (
                 <rect
                   key={`${reason}${fromMs}`}
@@ -141,6 +149,27 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
               ))}
           </g>
         ))}
+        {scale.breaks
+          .filter((one) => at(one.toShare) - at(one.fromShare) > 60 && one.fromMs < now)
+          .map((one) => (
+            <text
+              key={one.fromMs}
+              class="break"
+              x={(at(one.fromShare) + at(one.toShare)) / 2}
+              y={height - 4}
+              text-anchor="middle"
+            >
+              {`⋯ ${duration(one.toMs - one.fromMs)} ⋯`}
+            </text>
+          ))}
+        {timeline.notes
+          .filter(({ atMs }) => atMs >= start && atMs <= now)
+          .map(({ atMs, reason, message, isWarning }) => (
+            <g key={`${reason}${atMs}`} class={`note-mark ${isWarning ? "warning" : ""}`}>
+              <path d={`M ${x(atMs)} ${TOP - 1} l 5 -8 h -10 z`} />
+              <title>{`${clockTime(atMs)} ${reason}: ${message}`}</title>
+            </g>
+          ))}
         {(isRunning || isPast) && (
           <g class="now">
             <line x1={x(now)} x2={x(now)} y1={TOP - 8} y2={height} />
@@ -151,8 +180,20 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
         )}
       </svg>
       <p class="legend">
-        <span class="key done" /> ran <span class="key running" /> runs <span class="key waiting" /> held by a gate
-        (seen since you opened this page) <span class="key next" /> planned, in this order
+        <span>
+          <i class="key done" /> ran
+        </span>
+        <span>
+          <i class="key running" /> runs
+        </span>
+        <span>
+          <i class="key waiting" /> held by a gate, seen since you opened this page
+        </span>
+        {!isPast && ahead.length > 0 && (
+          <span>
+            <i class="key next" /> planned, in this order
+          </span>
+        )}
       </p>
       <details>
         <summary>The same in words</summary>
@@ -174,13 +215,15 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
   );
 }
 
+const LOOKS: Readonly<Record<string, string>> = { RollingBack: "back", TransferringLeader: "leader" };
+
 function Bar({ span, x, now }: { span: SpanView; x: (ms: number) => number; now: number }) {
   const { cluster, what, why, fromMs, toMs } = span;
   const isRunning = toMs === undefined;
   const width = Math.max(MIN_BAR, x(toMs ?? now) - x(fromMs));
   const label = words(what);
   return (
-    <g class={`bar ${isRunning ? "running" : "done"} ${what === "RollingBack" ? "back" : ""}`}>
+    <g class={`bar ${isRunning ? "running" : "done"} ${LOOKS[what] ?? ""}`}>
       <rect x={x(fromMs)} width={width} y={6} height={BAR} rx="6" />
       {width > label.length * 8.4 + 14 && (
         <text x={x(fromMs) + 9} y={21}>
@@ -192,12 +235,15 @@ function Bar({ span, x, now }: { span: SpanView; x: (ms: number) => number; now:
   );
 }
 
-const STEPS_MS = [5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400].map((seconds) => seconds * 1000);
-const MAX_TICKS = 7;
-
-function ticksOf(start: number, domain: number): number[] {
-  const step = STEPS_MS.find((ms) => domain / ms <= MAX_TICKS) ?? domain / MAX_TICKS;
-  return Array.from({ length: Math.floor(domain / step) }, (_, index) => start + (index + 1) * step).filter(
-    (ms) => ms - start < domain * 0.97,
-  );
+/** Where something began or ended, as far as there is room to write it. */
+function ticksOf(moments: readonly number[], x: (ms: number) => number, nowX: number): number[] {
+  const found: number[] = [];
+  for (const ms of [...new Set(moments)].sort((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last !== undefined && x(ms) - x(last) < MIN_TICK_GAP) continue;
+    if (nowX >= 0 && Math.abs(x(ms) - nowX) < MIN_TICK_GAP) continue;
+    if (x(ms) > WIDTH - RIGHT - MIN_TICK_GAP / 2) continue;
+    found.push(ms);
+  }
+  return found;
 }

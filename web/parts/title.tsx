@@ -22,8 +22,11 @@ export function Title({ app, isPaused = false, children }: TitleProps) {
   return (
     <div class="title-row">
       <div>
+        <p class="crumb">
+          <a href="#/">Applications</a> / {app.namespace}
+        </p>
         <h1>
-          <span class="dim">{app.namespace} /</span> {app.name} <Pill word={isPaused ? "Paused" : app.phase} />
+          {app.name} <Pill word={isPaused ? "Paused" : app.phase} />
         </h1>
         {children}
         {!app.isCurrent && <p class="dim">The controller has not processed the last edit yet.</p>}

@@ -1,24 +1,51 @@
-/** What the application waits for now: evidence, remedy, and the command to paste. */
-import type { ApplicationName, WhyView } from "../../src/web/types.ts";
-import { ago, dateTime } from "../format.ts";
+/** What the application waits for now: evidence, remedy, the command to paste, and the button that does the same. */
+import type { ActionName, ActionView, ApplicationName, WhyView } from "../../src/web/types.ts";
+import { ago, dateTime, words } from "../format.ts";
 import { nowMs } from "../state.ts";
+import { ActionButton } from "./actions.tsx";
 import { Card, Command } from "./common.tsx";
 
-export function Wait({ of }: { of: ApplicationName & { readonly why: WhyView } }) {
+/** Actions that end a wait, the most likely one first. Abort and undo are decisions, not remedies. */
+const REMEDIES: readonly ActionName[] = ["approve", "resume", "retry", "promote"];
+
+type Waiting = ApplicationName & { readonly why: WhyView; readonly actions: readonly ActionView[] };
+
+function Remedy({ of }: { of: Waiting }) {
+  const { why, actions } = of;
+  const name = REMEDIES.find((one) => actions.some(({ action, allowed }) => action === one && allowed));
+  const action = actions.find((one) => one.action === name);
+  if (why.remedy.length === 0) return null;
+  return (
+    <>
+      <h3>{why.needsPerson ? "Remedy" : "No action needed. If it takes too long:"}</h3>
+      {why.remedy.map((text) => (
+        <Command key={text} text={text} />
+      ))}
+      {why.needsPerson && action && (
+        <div class="buttons">
+          <ActionButton app={of} action={action} isPrimary />
+        </div>
+      )}
+    </>
+  );
+}
+
+export function Wait({ of }: { of: Waiting }) {
   const { why, type, name, namespace } = of;
   const title = why.reason === undefined ? "Nothing to wait for" : why.needsPerson ? "It needs you" : "It waits";
   const tone = why.reason === undefined ? "good" : why.needsPerson ? "urgent" : "busy";
+  const since =
+    why.reason !== undefined && why.since !== undefined ? (
+      <span class="dim" title={dateTime(why.since)}>
+        for {ago(why.since, nowMs.value)}
+      </span>
+    ) : undefined;
   return (
-    <Card title={title} id="wait" class={`wait ${tone}`}>
+    <Card title={title} id="wait" class={`wait ${tone}`} aside={since}>
       {why.reason !== undefined && (
         <p class="reason">
-          <strong>{why.reason}</strong>
-          {why.since !== undefined && (
-            <span class="dim" title={dateTime(why.since)}>
-              {" "}
-              for {ago(why.since, nowMs.value)}
-            </span>
-          )}
+          {words(why.reason)} {why.cluster !== undefined && `in ${why.cluster} `}
+          {words(why.reason) !== why.reason && <code class="code">{why.reason}</code>}
         </p>
       )}
       <p class="sentence">{why.sentence}</p>
@@ -38,7 +65,9 @@ export function Wait({ of }: { of: ApplicationName & { readonly why: WhyView } }
               {why.evidence.map(({ object, field, value }) => (
                 <tr key={`${object}${field}`}>
                   <td>{object}</td>
-                  <td>{field}</td>
+                  <td>
+                    <code>{field}</code>
+                  </td>
                   <td>
                     <strong>{value}</strong>
                   </td>
@@ -48,14 +77,7 @@ export function Wait({ of }: { of: ApplicationName & { readonly why: WhyView } }
           </table>
         </>
       )}
-      {why.remedy.length > 0 && (
-        <>
-          <h3>{why.needsPerson ? "Remedy" : "No action needed. If it takes too long:"}</h3>
-          {why.remedy.map((text) => (
-            <Command key={text} text={text} />
-          ))}
-        </>
-      )}
+      <Remedy of={of} />
       {why.reason === undefined && type !== "ccj" && (
         <>
           <h3>Before the next change, see what it would do</h3>

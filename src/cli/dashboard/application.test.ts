@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import { CliWorld, exampleTemplate } from "../testing/harness.ts";
 import { applicationView, ranges } from "./application.ts";
-import { DIGESTS, overviewView } from "./overview.ts";
+import { fleetCluster } from "./fleet-cluster.ts";
+import { ROWS } from "./overview.ts";
 
 const NO_PLAN = { ahead: [], blockedBy: [], diffs: [] };
 
@@ -16,6 +17,7 @@ function view(object: KubeObject | undefined, nowMs: number) {
     changes: new Map(),
     rights: { change: true, approve: false },
     program: "lockstep",
+    engine: "karmada",
     nowMs,
   });
 }
@@ -60,7 +62,7 @@ describe("an application on the page", () => {
 
   it("is a row of the list, and what runs in each cluster of the fleet", () => {
     const object = world.statefulset("web");
-    const row = object && DIGESTS.ccs(object);
+    if (!object) throw new Error("there is no object");
     const cluster: KubeObject = {
       apiVersion: "cluster.karmada.io/v1alpha1",
       kind: "Cluster",
@@ -68,23 +70,25 @@ describe("an application on the page", () => {
       spec: { taints: [{ key: "lockstep.karmada.io/drain", effect: "NoSchedule" }] },
       status: { conditions: [{ type: "Ready", status: "True" }], kubernetesVersion: "v1.36.0" },
     };
-    expect(overviewView(row ? [row] : [], [cluster], [], 0)).toMatchObject({
-      applications: [{ name: "web", phase: "Settled", ready: 5, desired: 5, needsPerson: false }],
-      clusters: [
-        {
-          name: "member1",
-          health: "Ready",
-          draining: true,
-          taints: [],
-          version: "v1.36.0",
-          applications: [{ type: "ccs", name: "web", count: 2 }],
-        },
-      ],
+    expect(ROWS.ccs(object)).toMatchObject({
+      name: "web",
+      phase: "Settled",
+      ready: 5,
+      desired: 5,
+      needsPerson: false,
+      clusters: expect.arrayContaining([{ name: "member1", count: 2 }]),
+    });
+    expect(fleetCluster(cluster)).toMatchObject({
+      name: "member1",
+      health: "Ready",
+      draining: true,
+      taints: [],
+      version: "v1.36.0",
     });
   });
 });
 
-it("what needs a user comes first in the list", () => {
+it("a row says what needs a user, also if only one cluster does", () => {
   const object = (name: string, status: object): KubeObject => ({
     apiVersion: "apps.karmada.io/v1alpha1",
     kind: "CrossClusterStatefulset",
@@ -92,14 +96,13 @@ it("what needs a user comes first in the list", () => {
     spec: { resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name } },
     ...JSON.parse(JSON.stringify({ status })),
   });
-  const objects = [
-    object("a", { phase: "Settled" }),
-    object("b", { phase: "Updating", reason: "WaitingForReady" }),
-    object("c", { phase: "Waiting", clusters: [{ name: "west", reason: "AwaitingApproval", message: "approve it" }] }),
-  ];
-  const { applications } = overviewView(objects.map(DIGESTS.ccs), [], [], 0);
-  expect(applications.map(({ name }) => name)).toEqual(["c", "b", "a"]);
-  expect(applications[0]).toMatchObject({ needsPerson: true, reason: "AwaitingApproval", message: "approve it" });
+  expect(ROWS.ccs(object("b", { phase: "Updating", reason: "WaitingForReady" }))).toMatchObject({ needsPerson: false });
+  const waiting = { name: "west", reason: "AwaitingApproval", message: "approve it" };
+  expect(ROWS.ccs(object("c", { phase: "Waiting", clusters: [waiting] }))).toMatchObject({
+    needsPerson: true,
+    reason: "AwaitingApproval",
+    message: "approve it",
+  });
 });
 
 it("ordinals are shown as ranges", () => {

@@ -2,6 +2,7 @@
 import {
   type CrossClusterStatefulset,
   type CrossClusterStatefulsetStatus,
+  type EngineName,
   parseCrossClusterStatefulset,
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
@@ -29,6 +30,8 @@ export interface ApplicationFacts {
   readonly changes: ReadonlyMap<string, readonly string[]>;
   readonly rights: Rights;
   readonly program: string;
+  /** The commands to paste name its kinds. */
+  readonly engine: EngineName;
   readonly nowMs: number;
 }
 
@@ -93,8 +96,8 @@ export function kindOf(spec: Spec | undefined, status: Status): string {
   return status.display?.kind ?? spec?.resourceSelector?.kind ?? "unknown";
 }
 
-function whyView({ object, program }: ApplicationFacts, spec: Spec | undefined, status: Status): WhyView {
-  const why = whyOf({ program, object, spec, status, ledger: ledgerOf(object) });
+function whyView({ object, program, engine }: ApplicationFacts, spec: Spec | undefined, status: Status): WhyView {
+  const why = whyOf({ program, engine, object, spec, status, ledger: ledgerOf(object) });
   const { reason, cluster, since, sentence, evidence, remedy, needsPerson, others } = why;
   return {
     sentence,

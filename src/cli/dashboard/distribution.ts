@@ -5,7 +5,7 @@ import {
   parseDistributedApplication,
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import type { DistributionView, ObjectView, PartView, WhyView, WorkloadView } from "../../web/index.ts";
+import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
 import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
 
@@ -55,6 +55,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     clusters: (status.clusters ?? []).map(partView),
     objects: (status.objects ?? []).map(objectView).sort(worstFirst),
     workloads: (status.workloads ?? []).map(workloadView),
+    plan: aheadOf(spec, status),
     happened: happenedView(events, eventsProblem),
     history: historyView(status.history ?? [], {
       current: status.currentRevision,
@@ -74,7 +75,10 @@ export function distributionStatus(object: KubeObject): Status {
 }
 
 /** An invalid spec must not hide the status that says why. */
-const MINIMAL_SPEC = { source: { manifests: { inline: [] } }, clusters: { names: ["any"] } };
+const MINIMAL_SPEC = {
+  source: { manifests: { inline: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "any" } }] } },
+  clusters: { names: ["any"] },
+};
 
 function sourceOf(spec: DistributedApplicationSpec | undefined, { chartVersion }: Status): string {
   const source = spec?.source;
@@ -168,6 +172,57 @@ function workloadView(row: NonNullable<Status["workloads"]>[number]): WorkloadVi
   };
 }
 
+/** The same conditions as `promote` and `abort` on the command line. */
+function rolloutOffers({ rollout, reason, clusters = [], rejectedRevision }: Status): Offer[] {
+  const found: Offer[] = [];
+  if (rollout?.to === undefined) return found;
+  const { from, to, wave } = rollout;
+  const reasons = new Set([reason, ...clusters.map((row) => row.reason)]);
+  const past = [
+    ...(reasons.has("Soaking") && wave !== undefined ? [`the soak of wave ${wave}`] : []),
+    ...(reasons.has("WindowClosed") ? ["the closed maintenance window, for this rollout only"] : []),
+  ];
+  if (past.length > 0) {
+    found.push({ action: "promote", consequence: `The rollout continues now, past ${past.join(" and ")}.` });
+  }
+  const isReturning = rejectedRevision !== undefined && rejectedRevision !== to;
+  if (from !== undefined && from !== to && !isReturning) {
+    const back = clusters.filter(({ revision }) => revision === to).map(({ name }) => name);
+    const moves =
+      back.length === 0 ? "No cluster has started, so nothing moves." : `Back to ${from}: ${back.join(", ")}.`;
+    found.push({ action: "abort", consequence: `Ends the rollout to ${to}. ${moves}` });
+  }
+  return found;
+}
+
+/** The clusters that have not begun, in the order of their waves. The controller starts them by the same order. */
+function aheadOf(spec: DistributedApplicationSpec | undefined, { clusters = [], revision }: Status): PlanView {
+  const waves = spec?.rollout.waves ?? [];
+  const waveOf = (cluster: string) => {
+    const found = waves.findIndex((wave) => wave.clusters.includes(cluster));
+    return found < 0 ? waves.length : found;
+  };
+  const due = clusters
+    .filter((row) => row.phase !== "Settled" || row.deployed !== revision)
+    .toSorted((a, b) => waveOf(a.name) - waveOf(b.name));
+  return {
+    ahead: due.map((row) => ({
+      kind: "step",
+      cluster: row.name,
+      step: row.revision === revision ? "continues" : "follows",
+      why: [
+        ...(waves.length > 0 ? [`wave ${waveOf(row.name) + 1}`] : []),
+        row.message ?? row.reason ?? `${row.objects ?? 0} objects`,
+      ].join("; "),
+      instances: [],
+      ready: row.ready ?? 0,
+      needed: row.objects ?? 0,
+    })),
+    blockedBy: [],
+    diffs: [],
+  };
+}
+
 function offers(status: Status, isPaused: boolean): Offer[] {
   const { rollout, previousRevision, phase, reason } = status;
   const found: Offer[] = [];
@@ -190,7 +245,8 @@ function offers(status: Status, isPaused: boolean): Offer[] {
       consequence: "The step in progress completes. No other cluster starts until it is resumed.",
     });
   }
-  if (previousRevision !== undefined) {
+  found.push(...rolloutOffers(status));
+  if (previousRevision !== undefined && rollout === undefined) {
     found.push({
       action: "undo",
       consequence: `Returns to revision ${previousRevision}, cluster by cluster. It stays there until the source changes.`,

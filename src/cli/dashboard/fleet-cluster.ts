@@ -8,7 +8,7 @@ import { given, listOf, textOf } from "./words.ts";
 const OCM_AVAILABLE = "ManagedClusterConditionAvailable";
 const REGION_CLAIM = "region.open-cluster-management.io";
 
-export function fleetCluster(object: KubeObject, applications: FleetCluster["applications"]): FleetCluster {
+export function fleetCluster(object: KubeObject): FleetCluster {
   const spec = isJsonObject(object.spec) ? object.spec : {};
   const status = isJsonObject(object.status) ? object.status : {};
   const ready = listOf(status.conditions).find(({ type }) => type === "Ready" || type === OCM_AVAILABLE);
@@ -27,7 +27,6 @@ export function fleetCluster(object: KubeObject, applications: FleetCluster["app
     load: loadOf(status),
     taints: taints.filter((taint) => !taint.startsWith(DRAIN_TAINT)),
     draining: taints.some((taint) => taint.startsWith(DRAIN_TAINT)),
-    applications,
   };
 }
 

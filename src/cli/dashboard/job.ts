@@ -3,15 +3,19 @@ import { type CrossClusterJobStatus, parseCrossClusterJob } from "../../api/inde
 import { parseIndexes } from "../../jobs/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { AttemptView, JobView, WhyView } from "../../web/index.ts";
-import { type Offer, offered, type Rights } from "./actions.ts";
+import type { AttemptView, JobView, PlanView, WhyView } from "../../web/index.ts";
+import { type Offer, offered } from "./actions.ts";
 import type { DistributionFacts } from "./distribution.ts";
 import { given, happenedView, meaningOf, needsPerson, timeOf } from "./words.ts";
 
 type Status = CrossClusterJobStatus;
 
-export function jobView(facts: DistributionFacts & { readonly rights: Rights }): JobView {
-  const { object, events, eventsProblem, rights, program, nowMs } = facts;
+export interface JobFacts extends DistributionFacts {
+  readonly plan: PlanView;
+}
+
+export function jobView(facts: JobFacts): JobView {
+  const { object, events, eventsProblem, rights, program, nowMs, plan } = facts;
   const { name, namespace = "default", resourceVersion = "", generation } = object.metadata;
   const parsed = parseCrossClusterJob(object);
   const spec = parsed.ok ? parsed.value.spec : undefined;
@@ -34,6 +38,7 @@ export function jobView(facts: DistributionFacts & { readonly rights: Rights }):
     ...given("completionTime", status.completionTime),
     why: whyView(object, status, program),
     attempts: (status.attempts ?? []).map(attemptView),
+    plan,
     happened: happenedView(events, eventsProblem),
     actions: offered(at, offers(status), rights, program),
   };

@@ -21,6 +21,37 @@ export function planView(printed: JsonObject): PlanView {
   };
 }
 
+/** Reads the JSON that `lockstep plan ccj/NAME -o json` prints. Pure. */
+export function jobPlanView(printed: JsonObject): PlanView {
+  const attempts = (of: unknown, step: string) =>
+    listOf(of).map(
+      ({ number, cluster, work }): AheadView => ({
+        kind: "step",
+        cluster: String(cluster),
+        step: `${step} attempt ${number}`,
+        why: String(work),
+        instances: [],
+        ready: 0,
+        needed: 0,
+      }),
+    );
+  const waits = listOf(printed.waiting).map(({ code, message, remedy }) => ({
+    code: String(code),
+    message: String(message),
+    remedy: typeof remedy === "string" ? remedy : "",
+  }));
+  const afterFailure = listOf(printed.afterFailure).map(({ failed, next, otherwise }): AheadView => {
+    const cluster = isJsonObject(next) ? String(next.cluster) : "";
+    const message = cluster === "" ? String(otherwise) : `its work continues in ${cluster}`;
+    return { kind: "otherwise", message: `If attempt ${failed} fails: ${message}` };
+  });
+  return {
+    ahead: [...attempts(printed.running, "finish"), ...attempts(printed.starts, "start"), ...afterFailure],
+    blockedBy: waits,
+    diffs: [],
+  };
+}
+
 function aheadOf(event: JsonObject): AheadView[] {
   const cluster = String(event.cluster ?? "");
   const figures = isJsonObject(event.figures) ? event.figures : {};

@@ -31,6 +31,13 @@ describe("the timeline", () => {
     ]);
   });
 
+  it("reads an Event that stands for several similar ones as the last of them, at its time", () => {
+    const combined = event("Updating", "(combined from similar events): north: its turn", 2, 20);
+    expect(timelineOf([combined], ms(0), ms(25)).spans).toEqual([
+      { cluster: "north", what: "Updating", why: "its turn", fromMs: ms(20) },
+    ]);
+  });
+
   it("leaves out what was before the rollout, also if equal Events were counted in one object", () => {
     const events = [
       event("Updating", "west: followers first", 1, 30),
@@ -93,6 +100,14 @@ describe("the timeline with the status", () => {
     const status = { clusters: [{ name: "west", phase: "Updating", since: at(12), message: "1 of 2" }] };
     expect(withStatus(timelineOf([], ms(10), ms(15)), status, ms(15)).spans).toEqual([
       { cluster: "west", what: "Updating", why: "1 of 2", fromMs: ms(12) },
+    ]);
+  });
+
+  it("has one bar for a step of which the Events already tell the end, and the status not yet", () => {
+    const events = [event("Updating", "west: go", 10), event("StepFinished", "west: done", 18)];
+    const status = { clusters: [{ name: "west", phase: "Updating", since: at(11) }] };
+    expect(withStatus(timelineOf(events, ms(10), ms(20)), status, ms(20)).spans).toMatchObject([
+      { fromMs: ms(10), toMs: ms(18) },
     ]);
   });
 

@@ -16,6 +16,7 @@ const BEGINS: ReadonlySet<string> = new Set([
 const ENDS: ReadonlySet<string> = new Set(["StepFinished", "TurnReturned"]);
 /** Bookkeeping of the controller. */
 const HIDDEN: ReadonlySet<string> = new Set(["Reasserted"]);
+const COMBINED = "(combined from similar events): ";
 /** Events have whole seconds: one that belongs to the start may carry the second before it. */
 const SLACK_MS = 1_000;
 const MAX_SPANS = 300;
@@ -97,10 +98,12 @@ export function withStatus(timeline: TimelineView, status: CrossClusterStatefuls
     const ended = Date.parse(row.since ?? "");
     return { ...span, toMs: Math.max(span.fromMs, Number.isFinite(ended) ? ended : nowMs) };
   });
-  const open = new Set(spans.filter(({ toMs }) => toMs === undefined).map(({ cluster }) => cluster));
+  // Events may also be ahead of the status: a step that they have seen end does not run.
+  const isKnown = (name: string, sinceMs: number) =>
+    spans.some(({ cluster, toMs }) => cluster === name && (toMs === undefined || toMs > sinceMs));
   const missing = rows.flatMap(({ name, phase, since, message = "" }): SpanView[] => {
     const fromMs = Date.parse(since ?? "");
-    if (phase === undefined || !isStepPhase(phase) || open.has(name) || !Number.isFinite(fromMs)) return [];
+    if (phase === undefined || !isStepPhase(phase) || !Number.isFinite(fromMs) || isKnown(name, fromMs)) return [];
     return [{ cluster: name, what: phase, why: message, fromMs: Math.max(fromMs, timeline.fromMs) }];
   });
   return { ...timeline, spans: [...spans, ...missing] };
@@ -108,9 +111,13 @@ export function withStatus(timeline: TimelineView, status: CrossClusterStatefuls
 
 /** Equal Events are counted in one object, of which the first and the last time are known. */
 function momentsOf(event: KubeObject): Moment[] {
-  const { reason, message, type } = event;
-  if (typeof reason !== "string" || typeof message !== "string") return [];
-  const times = [event.firstTimestamp, event.lastTimestamp, event.eventTime].map((time) => Date.parse(String(time)));
+  const { reason, message: written, type } = event;
+  if (typeof reason !== "string" || typeof written !== "string") return [];
+  // Of many that differ only in their message, the last one is written with this before it, and with its own time.
+  const isCombined = written.startsWith(COMBINED);
+  const message = isCombined ? written.slice(COMBINED.length) : written;
+  const fields = isCombined ? [event.lastTimestamp] : [event.firstTimestamp, event.lastTimestamp, event.eventTime];
+  const times = fields.map((time) => Date.parse(String(time)));
   const order = BEGINS.has(reason) ? 1 : 0;
   const whole = new Set(times.filter(Number.isFinite));
   return [...whole].map((atMs) => ({ atMs, order, isWarning: type === "Warning", reason, message }));

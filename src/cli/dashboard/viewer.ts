@@ -1,4 +1,5 @@
 /** The hub as one viewer sees it: every request carries the viewer's own credentials. */
+
 import { ENGINES } from "../../engine/index.ts";
 import {
   type ClusterConnection,
@@ -14,8 +15,8 @@ import {
   type Act,
   type ApplicationName,
   type ApplicationView,
-  type AppType,
   type ClusterAct,
+  type JobView,
   type LiveEvent,
   type LogsOf,
   type PlanView,
@@ -33,22 +34,21 @@ import type { Rights } from "./actions.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
 import { distributionView } from "./distribution.ts";
-import { jobView } from "./job.ts";
+import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOfJob } from "./logs.ts";
-import { DIGESTS, type Digest, overviewView } from "./overview.ts";
-import { planView } from "./plan.ts";
+import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
-import { mayDrain, rightsOf } from "./rights.ts";
+import { rightsOf } from "./rights.ts";
+import { watchOverview } from "./watch-overview.ts";
 
 const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", namespaced: true });
 /** A page is redrawn at most this often; a person sees no more. */
 const APPLICATION_GAP_MS = 250;
-const OVERVIEW_GAP_MS = 1_000;
 /** Rights that an administrator grants show up after this time at the latest. */
 const RIGHTS_FRESH_MS = 30_000;
-/** A plan of an object that changed meanwhile is computed again, at most this often in a row. */
-const PLAN_ATTEMPTS = 3;
+/** A plan of an object that changed meanwhile is computed again; for longer than this, the page goes without. */
+const PLAN_PATIENCE_MS = 1_000;
 
 export interface ViewerOptions {
   readonly connection: ClusterConnection;
@@ -82,7 +82,7 @@ export class HubViewer implements Viewer {
   watch(topic: Topic, send: (event: LiveEvent) => void, signal: AbortSignal): Promise<void> {
     return topic.kind === "application"
       ? this.#watchApplication(topic, send, signal)
-      : this.#watchOverview(topic.namespace, send, signal);
+      : watchOverview({ ...this.#options, client: this.#client }, topic.namespace, send, signal);
   }
 
   logs(of: LogsOf): Promise<string> {
@@ -126,9 +126,11 @@ export class HubViewer implements Viewer {
     const running = Promise.all([objects.run(signal), events.run(signal)]);
     const object = () => objects.cache.get({ namespace, name });
     const statefulset = type === "ccs" ? this.#statefulsetView(at, object) : undefined;
+    const plans = new Remembered<PlanView>();
     let rights: Rights | undefined;
     let rightsAtMs = 0;
     try {
+      const engine = await engineOf({ client: this.#client }).catch(() => ENGINES.karmada);
       while (await pulse.next(APPLICATION_GAP_MS)) {
         const seen = object();
         const problem = troubleOf(objects, seen, `${kind} ${namespace}/${name}`);
@@ -144,13 +146,14 @@ export class HubViewer implements Viewer {
           eventsProblem: events.health.isForbidden ? "You may not list Events in this namespace." : undefined,
           rights,
           program,
+          engine: engine.name,
           nowMs: clock.now(),
         };
         const event: LiveEvent = statefulset
           ? { event: "application", data: await statefulset(facts) }
           : type === "dapp"
             ? { event: "distribution", data: distributionView(facts) }
-            : { event: "job", data: jobView(facts) };
+            : { event: "job", data: await this.#jobView(at, object, plans, facts) };
         if (!signal.aborted) send(event);
       }
     } finally {
@@ -172,20 +175,34 @@ export class HubViewer implements Viewer {
     };
   }
 
+  async #jobView(
+    at: ApplicationName,
+    object: () => KubeObject | undefined,
+    plans: Remembered<PlanView>,
+    facts: Omit<JobFacts, "plan">,
+  ): Promise<JobView> {
+    const { plan, of } = await this.#planFor(at, object, plans);
+    return jobView({ ...facts, object: of, plan, nowMs: this.#options.clock.now() });
+  }
+
   /** The plan and the object that it is of: both from one moment, unless the object changes all the time. */
   async #planFor(
     at: ApplicationName,
     object: () => KubeObject | undefined,
     plans: Remembered<PlanView>,
   ): Promise<{ plan: PlanView; of: KubeObject }> {
-    for (let attempt = 1; ; attempt++) {
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    for (;;) {
       const before = object();
       if (!before) throw new Error(`${at.namespace}/${at.name} is gone`);
       const version = before.metadata.resourceVersion ?? "";
       const plan = await plans.get(version, () => this.#plan(at));
       const after = object() ?? before;
       if (after.metadata.resourceVersion === version) return { plan, of: before };
-      if (attempt >= PLAN_ATTEMPTS) return { plan: { ...NO_PLAN, problem: "it changes too fast to plan" }, of: after };
+      if (clock.monotonicMs() - startMs > PLAN_PATIENCE_MS) {
+        return { plan: { ...NO_PLAN, problem: "it changes too fast to plan" }, of: after };
+      }
     }
   }
 
@@ -194,7 +211,8 @@ export class HubViewer implements Viewer {
     try {
       await runPlan(io, argumentOf(at), { namespace: at.namespace, output: "json" });
       const printed: unknown = JSON.parse(io.printed());
-      return isJsonObject(printed) ? planView(printed) : NO_PLAN;
+      if (!isJsonObject(printed)) return NO_PLAN;
+      return at.type === "ccj" ? jobPlanView(printed) : planView(printed);
     } catch (error) {
       return { ...NO_PLAN, problem: explain(error) };
     }
@@ -214,57 +232,6 @@ export class HubViewer implements Viewer {
       );
     } catch {
       return new Map();
-    }
-  }
-
-  async #watchOverview(
-    namespace: string | undefined,
-    send: (event: LiveEvent) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { clock } = this.#options;
-    const pulse = new Pulse(clock, signal);
-    const digests = new WeakMap<KubeObject, Digest>();
-    const lists = (Object.keys(DIGESTS) as AppType[]).map((type) => ({
-      type,
-      list: this.#reflector(RESOURCES[type], { namespace }, pulse),
-    }));
-    const engine = await engineOf({ client: this.#client }).catch(() => ENGINES.karmada);
-    const clusters = this.#reflector(engine.clusters, {}, pulse);
-    const hub = { transport: this.#options.connection.transport, clock };
-    const drains = new Remembered<{ may: boolean | undefined }>();
-    const running = Promise.all([clusters.run(signal), ...lists.map(({ list }) => list.run(signal))]);
-    try {
-      while (await pulse.next(OVERVIEW_GAP_MS)) {
-        if (lists.some(({ list: { health } }) => !health.hasSynced && health.failure === undefined)) continue;
-        const failure = lists
-          .map(({ list: { health } }) => (health.isForbidden ? undefined : health.failure))
-          .find(Boolean);
-        if (failure !== undefined) {
-          send({ event: "trouble", data: { message: `The hub cannot be read: ${failure}`, gone: false } });
-          continue;
-        }
-        const where = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
-        const forbidden = lists.filter(({ list }) => list.health.isForbidden);
-        const problems = [
-          ...(forbidden.length === lists.length
-            ? [`You may not list applications in ${where}.`]
-            : forbidden.map(({ type }) => `You may not list ${RESOURCES[type].plural} in ${where}.`)),
-          ...(clusters.health.isForbidden ? ["You may not list the clusters of the fleet."] : []),
-        ];
-        const rows = lists.flatMap(({ type, list }) =>
-          list.cache.list().map((object) => {
-            const digest = digests.get(object) ?? DIGESTS[type](object);
-            digests.set(object, digest);
-            return digest;
-          }),
-        );
-        const minute = String(Math.floor(clock.monotonicMs() / RIGHTS_FRESH_MS));
-        const { may } = await drains.get(minute, async () => ({ may: await mayDrain(hub, engine.clusters) }));
-        send({ event: "overview", data: overviewView(rows, clusters.cache.list(), problems, clock.now(), may) });
-      }
-    } finally {
-      await running;
     }
   }
 

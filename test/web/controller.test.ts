@@ -1,0 +1,173 @@
+/** `lockstep controller --dashboard`: what it serves to whom. The program itself runs, against the embedded hub. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR_TOKEN, TENANT_TOKEN, VIEWER_TOKEN, WebFleet } from "./fleet.ts";
+
+const PROGRAM = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+const OURS = { "x-lockstep-dashboard": "1", "content-type": "application/json" };
+const PAUSE = { action: "pause", type: "ccs", namespace: "default", name: "xline" };
+
+const fleet = new WebFleet();
+const processes: ChildProcess[] = [];
+let url: string;
+
+beforeAll(async () => {
+  await fleet.start();
+  url = await controller("open");
+});
+
+afterAll(async () => {
+  for (const child of processes) {
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
+  await fleet.close();
+});
+
+/** Starts a controller with a dashboard and returns its address, which is in its log. */
+async function controller(identity: string, ...more: string[]): Promise<string> {
+  const args = ["controller", "--kubeconfig", fleet.kubeconfig, "--identity", identity, "--dashboard", "127.0.0.1:0"];
+  const child = spawn(process.execPath, ["--import", "tsx", PROGRAM, ...args, ...more], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  processes.push(child);
+  if (!child.stdout) throw new Error("the controller has no output");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const said: unknown = JSON.parse(line);
+    if (typeof said === "object" && said !== null && "url" in said) {
+      child.stdout.resume();
+      return String(said.url);
+    }
+  }
+  throw new Error("the controller ended before it had a dashboard");
+}
+
+interface Call {
+  readonly cookie?: string;
+  readonly headers?: Record<string, string>;
+}
+
+function post(path: string, body: object | string, { cookie, headers = OURS }: Call = {}, at = url) {
+  return fetch(new URL(path, at), {
+    method: "POST",
+    headers: { ...headers, ...(cookie !== undefined && { cookie }) },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+async function signIn(token: string, at = url): Promise<string> {
+  const answer = await post("/api/session", { token }, {}, at);
+  expect(answer.status).toBe(200);
+  const cookie = answer.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/; HttpOnly/);
+  expect(cookie).toMatch(/; SameSite=Strict/);
+  expect(cookie).not.toContain(token);
+  return cookie.split(";")[0] ?? "";
+}
+
+/** The first event of the wanted kind; the stream ends then. */
+async function firstEvent(path: string, cookie: string, wanted: RegExp): Promise<string> {
+  const answer = await fetch(new URL(path, url), { headers: { cookie } });
+  expect(answer.status).toBe(200);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of answer.body ?? []) {
+    text += decoder.decode(part, { stream: true });
+    const whole = text.split("\n\n").slice(0, -1);
+    const found = whole.find((event) => wanted.test(event));
+    if (found !== undefined) return found;
+  }
+  throw new Error(`the stream ended without ${wanted}`);
+}
+
+describe("without a token", () => {
+  it("only the page's own files are served, with a strict policy", async () => {
+    const page = await fetch(url);
+    expect(page.status).toBe(200);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    for (const path of ["live/overview", "live/application?type=ccs&namespace=default&name=xline", "session"]) {
+      expect((await fetch(new URL(`/api/${path}`, url))).status, path).toBe(401);
+    }
+    expect((await fetch(new URL("/api/logs?namespace=default&cluster=member1&pod=xline-0", url))).status).toBe(401);
+    expect((await fetch(new URL("/api/pods?namespace=default&cluster=member1&job=x", url))).status).toBe(401);
+    expect((await post("/api/act", PAUSE)).status).toBe(401);
+  });
+
+  it.each(["/..%2f..%2fpackage.json", "/../package.json", "/%2e%2e/package.json", "//etc/passwd", "/app.js.map"])(
+    "%s is not there",
+    async (path) => {
+      const answer = await fetch(url.replace(/\/$/, "") + path);
+      expect(answer.status).toBe(404);
+      expect(await answer.text()).not.toContain("lockstep");
+    },
+  );
+
+  it("no link signs a viewer in with the controller's own credentials", async () => {
+    expect((await post("/api/session", { link: "0".repeat(43) })).status).toBe(401);
+    expect((await post("/api/session", { token: "wrong" })).status).toBe(401);
+    expect((await post("/api/session", { token: "a\nb" })).status).toBeGreaterThanOrEqual(400);
+  });
+});
+
+describe("a viewer", () => {
+  it("acts with their own rights: vera may look and is refused by the hub, olga pauses and resumes", async () => {
+    const vera = await signIn(VIEWER_TOKEN);
+    expect(await (await fetch(new URL("/api/session", url), { headers: { cookie: vera } })).json()).toMatchObject({
+      user: "vera",
+    });
+    expect(await firstEvent("/api/live/overview", vera, /^id: \d+\nevent: overview\n/)).toContain('"name":"xline"');
+    const refused = await post("/api/act", PAUSE, { cookie: vera });
+    expect(refused.status).toBe(403);
+    expect(await refused.text()).toContain("vera");
+    const olga = await signIn(OPERATOR_TOKEN);
+    expect((await post("/api/act", PAUSE, { cookie: olga })).status).toBe(200);
+    expect((await post("/api/act", { ...PAUSE, action: "resume" }, { cookie: olga })).status).toBe(200);
+  });
+
+  it("of one namespace sees nothing of another, neither in the list nor by its address nor its logs", async () => {
+    const tina = await signIn(TENANT_TOKEN);
+    const all = await firstEvent("/api/live/overview", tina, /event: overview\n/);
+    expect(all).toContain("You may not list applications in all namespaces.");
+    expect(all).not.toContain("xline");
+    const own = await firstEvent("/api/live/overview?namespace=team", tina, /event: overview\n/);
+    expect(own).not.toContain("xline");
+    expect(own).not.toContain("You may not list applications");
+    const other = "/api/live/application?type=ccs&namespace=default&name=xline";
+    expect(await firstEvent(other, tina, /event: trouble\n/)).toContain("You may not watch");
+    const log = await fetch(new URL("/api/logs?namespace=default&cluster=member1&pod=xline-0", url), {
+      headers: { cookie: tina },
+    });
+    expect(log.status).toBeGreaterThanOrEqual(400);
+    expect(await log.text()).toMatch(/"tina\\" cannot|forbidden/i);
+  });
+
+  it("is not tricked by another page: without the header, with another origin or under another name", async () => {
+    const cookie = await signIn(OPERATOR_TOKEN);
+    expect((await post("/api/act", PAUSE, { cookie, headers: { "content-type": "text/plain" } })).status).toBe(403);
+    const evil = { ...OURS, origin: "https://evil.example" };
+    expect((await post("/api/act", PAUSE, { cookie, headers: evil })).status).toBe(403);
+    const status = await fleet.status();
+    expect(JSON.stringify(status.conditions)).not.toContain('"Paused","status":"True"');
+  });
+
+  it("cannot send more than a comment needs", async () => {
+    const cookie = await signIn(OPERATOR_TOKEN);
+    const answer = await post("/api/act", { ...PAUSE, comment: "x".repeat(100_000) }, { cookie }).catch(
+      () => undefined,
+    );
+    expect(answer?.status ?? 413).toBe(413);
+  });
+});
+
+it("a read-only dashboard refuses every action, of an administrator too", async () => {
+  const at = await controller("read-only", "--dashboard-read-only");
+  const cookie = await signIn(OPERATOR_TOKEN, at);
+  const answer = await post("/api/act", PAUSE, { cookie }, at);
+  expect(answer.status).toBe(403);
+  expect(await answer.text()).toContain("read-only");
+});
