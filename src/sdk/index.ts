@@ -2,6 +2,13 @@
  * For authors of member operators (read the grant, decide, report the result) and of interpreter webhooks in both
  * protocols. Imports runtime and contract, so that either can ship it.
  */
+export {
+  type InstanceState,
+  type MemberReport,
+  parseMemberReport,
+  type ReportPhase,
+  type TopologyCluster,
+} from "../contract/index.ts";
 export { apiPath, MemberApiError, MemberClient, type MemberObject } from "./client.ts";
 export type { ConformanceOptions } from "./conformance/fixture.ts";
 export { type Finding, RULES, type Rule } from "./conformance/rules.ts";

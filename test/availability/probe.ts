@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { ensurePrograms } from "../tools/programs.ts";
-import { type ClientRecord, type Figures, figuresOf, parseRecord, type Window } from "./record.ts";
+import { type ClientRecord, parseRecord } from "./record.ts";
 
 export interface ProbeOptions {
   readonly endpoints: readonly string[];
@@ -51,10 +51,6 @@ export class Probe {
 
   record(): ClientRecord {
     return parseRecord(readFileSync(this.#file, "utf8"));
-  }
-
-  figures(window: Window): Figures {
-    return figuresOf(this.record(), window);
   }
 
   /** Why attempts failed, each reason once with its number. */

@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Probe, type Verdict } from "./probe.ts";
-import type { Figures } from "./record.ts";
+import { type Figures, figuresOf } from "./record.ts";
+import { storyOf } from "./story.ts";
 import { windowOf } from "./ways.ts";
 import { CLIENTS, EtcdWorld, type Version } from "./world.ts";
 
 /** Who leads changes when it is asked to or dies, not because the machine is busy for a second. */
-export const CALM = ["--heartbeat-interval=300", "--election-timeout=3000"];
+export const ELECTION_MS = 3_000;
+export const CALM = ["--heartbeat-interval=300", `--election-timeout=${ELECTION_MS}`];
 export const CLUSTERS = ["member1", "member2", "member3", "member4"];
 export const FIVE = { member1: 2, member2: 2, member3: 1 };
 
@@ -17,14 +19,17 @@ export class Stage {
   readonly world = new EtcdWorld(CLUSTERS);
   readonly #folder = mkdtempSync(join(tmpdir(), "lockstep-record-"));
   #probe: Probe | undefined;
+  #story: readonly string[] = [];
 
-  /** Static: all five at once. */
+  /** Static: all five at once; `delayMs` one way between two clusters. */
   async set(
     version: Exclude<Version, "broken"> = "3.6",
     others: readonly Exclude<Version, "broken">[] = [],
+    delayMs = 0,
   ): Promise<void> {
     await this.world.start([version, ...others]);
-    this.world.startController();
+    if (delayMs > 0) await this.world.network.delayAll(delayMs);
+    this.world.controller.start();
     await this.world.deploy(FIVE, { version, args: CALM }, { podManagementPolicy: "Parallel" });
     await this.startClients();
   }
@@ -42,7 +47,14 @@ export class Stage {
       await work();
       await sleep(500);
     });
-    return this.probe.figures(window);
+    const record = this.probe.record();
+    this.#story = storyOf(record, window);
+    return figuresOf(record, window);
+  }
+
+  /** What failed in the last work, and what the members said meanwhile. */
+  get story(): readonly string[] {
+    return this.#story;
   }
 
   /** Clients learn the present members. */

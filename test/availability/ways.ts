@@ -81,7 +81,7 @@ export async function windowOf(work: () => Promise<void>): Promise<Window> {
 export const COORDINATED: Way = {
   clusters: ["member1", "member2", "member3"],
   async deploy(world) {
-    world.startController();
+    world.controller.start();
     await world.deploy(SIZES, { version: "3.6", args: [OLD] }, { podManagementPolicy: "Parallel" });
   },
   async update(world) {

@@ -9,11 +9,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
 import { KIND, runEtcdOperator } from "../../examples/etcd/operator/operator.ts";
-import { runManager } from "../../src/controllers/index.ts";
 import { EmbeddedFleet } from "../../src/embedded/index.ts";
 import { Children, ProcessRuntime } from "../../src/embedded/process/index.ts";
 import { PodRecorder } from "../../src/embedded/testing/world.ts";
-import { KarmadaEngine } from "../../src/engine/index.ts";
 import { isKubeObject, type KubeClient, type KubeObject, resource } from "../../src/kube/index.ts";
 import {
   isJsonObject,
@@ -25,7 +23,9 @@ import {
 } from "../../src/runtime/index.ts";
 import { ensurePrograms } from "../tools/programs.ts";
 import { issuePlaces, type TlsFiles } from "./certificates.ts";
+import { Controller } from "./controller.ts";
 import { Network } from "./network/network.ts";
+import { askPeer } from "./peers.ts";
 
 export const NAME = { namespace: "default", name: "etcd" };
 /** Where the clients are. */
@@ -54,6 +54,7 @@ export class EtcdWorld {
   readonly fleet: EmbeddedFleet;
   readonly network: Network;
   readonly pods: PodRecorder;
+  readonly controller: Controller;
   readonly #members: readonly string[];
   readonly #folder = mkdtempSync(join(tmpdir(), "lockstep-availability-"));
   readonly #children = new Children({ file: join(this.#folder, "processes"), clock: systemClock });
@@ -63,7 +64,6 @@ export class EtcdWorld {
   readonly #log: Log;
   #certificates = new Map<string, TlsFiles>();
   #programs: Readonly<Record<string, string>> = {};
-  #controller: { stop: AbortController; running: Promise<void> } | undefined;
 
   constructor(members: readonly string[], log: Log = silentLog) {
     this.#members = members;
@@ -77,6 +77,7 @@ export class EtcdWorld {
       runtime: (member) => this.#runtime(member),
     });
     this.pods = new PodRecorder(this.fleet);
+    this.controller = new Controller(this.fleet, this.#random, log);
   }
 
   async start(versions: readonly (keyof typeof PROGRAMS)[] = ["3.6"]): Promise<void> {
@@ -102,7 +103,7 @@ export class EtcdWorld {
   }
 
   async stop(): Promise<void> {
-    await this.stopController();
+    await this.controller.stop();
     await Promise.all([...this.#operators.keys()].map((member) => this.stopOperator(member)));
     await this.fleet.stop();
     await this.network.stop();
@@ -129,35 +130,6 @@ export class EtcdWorld {
     this.#operators.delete(member);
     operator?.stop.abort(new Error("the test stops the operator"));
     await operator?.running;
-  }
-
-  startController(): void {
-    const hub = this.fleet.client();
-    const [clock, random, log] = [systemClock, this.#random, this.#log];
-    const stop = new AbortController();
-    const running = runManager(
-      {
-        hub,
-        clock,
-        random,
-        log,
-        engine: () => new KarmadaEngine({ hub, clock, random, log }),
-        webhookTransports: () => {
-          throw new Error("no webhook is configured here");
-        },
-        systemNamespace: "lockstep-system",
-        identity: "test",
-      },
-      stop.signal,
-    );
-    this.#controller = { stop, running };
-  }
-
-  async stopController(): Promise<void> {
-    const controller = this.#controller;
-    this.#controller = undefined;
-    controller?.stop.abort(new Error("the test stops the controller"));
-    await controller?.running;
   }
 
   /** Its hub, its peers and its clients cannot reach it, nor it them. Inside, everything continues. */
@@ -190,6 +162,14 @@ export class EtcdWorld {
     );
     if (!found) throw new Error(`no process of ${instance}`);
     return found.pid;
+  }
+
+  /** What an instance says to a peer, with a certificate of its place or without any. */
+  peerAnswer(instance: string, { asMember }: { readonly asMember: boolean }): Promise<string> {
+    const cluster = this.instances().find(({ name }) => name === instance)?.cluster ?? "";
+    const files = this.#certificates.get(cluster);
+    if (!files) throw new Error(`no instance ${instance}`);
+    return askPeer(this.network.listen(instance), this.network.proxyHost(cluster), files, asMember);
   }
 
   /** For good: every process of the cluster is killed, and its API server goes down. */
@@ -312,16 +292,32 @@ export class EtcdWorld {
     throw new Error("no member answers");
   }
 
-  /** The instance that leads. */
-  async leader(): Promise<{ readonly cluster: string; readonly name: string } | undefined> {
-    for (const { name, cluster } of this.instances()) {
-      const answer = await this.network
-        .ask(CLIENTS, this.network.address(cluster, name), "maintenance/status", {})
-        .catch(() => undefined);
-      const header = isJsonObject(answer?.header) ? answer.header : {};
-      if (answer && answer.leader === header.member_id) return { name, cluster };
-    }
-    return undefined;
+  /** The instance that leads, among those of some clusters. */
+  async leader(
+    clusters: readonly string[] = this.#members,
+  ): Promise<{ readonly cluster: string; readonly name: string } | undefined> {
+    const said = (await this.#statuses()).filter(({ cluster }) => clusters.includes(cluster));
+    return said.find(({ leader, id }) => leader === id);
+  }
+
+  /** So many members name the same leader. */
+  async agree(count: number): Promise<boolean> {
+    const said = await this.#statuses();
+    return said.length === count && said.every(({ leader }) => leader !== "" && leader === said[0]?.leader);
+  }
+
+  /** Of the members that answer the clients. */
+  async #statuses(): Promise<{ cluster: string; name: string; id: string; leader: string }[]> {
+    const said = await Promise.all(
+      this.instances().map(async ({ name, cluster }) => {
+        const answer = await this.network
+          .ask(CLIENTS, this.network.address(cluster, name), "maintenance/status", {})
+          .catch(() => undefined);
+        const header = isJsonObject(answer?.header) ? answer.header : {};
+        return answer && [{ name, cluster, id: String(header.member_id), leader: String(answer.leader ?? "") }];
+      }),
+    );
+    return said.flatMap((each) => each ?? []);
   }
 
   async until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {

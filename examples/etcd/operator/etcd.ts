@@ -15,6 +15,8 @@ export interface EtcdMember {
 export interface EtcdView {
   readonly members: readonly EtcdMember[];
   readonly leader: EtcdMember | undefined;
+  /** Increases with every election. */
+  readonly term: string;
 }
 
 /** Reading any key linearizably asks the majority, whether the key exists or not. */
@@ -33,8 +35,8 @@ export class Etcd {
   async view(): Promise<EtcdView> {
     const list = await this.#any("cluster/member/list", { linearizable: true });
     const members = (Array.isArray(list.members) ? list.members : []).filter(isJsonObject).map(parseMember);
-    const { leader } = await this.#any("maintenance/status", {});
-    return { members, leader: members.find(({ id }) => id === leader) };
+    const { leader, raftTerm } = await this.#any("maintenance/status", {});
+    return { members, leader: members.find(({ id }) => id === leader), term: String(raftTerm ?? "") };
   }
 
   /** Whether it votes, and answers for the majority. */

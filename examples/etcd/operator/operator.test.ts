@@ -5,6 +5,7 @@ import { World } from "../../../src/embedded/testing/world.ts";
 import { isKubeObject, type KubeObject, resource } from "../../../src/kube/index.ts";
 import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../../../src/runtime/index.ts";
 import { checkOperator } from "../../../src/sdk/index.ts";
+import { CALM_MS } from "./calm.ts";
 import { KIND, runEtcdOperator } from "./operator.ts";
 import { SimulatedEtcd } from "./simulated-etcd.ts";
 
@@ -16,6 +17,8 @@ let world: World;
 let etcd: SimulatedEtcd;
 let stop: AbortController;
 let operators: Promise<void>[];
+/** Clusters whose processes are gone with everything else. */
+let lost: Set<string>;
 
 function pods(): { cluster: string; pod: KubeObject }[] {
   return MEMBERS.flatMap((cluster) =>
@@ -55,7 +58,12 @@ beforeEach(async () => {
   if (!isKubeObject(definition) || !isKubeObject(customization)) throw new Error("two objects");
   for (const cluster of [undefined, ...MEMBERS]) await applyTo(cluster, definition);
   await applyTo(undefined, customization);
-  etcd = new SimulatedEtcd(() => pods().map(({ pod }) => ({ command: commandOf(pod), isReady: isReady(pod) })));
+  lost = new Set();
+  etcd = new SimulatedEtcd(() =>
+    pods()
+      .filter(({ cluster }) => !lost.has(cluster))
+      .map(({ pod }) => ({ command: commandOf(pod), isReady: isReady(pod) })),
+  );
   stop = new AbortController();
   operators = MEMBERS.map((member) =>
     runEtcdOperator(
@@ -182,6 +190,49 @@ describe("the operator of examples/etcd", () => {
     await world.until("it is replaced", () => pod() !== undefined && world.isSettled("etcd", 5));
     expect(etcd.history).toContain("remove etcd-3.member2");
     expect(etcd.members.filter(({ isLearner }) => !isLearner)).toHaveLength(5);
+  });
+
+  it("removes the members of a lost cluster once a user confirmed it, and only then adds the replacements", async () => {
+    await deploy();
+    const failover = { policy: "Replace", afterSeconds: 30 };
+    await scale(FIVE, { failover });
+    const before = etcd.history.length;
+    lost.add("member2");
+    world.fleet.kill("member2");
+    await world.until("it is lost", () => JSON.stringify(world.status("etcd")).includes('"ClusterLost"'));
+    expect(etcd.history.slice(before).filter((each) => !each.startsWith("lead"))).toEqual([]);
+    await scale(FIVE, { failover: { ...failover, confirmedLost: [{ name: "member2", at: "2026-01-01T00:00:00Z" }] } });
+    await world.until(
+      "five others are there",
+      () => etcd.members.filter(({ address, isLearner }) => !isLearner && !address.endsWith("member2")).length === 5,
+    );
+    const changes = etcd.history.slice(before).filter((each) => !each.startsWith("lead"));
+    expect(changes.slice(0, 2).sort()).toEqual(["remove etcd-2.member2", "remove etcd-3.member2"]);
+    expect(changes.slice(2).filter((each) => each.startsWith("add"))).toHaveLength(2);
+    expect(addresses().filter((each) => each.endsWith("member2"))).toEqual([]);
+  });
+
+  it("stops no member within three seconds after the leader or the members have changed", async () => {
+    await deploy();
+    const seen = new Map<string, number>();
+    let changedMs = 0;
+    let changes = etcd.history.length;
+    const tooEarly: string[] = [];
+    const look = () => {
+      const nowMs = world.clock.monotonicMs();
+      if (etcd.history.length !== changes) [changes, changedMs] = [etcd.history.length, nowMs];
+      for (const { pod } of pods()) {
+        const { uid = "", name, deletionTimestamp } = pod.metadata;
+        if (deletionTimestamp === undefined || seen.has(uid)) continue;
+        seen.set(uid, nowMs);
+        if (nowMs - changedMs < CALM_MS) tooEarly.push(`${name} ${nowMs - changedMs} ms after ${etcd.history.at(-1)}`);
+      }
+      return false;
+    };
+    await scale({ member1: 2, member2: 1, member3: 1 }, {});
+    await template("etcd:3.7");
+    await world.until("it is smaller and updated", () => look() || (world.isSettled("etcd", 4) && seen.size >= 5));
+    expect(tooEarly).toEqual([]);
   });
 
   it("moves the leader on request", async () => {

@@ -8,7 +8,6 @@ import {
   type JsonObject,
   type Log,
   type Random,
-  sameJson,
   type Transport,
   timestamp,
 } from "../../../src/runtime/index.ts";
@@ -18,6 +17,7 @@ import {
   type InstanceView,
   type MemberClient,
   type MemberObject,
+  type MemberReport,
   nextStep,
   operate,
   readWholeGrant,
@@ -25,8 +25,11 @@ import {
   reportPatch,
   type Step,
 } from "../../../src/sdk/index.ts";
-import { type Ask, Etcd, type EtcdView } from "./etcd.ts";
+import { Calm } from "./calm.ts";
+import { type Ask, Etcd, type EtcdMember, type EtcdView } from "./etcd.ts";
 import { claimName, claimOf, LABELS, podOf, RUNS, type Runs, type Surroundings } from "./pod.ts";
+import { allNamed, countServing, isSaid, namedIn, reportIn, type Seen } from "./status.ts";
+import { addressOf, nameOf, whomToAsk } from "./topology.ts";
 
 export const KIND = { apiVersion: "example.io/v1alpha1", plural: "etcdclusters" } as const;
 
@@ -41,13 +44,17 @@ export interface EtcdOperatorOptions extends Surroundings {
 
 /** etcd does not tell when its leader or its members change. */
 const RESYNC_MS = 500;
-/** A member list without news is confirmed again this often. */
-const CONFIRM_MS = 10_000;
 
 /** Runs until the signal aborts. */
 export function runEtcdOperator(options: EtcdOperatorOptions, signal: AbortSignal): Promise<void> {
   const { transport, clock, random, log } = options;
-  const reconcile = (object: MemberObject, api: MemberClient) => new Reconcile(options, object, api).run();
+  const calms = new Map<string, Calm>();
+  const reconcile = (object: MemberObject, api: MemberClient) => {
+    const uid = object.metadata.uid ?? "";
+    const calm = calms.get(uid) ?? new Calm();
+    calms.set(uid, calm);
+    return new Reconcile(options, object, api, calm).run();
+  };
   return operate({ transport, clock, random, log, kind: KIND, resyncMs: RESYNC_MS, reconcile }, signal);
 }
 
@@ -56,11 +63,13 @@ class Reconcile {
   readonly #options: EtcdOperatorOptions;
   readonly #object: MemberObject;
   readonly #api: MemberClient;
+  readonly #calm: Calm;
 
-  constructor(options: EtcdOperatorOptions, object: MemberObject, api: MemberClient) {
+  constructor(options: EtcdOperatorOptions, object: MemberObject, api: MemberClient, calm: Calm) {
     this.#options = options;
     this.#object = object;
     this.#api = api;
+    this.#calm = calm;
   }
 
   async run(): Promise<void> {
@@ -71,28 +80,33 @@ class Reconcile {
     const { grant } = reading;
     const own = grant.topology.find(({ cluster }) => cluster === grant.cluster);
     const etcd = new Etcd(this.#options.ask, whomToAsk(grant));
-    const view = await etcd.view().catch(() => undefined);
+    let view = await etcd.view().catch(() => undefined);
     const instances = await Promise.all(
       (own?.instances ?? []).map((name, at) =>
         this.#look(name, own?.addresses[at] ?? "", own?.states[at] ?? "member", etcd),
       ),
     );
+    // The leader may have been lost between the two looks.
+    if (view && instances.some(({ process, takesPart }) => process === "starting" && !takesPart)) {
+      view = await etcd.view().catch(() => undefined);
+    }
+    this.#calm.look(view, this.#options.clock.monotonicMs());
     const leader = instances.find(({ address }) => address === view?.leader?.address)?.name;
     const step = nextStep(grant, instances, leader ?? (view?.leader && nameOf(view.leader.address, grant)));
     const outcome = await this.#act(step, grant, etcd, view).catch((error: unknown) => String(error));
     await this.#report(grant, instances, view, outcome);
   }
 
-  async #look(name: string, address: string, state: InstanceView["state"], etcd: Etcd): Promise<InstanceView> {
+  async #look(name: string, address: string, state: InstanceView["state"], etcd: Etcd): Promise<Seen> {
     const [pod, claim] = [await this.#api.get(this.#path("v1", "pods", name)), await this.#claim(name)];
     const hasVolume = runsOf(claim) !== undefined;
     const revision = pod?.metadata.labels?.[LABELS.revision] ?? "";
-    if (!pod) return { name, address, state, process: "none", hasVolume };
-    if (pod.metadata.deletionTimestamp !== undefined)
-      return { name, address, state, process: "ending", revision, hasVolume };
-    const takesPart = isReady(pod) && (await etcd.takesPart(address));
-    const process = takesPart ? "ready" : isCrashed(pod) ? "down" : "starting";
-    return { name, address, state, process, revision, hasVolume };
+    const seen = { name, address, state, hasVolume, takesPart: false };
+    if (!pod) return { ...seen, process: "none" };
+    if (pod.metadata.deletionTimestamp !== undefined) return { ...seen, process: "ending", revision };
+    const takesPart = await etcd.takesPart(address);
+    const process = takesPart && isReady(pod) ? "ready" : isCrashed(pod) ? "down" : "starting";
+    return { ...seen, takesPart, process, revision };
   }
 
   /** Returns why nothing could be done. */
@@ -100,6 +114,11 @@ class Reconcile {
     const learner = view?.members.find(({ address, isLearner }) => isLearner && nameOf(address, grant, grant.cluster));
     if (learner && grant.processor) await etcd.promote(learner);
     const member = (address: string) => view?.members.find((each) => each.address === address);
+    const givenUp = grant.processor ? this.#givenUp(grant, view) : undefined;
+    if (givenUp) {
+      if (!(await this.#stepDown(givenUp.address, grant, etcd, view))) await etcd.remove(givenUp);
+      return `${givenUp.address} is removed from etcd: its loss was confirmed`;
+    }
     switch (step.do) {
       case "nothing":
         return undefined;
@@ -118,22 +137,16 @@ class Reconcile {
       }
       case "restart": {
         const { name, address } = step.instance;
-        if (await this.#stepDown(address, etcd, view)) return `the leader moves before ${name} restarts`;
+        if (step.instance.process === "ready") {
+          if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} restarts`;
+          if (!this.#isCalm()) return `${name} restarts when clients have noticed the last change of etcd`;
+        }
         await this.#remember(name, this.#runs(grant));
         await this.#deletePod(name);
         return undefined;
       }
-      case "remove": {
-        const { name, address } = step.instance;
-        if (await this.#stepDown(address, etcd, view)) return `the leader moves before ${name} is removed`;
-        const leaving = member(address);
-        if (leaving) await etcd.remove(leaving);
-        else if (!view) return "etcd does not answer, so no member is removed";
-        await this.#deletePod(name);
-        const claim = await this.#claim(name);
-        if (claim) await this.#api.delete(this.#path("v1", "persistentvolumeclaims", claim.metadata.name), claim);
-        return undefined;
-      }
+      case "remove":
+        return this.#remove(step.instance, grant, etcd, view);
       case "join": {
         const { name, address, state } = step.instance;
         const isFirst = grant.initialClusterState === "new";
@@ -151,15 +164,57 @@ class Reconcile {
     }
   }
 
+  #isCalm(): boolean {
+    return this.#calm.isCalm(this.#options.clock.monotonicMs());
+  }
+
   /**
-   * A leader that is about to stop hands over first. It stops in a later reconcile, so that requests that were under way
-   * to it have a place to be repeated.
+   * It stops first and leaves the list then: a member that is out of the list while it runs fails the requests of its
+   * clients. Only if the others are no majority of the present list, it must leave the list first.
    */
-  async #stepDown(address: string, etcd: Etcd, view: EtcdView | undefined): Promise<boolean> {
-    const to = view?.members.find((each) => each.address !== address && !each.isLearner);
-    if (view?.leader?.address !== address || !to) return false;
-    await etcd.moveLeader(view.leader, to);
-    return true;
+  async #remove(
+    { name, address, process }: InstanceView,
+    grant: Grant,
+    etcd: Etcd,
+    view: EtcdView | undefined,
+  ): Promise<string | undefined> {
+    if (process === "ending") return `${name} stops before it is removed`;
+    const leaving = view?.members.find((each) => each.address === address);
+    if (!leaving && !view) return "etcd does not answer, so no member is removed";
+    if (leaving && process === "ready") {
+      if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} is removed`;
+      if (!this.#isCalm()) return `${name} is removed when clients have noticed the last change of etcd`;
+      if (leaving.isLearner || (await isMajorityWithout(address, etcd, view))) {
+        await this.#deletePod(name);
+        return `${name} stops before it is removed`;
+      }
+    }
+    if (leaving) await etcd.remove(leaving);
+    await this.#deletePod(name);
+    const claim = await this.#claim(name);
+    if (claim) await this.#api.delete(this.#path("v1", "persistentvolumeclaims", claim.metadata.name), claim);
+    return undefined;
+  }
+
+  /**
+   * A member that an earlier topology named and this one does not, and that is still in etcd's list: its cluster is lost,
+   * and a user confirmed it. A member that no topology has named to this cluster may be new: a turn may be out of date.
+   */
+  #givenUp(grant: Grant, view: EtcdView | undefined): EtcdMember | undefined {
+    const named = new Set(namedIn(this.#object));
+    return view?.members.find(({ address }) => named.has(address) && nameOf(address, grant) === undefined);
+  }
+
+  /** A leader that is about to stop hands over first. It stops in a later reconcile, when etcd is calm again. */
+  async #stepDown(address: string, grant: Grant, etcd: Etcd, view: EtcdView | undefined): Promise<boolean> {
+    if (view?.leader?.address !== address) return false;
+    for (const each of view.members) {
+      if (each.address === address || nameOf(each.address, grant) === undefined) continue;
+      if (!(await etcd.takesPart(each.address))) continue;
+      await etcd.moveLeader(view.leader, each);
+      return true;
+    }
+    return false;
   }
 
   async #start(instance: InstanceView, runs: Runs, claim: MemberObject, grant: Grant): Promise<void> {
@@ -182,21 +237,17 @@ class Reconcile {
   }
 
   /** Everything is counted before the step: the next reconcile reports its result. */
-  async #report(
-    grant: Grant,
-    instances: readonly InstanceView[],
-    view: EtcdView | undefined,
-    message?: string,
-  ): Promise<void> {
+  async #report(grant: Grant, instances: readonly Seen[], view: EtcdView | undefined, message?: string): Promise<void> {
     const present = instances.filter(({ process }) => process !== "none");
-    const ready = present.filter(({ process }) => process === "ready");
+    const isElecting = !view && this.#calm.isElecting(this.#options.clock.monotonicMs());
+    const { serving, isCertain } = countServing(reportIn(this.#object), grant, present, isElecting);
     const { spec } = this.#object;
     const desired = isJsonObject(spec) && typeof spec.replicas === "number" ? spec.replicas : 0;
     const leads = view?.leader && instances.find(({ address }) => address === view.leader?.address);
-    const written = report(grant, {
+    const told = report(grant, {
       desired,
-      updated: ready.filter(({ revision }) => revision === grant.revision).length,
-      ready: ready.length,
+      updated: serving.filter(({ revision }) => revision === grant.revision).length,
+      ready: serving.length,
       present: present.length,
       ...(view?.leader && { leader: leads?.name ?? "" }),
       // One operator reports the members: that of the leader's cluster.
@@ -208,36 +259,26 @@ class Reconcile {
       }),
       ...(message !== undefined && { message }),
     });
+    const written: MemberReport = isCertain ? told : { ...told, phase: "Working" };
     await this.#say({
       observedGeneration: this.#object.metadata.generation ?? 0,
       replicas: present.length,
       readyReplicas: written.ready,
       updatedReplicas: written.updated,
       leader: leads?.name ?? "",
+      named: allNamed(this.#object, grant, view),
       ...reportPatch(written).status,
     });
   }
 
   async #say(status: JsonObject): Promise<void> {
-    if (this.#isSaid(status)) return;
+    if (isSaid(this.#object, status, this.#options.clock.now())) return;
     // With the resourceVersion that was read: a report is never written to a newer version of the object.
     const { name, resourceVersion = "" } = this.#object.metadata;
     await this.#api.patch(`${this.#path(KIND.apiVersion, KIND.plural, name)}/status`, {
       metadata: { resourceVersion },
       status,
     });
-  }
-
-  #isSaid(status: JsonObject): boolean {
-    const told = (value: unknown) => {
-      const { crossCluster, ...rest } = isJsonObject(value) ? value : {};
-      const { membersAt: _at, ...report } = isJsonObject(crossCluster) ? crossCluster : {};
-      return { ...rest, crossCluster: Object.fromEntries(Object.entries(report).filter(([, each]) => each !== null)) };
-    };
-    if (!sameJson(told(this.#object.status), told(status))) return false;
-    const before = isJsonObject(this.#object.status) ? this.#object.status.crossCluster : undefined;
-    const at = isJsonObject(before) && typeof before.membersAt === "string" ? Date.parse(before.membersAt) : undefined;
-    return at === undefined || this.#options.clock.now() - at < CONFIRM_MS;
   }
 
   #runs({ revision }: Grant): Runs {
@@ -253,6 +294,14 @@ class Reconcile {
     const all = apiPath(apiVersion, plural, this.#object.metadata.namespace);
     return name === "" ? all : `${all}/${name}`;
   }
+}
+
+/** Whether the voters other than this one can decide without it. */
+async function isMajorityWithout(address: string, etcd: Etcd, view: EtcdView | undefined): Promise<boolean> {
+  const voters = view?.members.filter(({ isLearner }) => !isLearner) ?? [];
+  const others = voters.filter((each) => each.address !== address);
+  const answers = await Promise.all(others.map((each) => etcd.takesPart(each.address)));
+  return answers.filter((is) => is).length > voters.length / 2;
 }
 
 /** Its container does not run. One that runs and is not ready may wait for others: a restart would not help. */
@@ -271,33 +320,4 @@ function runsOf(claim: MemberObject | undefined): Runs | undefined {
   if (!claim || claim.metadata.deletionTimestamp !== undefined) return undefined;
   const text = claim.metadata.annotations?.[RUNS];
   return text === undefined ? undefined : (JSON.parse(text) as Runs);
-}
-
-/** Members of this cluster first, then those of others. One that joins does not answer for all yet, so it comes last. */
-function whomToAsk({ topology, cluster }: Grant): string[] {
-  const own = topology.filter((each) => each.cluster === cluster);
-  const others = topology.filter((each) => each.cluster !== cluster);
-  const all = [...own, ...others].flatMap(({ addresses, states }) =>
-    addresses.map((address, at) => ({ address, isJoining: states[at] === "joining" })),
-  );
-  return [...all.filter(({ isJoining }) => !isJoining), ...all.filter(({ isJoining }) => isJoining)].map(
-    ({ address }) => address,
-  );
-}
-
-/** The instance with this address, in one cluster or in all. */
-function nameOf(address: string, { topology }: Grant, cluster?: string): string | undefined {
-  for (const each of topology) {
-    const at = each.addresses.indexOf(address);
-    if (at >= 0 && (cluster === undefined || each.cluster === cluster)) return each.instances[at];
-  }
-  return undefined;
-}
-
-function addressOf(instance: string, { topology }: Grant): string {
-  for (const { instances, addresses } of topology) {
-    const at = instances.indexOf(instance);
-    if (at >= 0) return addresses[at] ?? "";
-  }
-  return "";
 }

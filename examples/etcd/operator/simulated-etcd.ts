@@ -18,6 +18,7 @@ export class SimulatedEtcd {
   #members: Member[] = [];
   #leader: string | undefined;
   #ids = 0;
+  #term = 0;
   /** Every change of the member list and the leader, in order. */
   readonly history: string[] = [];
 
@@ -40,7 +41,9 @@ export class SimulatedEtcd {
     if (!this.#isUp(address)) throw new Error("connection refused");
     const own = this.#members.find((each) => each.address === address);
     if (!own) throw new Error("the member was removed");
-    if (path === "maintenance/status") return { leader: this.#leader ?? "0", isLearner: own.isLearner };
+    if (path === "maintenance/status") {
+      return { leader: this.#leader ?? "0", raftTerm: String(this.#term), isLearner: own.isLearner };
+    }
     if (this.#leader === undefined) throw new Error("no leader");
     if (path === "cluster/member/list") {
       return {
@@ -105,6 +108,7 @@ export class SimulatedEtcd {
 
   #lead(id: string | undefined): void {
     this.#leader = id;
+    this.#term++;
     const address = this.#members.find((each) => each.id === id)?.address;
     if (address !== undefined) this.history.push(`lead ${address}`);
   }

@@ -35,6 +35,8 @@ export interface TestGrant {
   /** Instances in another cluster. */
   readonly elsewhere?: number;
   readonly forming?: boolean;
+  /** The leader should move to the first instance elsewhere. */
+  readonly transfer?: boolean;
   /** Replaces the topology annotation. */
   readonly topologyText?: string;
 }
@@ -94,6 +96,7 @@ export class Fixture {
       [ANNOTATIONS.initialCluster]: listed.join(","),
       [ANNOTATIONS.initialClusterState]: grant.forming ? "new" : "existing",
       [ANNOTATIONS.clusterToken]: `${namespace}-${name}`,
+      [ANNOTATIONS.transferLeaderTo]: grant.transfer ? this.instance(grant.instances.length) : "",
     };
     const replicas = grant.instances.filter((state) => state !== "leaving").length;
     const object = {
@@ -150,7 +153,7 @@ export class Fixture {
       await this.#api.delete(`${this.#pods()}/${name}`, pod);
   }
 
-  #topology({ instances, elsewhere = 0 }: TestGrant): TopologyCluster[] {
+  #topology({ instances, transfer, elsewhere = transfer ? 1 : 0 }: TestGrant): TopologyCluster[] {
     const cluster = (name: string, first: number, states: readonly InstanceState[]): TopologyCluster => {
       const ordinals = states.map((_, at) => first + at);
       const addresses = ordinals.map((ordinal) =>
@@ -168,7 +171,7 @@ export class Fixture {
         states: [...states],
       };
     };
-    const others = Array.from({ length: elsewhere }, () => "joining" as const);
+    const others = Array.from({ length: elsewhere }, () => (transfer ? ("member" as const) : ("joining" as const)));
     return [cluster(CLUSTER, 0, instances), ...(elsewhere > 0 ? [cluster(ELSEWHERE, instances.length, others)] : [])];
   }
 

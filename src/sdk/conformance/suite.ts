@@ -6,7 +6,7 @@ export class ConformanceEnded extends Error {
   override readonly name = "ConformanceEnded";
 }
 
-const [OLD, NEW] = ["conformance-1", "conformance-2"];
+const [OLD, NEW, LATEST] = ["conformance-1", "conformance-2", "conformance-3"];
 
 /**
  * Plays Lockstep for one object, and looks at what the operator does: its report, and the pods that have the instances'
@@ -31,6 +31,8 @@ class Suite {
   readonly fixture: Fixture;
   readonly findings: Finding[] = [];
   readonly #told: (finding: Finding) => void;
+  /** What all instances run after the updates. */
+  #latest = NEW;
 
   constructor(fixture: Fixture, told: (finding: Finding) => void) {
     this.fixture = fixture;
@@ -44,6 +46,7 @@ class Suite {
     await this.#waitsWithUpdate();
     await this.#updatesAbovePartition();
     await this.#updatesRest();
+    await this.#movesLeaderFirst();
     await this.#recreates();
     await this.#refusesMalformed();
     await this.#shrinks();
@@ -121,6 +124,7 @@ class Suite {
       processor: true,
       partition: 2,
     });
+    this.#oneAtATime("updates above the partition with at most one instance down", sights);
     const now = sights.at(-1) ?? before;
     const below = [0, 1]
       .map((each) => this.fixture.instance(each))
@@ -141,20 +145,46 @@ class Suite {
 
   async #updatesRest(): Promise<void> {
     const sights = await this.#step("M3", "updates the rest", { instances: MEMBERS, revision: NEW, processor: true });
-    const worst = Math.max(
-      ...sights.map(({ pods }) => MEMBERS.length - [...pods.values()].filter(({ isReady }) => isReady).length),
-    );
+    this.#oneAtATime("has at most one instance down at a time", sights);
+  }
+
+  #oneAtATime(check: string, sights: readonly Sight[]): void {
+    const worst = Math.max(...sights.map((sight) => MEMBERS.length - readyCount(sight)));
+    this.#say("M3", check, worst > 1 ? `${worst} of ${MEMBERS.length} were down at once` : undefined);
+  }
+
+  /**
+   * The instance that should lead does not exist, so the leader cannot move: it must not be restarted. An operator that
+   * reports no leader in this cluster has none to move.
+   */
+  async #movesLeaderFirst(): Promise<void> {
+    const before = await this.fixture.look();
+    if (!before.report?.leader) return;
+    const { sights } = await this.#quiet({ instances: MEMBERS, revision: LATEST, processor: true, transfer: true });
+    this.#latest = LATEST;
+    const restarted = sights.flatMap((now, at) => {
+      const earlier = sights[at - 1] ?? before;
+      const leader = earlier.report?.leader ?? "";
+      const [pod, was] = [now.pods.get(leader)?.object.metadata, earlier.pods.get(leader)?.object.metadata];
+      if (leader === "" || !was || was.deletionTimestamp !== undefined) return [];
+      return pod?.uid !== was.uid || pod?.deletionTimestamp !== undefined ? [leader] : [];
+    });
     this.#say(
-      "M3",
-      "has at most one instance down at a time",
-      worst > 1 ? `${worst} of ${MEMBERS.length} were down at once` : undefined,
+      "M6",
+      "does not restart the leading instance before the leader has moved",
+      restarted.length > 0 ? `it restarted ${restarted[0]}, which led` : undefined,
     );
+    await this.#step("M3", "updates after the request to move the leader is over", {
+      instances: MEMBERS,
+      revision: LATEST,
+      processor: true,
+    });
   }
 
   async #recreates(): Promise<void> {
     await this.#step("M7", "reports after the turn is taken away", {
       instances: MEMBERS,
-      revision: NEW,
+      revision: this.#latest,
       processor: false,
     });
     const lost = this.fixture.instance(1);
@@ -171,7 +201,7 @@ class Suite {
     const before = await this.fixture.look();
     const { sights } = await this.#quiet({
       instances: MEMBERS,
-      revision: "conformance-3",
+      revision: "conformance-4",
       processor: true,
       topologyText: "{",
     });
@@ -183,7 +213,7 @@ class Suite {
   async #shrinks(): Promise<void> {
     const sights = await this.#step("M3", "removes a leaving instance", {
       instances: ["member", "member", "leaving"],
-      revision: NEW,
+      revision: this.#latest,
       processor: true,
     });
     const isLeft = sights.at(-1)?.pods.has(this.fixture.instance(2)) ?? true;

@@ -1,0 +1,69 @@
+/** What the operator says about its part of etcd. */
+import { isJsonObject, type JsonObject, sameJson } from "../../../src/runtime/index.ts";
+import {
+  type Grant,
+  type InstanceView,
+  type MemberObject,
+  type MemberReport,
+  parseMemberReport,
+} from "../../../src/sdk/index.ts";
+import type { EtcdView } from "./etcd.ts";
+
+/** A member list without news is confirmed again this often. */
+const CONFIRM_MS = 10_000;
+
+export interface Seen extends InstanceView {
+  /** It answers for the majority; its pod may not be ready yet. */
+  readonly takesPart: boolean;
+}
+
+/**
+ * Which instances count as ready. While etcd elects a leader, no instance takes part, and none of them is at fault: as
+ * many of those that run count as before, and the report is not Done. The same applies to an instance that takes part
+ * again before its probe has noticed.
+ */
+export function countServing(
+  before: MemberReport | undefined,
+  { epoch }: Grant,
+  present: readonly Seen[],
+  isElecting: boolean,
+): { readonly serving: readonly Seen[]; readonly isCertain: boolean } {
+  const ready = present.filter(({ process }) => process === "ready");
+  const running = present.filter(({ process }) => process === "ready" || process === "starting");
+  const serving =
+    isElecting && before?.epoch === epoch
+      ? running.slice(0, Math.max(ready.length, before.ready))
+      : present.filter(({ takesPart }) => takesPart);
+  return { serving, isCertain: serving.length === ready.length };
+}
+
+/** Every address that the topology names, and those that an earlier one named until they have left etcd's list. */
+export function allNamed(object: MemberObject, { topology }: Grant, view: EtcdView | undefined): string[] {
+  const present = new Set(topology.flatMap(({ addresses }) => addresses));
+  const earlier = namedIn(object).filter(
+    (address) => !present.has(address) && (!view || view.members.some((each) => each.address === address)),
+  );
+  return [...present, ...earlier];
+}
+
+/** Whether the object says this already, and recently. */
+export function isSaid(object: MemberObject, status: JsonObject, nowMs: number): boolean {
+  const told = (value: unknown) => {
+    const { crossCluster, ...rest } = isJsonObject(value) ? value : {};
+    const { membersAt: _at, ...report } = isJsonObject(crossCluster) ? crossCluster : {};
+    return { ...rest, crossCluster: Object.fromEntries(Object.entries(report).filter(([, each]) => each !== null)) };
+  };
+  if (!sameJson(told(object.status), told(status))) return false;
+  const before = isJsonObject(object.status) ? object.status.crossCluster : undefined;
+  const at = isJsonObject(before) && typeof before.membersAt === "string" ? Date.parse(before.membersAt) : undefined;
+  return at === undefined || nowMs - at < CONFIRM_MS;
+}
+
+export function reportIn({ status }: MemberObject): MemberReport | undefined {
+  return isJsonObject(status) ? parseMemberReport(status.crossCluster) : undefined;
+}
+
+export function namedIn({ status }: MemberObject): string[] {
+  const named = isJsonObject(status) && Array.isArray(status.named) ? status.named : [];
+  return named.filter((each) => typeof each === "string");
+}

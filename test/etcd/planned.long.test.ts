@@ -1,0 +1,103 @@
+/** More planned work: growth, distances between clusters, a controller that never lives long. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CALM, FIVE, Stage } from "../availability/stage.ts";
+import { COORDINATED, SINGLE_CLUSTER, see } from "../availability/ways.ts";
+import { expectNothingLost, expectUnnoticed, SCENARIO_MS, voters } from "./goals.ts";
+
+const RESTARTED = "--snapshot-count=7777";
+const MAX_CONTROLLERS = 100;
+
+describe("a real etcd over clusters, in more planned work", () => {
+  let stage: Stage;
+  beforeEach(() => {
+    stage = new Stage();
+  });
+  afterEach(() => stage.strike());
+
+  it(
+    "is deployed one member at a time, grows from five to nine over a fourth cluster by one edit, and back",
+    async () => {
+      const { world } = stage;
+      await world.start();
+      world.controller.start();
+      await world.deploy(FIVE, { version: "3.6", args: CALM });
+      await stage.startClients();
+      const growth = await stage.during(async () => {
+        await world.scale({ member1: 2, member2: 3, member3: 2, member4: 2 });
+        await world.settled(9);
+      });
+      stage.tellClients();
+      expectUnnoticed(stage, "five to nine", growth);
+      expect(await voters(stage)).toHaveLength(9);
+      const removal = await stage.during(async () => {
+        await world.scale({ ...FIVE, member4: 0 });
+        await world.until("five are left", () => world.instances().length === 5);
+        await world.settled(5);
+      });
+      expectUnnoticed(stage, "nine to five", removal);
+      stage.tellClients();
+      expect(await voters(stage)).toHaveLength(5);
+      await expectNothingLost(stage);
+    },
+    SCENARIO_MS,
+  );
+
+  it.each([1, 20, 80])(
+    "is restarted one member at a time with %i ms between clusters, without a failed request",
+    async (delayMs) => {
+      const { world } = stage;
+      await stage.set("3.6", [], delayMs);
+      world.pods.expect(5);
+      const figures = await stage.during(async () => {
+        await world.template({ version: "3.6", args: [...CALM, RESTARTED] });
+        await world.settled(5, () => world.runsEverywhere(RESTARTED));
+      });
+      expect(world.pods.worst).toBe(1);
+      expectUnnoticed(stage, `restart with ${delayMs} ms`, figures);
+      await expectNothingLost(stage);
+    },
+    SCENARIO_MS,
+  );
+
+  it(
+    "is restarted by controllers that are each killed after a write, the first one after its first",
+    async () => {
+      const { world } = stage;
+      await stage.set();
+      world.pods.expect(5);
+      let controllers = 0;
+      const figures = await stage.during(async () => {
+        await world.template({ version: "3.6", args: [...CALM, RESTARTED] });
+        const isUpdated = () =>
+          world.isComplete(5, RESTARTED) && world.runsEverywhere(RESTARTED) && world.status().phase === "Settled";
+        while (!isUpdated() && controllers < MAX_CONTROLLERS) {
+          const { crashed } = await world.controller.startThatCrashes(++controllers);
+          await world.until("it has ended, or nothing is left to do", () => crashed() || isUpdated());
+        }
+        await world.controller.restart();
+        await world.settled(5, () => world.runsEverywhere(RESTARTED));
+      });
+      console.log(`${controllers} controllers were killed`);
+      // An update of three clusters takes more writes than a few controllers live for.
+      expect(controllers).toBeGreaterThan(4);
+      expect(world.pods.worst).toBe(1);
+      expectUnnoticed(stage, `${controllers} controllers`, figures);
+      await expectNothingLost(stage);
+    },
+    SCENARIO_MS,
+  );
+});
+
+describe("a rolling restart over clusters, beside the same in one cluster", () => {
+  it(
+    "leaves clients no longer without a write than a StatefulSet in one cluster does",
+    async () => {
+      const across = await see(COORDINATED, 1);
+      const within = await see(SINGLE_CLUSTER, 0);
+      console.log(JSON.stringify({ across: across.figures.during, within: within.figures.during }));
+      expect(across.figures.during.longestWriteGapMs).toBeLessThanOrEqual(within.figures.during.longestWriteGapMs);
+      for (const { verdict } of [across, within]) expect(verdict).toMatchObject({ missing: [], linearizable: "yes" });
+    },
+    SCENARIO_MS,
+  );
+});
