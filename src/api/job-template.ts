@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
+import { isJsonObject, type JsonObject, nearest, valueAt } from "../runtime/index.ts";
 import type { CrossClusterJobSpec } from "./kinds/cross-cluster-job.ts";
 import type { FieldError } from "./schema/types.ts";
 import { wording } from "./schema/wording.ts";
@@ -46,4 +46,37 @@ export function jobTemplateErrors({ template, division, failover }: CrossCluster
     refuse("spec.template.metadata.labels", JOB_TEMPLATE_MESSAGES.kueue);
   }
   return errors;
+}
+
+/** Of a Job's spec in batch/v1. */
+const JOB_FIELDS = [
+  ...["activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completionMode", "completions", "managedBy"],
+  ...["manualSelector", "maxFailedIndexes", "parallelism", "podFailurePolicy", "podReplacementPolicy", "selector"],
+  ...["successPolicy", "suspend", "template", "ttlSecondsAfterFinished"],
+];
+const RESTART_POLICIES = ["Never", "OnFailure"];
+
+/**
+ * What every member's API server would refuse, or drop without a word. It is checked before the first attempt only: work
+ * that runs is not given up because a later version of Lockstep reads its template more strictly.
+ */
+export function jobTemplateMistakes({ template }: Pick<CrossClusterJobSpec, "template">): string[] {
+  if (template.apiVersion !== "batch/v1" || template.kind !== "Job") return [];
+  const spec: JsonObject = isJsonObject(template.spec) ? template.spec : {};
+  const mistakes: string[] = [];
+  for (const field of Object.keys(spec)) {
+    if (JOB_FIELDS.includes(field)) continue;
+    // A field that is like no known one may be of a later Kubernetes.
+    const meant = nearest(field, JOB_FIELDS);
+    if (meant !== undefined)
+      mistakes.push(`spec.template.spec.${field}: a Job has no such field; did you mean ${meant}?`);
+  }
+  if (spec.completionMode === "Indexed" && spec.completions === undefined)
+    mistakes.push("spec.template.spec.completions: it is required with completionMode: Indexed");
+  const pods = valueAt(spec, "template", "spec");
+  if (!isJsonObject(pods) || !Array.isArray(pods.containers) || pods.containers.length === 0)
+    mistakes.push("spec.template.spec.template.spec.containers: at least one container is required");
+  else if (!RESTART_POLICIES.includes(String(pods.restartPolicy)))
+    mistakes.push("spec.template.spec.template.spec.restartPolicy: a Job needs Never or OnFailure");
+  return mistakes;
 }

@@ -115,6 +115,31 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     expect(runs.clusters().sort()).toEqual(["member1", "member1", "member2", "member2", "member3", "member3"]);
   });
 
+  it("an Indexed Job that is not divided shows its completions, and its last status after its end", async () => {
+    const shown = new Set<string>();
+    world.fleet.onChange(({ resource, object }) => {
+      if (resource === CCJ)
+        shown.add(`${valueAt(object, "status", "phase")} ${valueAt(object, "status", "display", "completions")}`);
+    });
+    await world.apply(ccj({ completions: 3, parallelism: 1, completionMode: "Indexed" }));
+    await world.until("complete", is("Complete"));
+    await world.until("cleaned up", () => leftovers().length === 0);
+    expect([...shown]).toEqual(expect.arrayContaining(["Running 0/3", "Running 1/3", "Complete 3/3"]));
+    expect([...shown].filter((each) => each === "Running 3/3" || each.endsWith("/1"))).toEqual([]);
+    expect(status()).toMatchObject({ succeeded: 3, workload: { succeeded: 3 } });
+    expect(valueAt(status(), "workload", "active") ?? 0).toBe(0);
+  });
+
+  it("a template that no Job controller would run is refused at once, with the field and the remedy", async () => {
+    await world.apply(ccj({ completion: 10, completionMode: "Indexed" }));
+    await world.until("refused", is("Invalid"));
+    expect(status().message).toContain(
+      "spec.template.spec.completion: a Job has no such field; did you mean completions?",
+    );
+    expect(status().message).toContain("spec.template.spec.completions: it is required with completionMode: Indexed");
+    expect(leftovers()).toEqual([]);
+  });
+
   it("a new leader continues with the same attempt", async () => {
     await world.apply(ccj({}, { runMs: 60_000 }));
     await world.until("running", () => runs.all.length === 1);

@@ -8,14 +8,6 @@ export function clean(draft: Draft) {
     if (attempt.isCleaned) continue;
     if (attempt.outcome || intent.isDeleted) cleanOne(draft, attempt);
     else if (!intent.isBatch && attempt.stop) remove(draft, attempt);
-    else if (attempt.uid === null && draft.seenOf(attempt).kind === "absent") {
-      draft.wait(
-        "WaitingForJob",
-        attempt.cluster,
-        `attempt ${attempt.number} has been dispatched; ${attempt.cluster} does not show it yet`,
-        "no action needed; if this takes too long, check the engine's delivery, and whether the cluster refuses the object",
-      );
-    }
   }
   expire(draft);
 }

@@ -131,15 +131,16 @@ function candidates(draft: Draft): ClusterName[] {
     draft.attempts.filter(({ cluster, outcome }) => cluster === name && outcome && outcome.kind !== "succeeded").length;
   const open = draft.intent.clusters.filter((name) => !busy.has(name) && isOpen(draft, name));
   const order = new Map(draft.intent.clusters.map((name, at) => [name, at]));
-  return open.sort((a, b) => tried(a) - tried(b) || (order.get(a) ?? 0) - (order.get(b) ?? 0));
+  const isTaken = (name: ClusterName) => Number(draft.seen.next[name]?.kind === "foreign");
+  return open.sort(
+    (a, b) => isTaken(a) - isTaken(b) || tried(a) - tried(b) || (order.get(a) ?? 0) - (order.get(b) ?? 0),
+  );
 }
 
 function isOpen(draft: Draft, name: ClusterName): boolean {
   const { state, repels, evicts } = draft.cluster(name);
   const next = draft.seen.next[name];
-  return (
-    state === "Ready" && repels === undefined && !evicts && next?.kind !== "unreachable" && next?.kind !== "foreign"
-  );
+  return state === "Ready" && repels === undefined && !evicts && next?.kind !== "unreachable";
 }
 
 function begin(draft: Draft, { cluster, share }: Pick<Attempt, "cluster" | "share">): Attempt {

@@ -1,9 +1,11 @@
 /** What the clusters show of each attempt, and whether that proves it over. */
 import { timestamp } from "../runtime/index.ts";
+import { conclude } from "./conclude.ts";
 import type { Draft } from "./draft.ts";
 import { STOP_DEADLINE_SECONDS } from "./grants.ts";
 import { atPositions, indexesText, parseIndexes, union } from "./index-set.ts";
-import type { Attempt, AttemptPresent, OutcomeKind } from "./types.ts";
+import { neverCreated, taken } from "./name-taken.ts";
+import type { Attempt, AttemptPresent } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
 export function readAttempts(draft: Draft) {
@@ -14,16 +16,14 @@ export function readAttempts(draft: Draft) {
       case "unreachable":
         silent(draft, attempt, Math.min(seen.sinceMs ?? draft.nowMs, draft.nowMs));
         break;
-      case "foreign":
-        draft.wait(
-          "ForeignObject",
-          attempt.cluster,
-          `attempt ${attempt.number}: ${seen.message}`,
-          `delete or rename that object in ${attempt.cluster}, or run 'lockstep gc' to see what is left of earlier work`,
-        );
+      case "foreign": {
+        const known = draft.update(attempt, { unheardSinceMs: null });
+        if (known.uid === null) taken(draft, known, seen.message);
+        else gone(draft, known);
         break;
+      }
       case "absent":
-        gone(draft, draft.update(attempt, { unheardSinceMs: null }));
+        gone(draft, draft.update(attempt, { unheardSinceMs: null }), seen.isUnconfirmed);
         break;
       case "present":
         present(draft, draft.update(attempt, { unheardSinceMs: null }), seen);
@@ -127,32 +127,6 @@ function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   }
 }
 
-/**
- * [J12] The end of a Job is noted, and recorded when the order to stop stands on the hub and, if the object can be seen,
- * in the object: until then the hub's last grant could reach an object that an old delivery creates again. A
- * CrossClusterJob that is being deleted starts nothing any more, and removes what is on the hub.
- */
-function conclude(draft: Draft, attempt: Attempt, end: [OutcomeKind, string, string], seen?: AttemptPresent) {
-  const [kind, reason, message] = end;
-  const { number, cluster, ending } = attempt;
-  // The first evidence stays, except that a success takes precedence.
-  const isFirst = ending === undefined || (kind === "succeeded" && ending.kind !== "succeeded");
-  const noted = isFirst ? { kind, reason, message, atMs: draft.nowMs } : ending;
-  const isOrdered = draft.seen.orderedStop.has(number);
-  const hasArrived = seen === undefined || seen.deadlineSeconds === STOP_DEADLINE_SECONDS;
-  if (!draft.intent.isBatch || draft.intent.isDeleted || (isOrdered && hasArrived)) {
-    draft.over(attempt, noted.kind, noted.reason, noted.message);
-    return;
-  }
-  draft.update(attempt, { ending: noted });
-  draft.wait(
-    "WaitingForTermination",
-    cluster,
-    `attempt ${number} in ${cluster} has ended (${noted.reason}); the order never to run again is not ${isOrdered ? "there" : "on the hub"} yet`,
-    `no action needed; if this takes too long, check the engine's delivery to ${cluster}`,
-  );
-}
-
 function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
   return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
 }
@@ -161,12 +135,17 @@ function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" |
  * [J8] Its object was there and is not any more. Kubernetes deletes the pods after it, within their grace period. It is
  * stopped at once: an old delivery may create the object again, and must find no grant on the hub.
  */
-function gone(draft: Draft, attempt: Attempt) {
+function gone(draft: Draft, attempt: Attempt, isUnconfirmed = false) {
   const { intent, nowMs } = draft;
-  if (attempt.outcome || attempt.uid === null) return;
+  if (attempt.outcome) return;
+  if (attempt.uid === null) return neverCreated(draft, attempt);
   const why = `its object was deleted in ${attempt.cluster} before its end was seen`;
   const sinceMs = attempt.goneSinceMs ?? nowMs;
   const noted = draft.update(attempt, { goneSinceMs: sinceMs });
+  // A user who removes Lockstep's label hides it from the watch; it runs on.
+  if (isUnconfirmed) {
+    return awaitTermination(draft, noted, `its watch does not show it any more; ${attempt.cluster} is asked for it`);
+  }
   const known = intent.isDeleted ? noted : draft.stop(noted, "ObjectDeleted", why);
   const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
   if (nowMs < overAtMs) {

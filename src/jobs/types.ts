@@ -5,7 +5,11 @@ export type Guarantee = "Wait" | "AtLeastOnce" | "Exclusive";
 
 /** How the work can be divided, and what an attempt has of it. */
 export type Work =
-  | { readonly kind: "whole" }
+  | {
+      readonly kind: "whole";
+      /** What one attempt has to complete, for people: an Indexed Job's completions. */
+      readonly completions?: number;
+    }
   | { readonly kind: "indexes"; readonly total: number }
   | { readonly kind: "count"; readonly total: number };
 export type Share =
@@ -57,8 +61,14 @@ export interface JobCluster {
 /** The attempt's object, from one version of it. Absent numbers are unknown. */
 export type AttemptSeen =
   | { readonly kind: "unreachable"; readonly sinceMs?: TimeMs; readonly message: string }
-  | { readonly kind: "absent" }
-  /** An object of that name which does not carry the attempt's mark. */
+  | {
+      readonly kind: "absent";
+      /** Its watch does not show it any more, and it has not been read by its name since. */
+      readonly isUnconfirmed?: boolean;
+      /** Why the engine could not deliver it. */
+      readonly refusal?: string;
+    }
+  /** Another writer's object has the attempt's name: it has neither the attempt's mark nor its uid. */
   | { readonly kind: "foreign"; readonly message: string }
   | AttemptPresent;
 
@@ -195,5 +205,7 @@ export interface JobFigures {
   readonly succeeded: number;
   readonly failed: number;
   readonly wanted: number;
+  /** Of those that are wanted. */
+  readonly completed: number;
   readonly completedIndexes: string;
 }

@@ -45,12 +45,17 @@ export function sizeOfShare(share: Share): number | undefined {
 export function figuresOf({ work }: JobIntent, attempts: readonly Attempt[], active: number): JobFigures {
   const succeeded = work.kind === "indexes" ? sizeOf(indexesOf(attempts)) : succeededOf(attempts);
   const failed = attempts.reduce((sum, { done }) => sum + done.failed, 0);
-  const newest = attempts.at(-1);
+  const wanted = work.kind === "whole" ? (work.completions ?? 1) : work.total;
+  const done = attempts.find(hasSucceeded);
+  const shown = work.kind === "whole" ? ((done ?? attempts.at(-1))?.done.succeeded ?? 0) : succeeded;
+  // Pods of a Job without completions may succeed before it does: the work is not done then.
+  const isUncounted = work.kind === "whole" && work.completions === undefined;
   return {
     active,
-    succeeded: work.kind === "whole" ? ((attempts.find(hasSucceeded) ?? newest)?.done.succeeded ?? 0) : succeeded,
+    succeeded: shown,
     failed,
-    wanted: work.kind === "whole" ? 1 : work.total,
+    wanted,
+    completed: isDone(work, attempts) ? wanted : Math.min(shown, isUncounted ? 0 : wanted),
     completedIndexes: work.kind === "indexes" ? indexesText(indexesOf(attempts)) : "",
   };
 }

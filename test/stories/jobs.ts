@@ -1,28 +1,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { runCli } from "../../src/cli/program.ts";
-import { testIo } from "../../src/cli/testing/harness.ts";
-import { type KubeObject, resource } from "../../src/kube/index.ts";
-import { openHttpTransport, systemClock } from "../../src/runtime/index.ts";
+import { attemptRef } from "../../src/controllers/index.ts";
+import type { KubeObject } from "../../src/kube/index.ts";
+import { isLongForm } from "../form.ts";
 import { ensurePrograms } from "../tools/programs.ts";
+import { type AskedJob, CCJ, jobObject, lockstepOn } from "./job-objects.ts";
 import { JobPods } from "./job-pods.ts";
 import { MANAGER, type World } from "./world.ts";
 
-const CCJ = resource({
-  apiVersion: "apps.karmada.io/v1alpha1",
-  kind: "CrossClusterJob",
-  plural: "crossclusterjobs",
-  namespaced: true,
-});
 const INDEXED = { completions: 4, parallelism: 2, completionMode: "Indexed" };
-
-interface Asked {
-  readonly job?: object;
-  readonly spec?: object;
-  /** For the simulated kubelets: how long a pod runs, where it fails, and where it does not end by itself. */
-  readonly pods?: Readonly<Record<string, string>>;
-}
 
 interface JobStatus {
   readonly phase?: string;
@@ -42,25 +29,7 @@ export function jobStory(on: () => World): void {
   });
   afterAll(() => pods?.stop());
 
-  const submit = (name: string, { job = {}, spec = {}, pods: how = {} }: Asked = {}) => {
-    const annotations = Object.fromEntries(Object.entries(how).map(([key, value]) => [`lockstep.test/${key}`, value]));
-    const containers = [{ name: "main", image: "work:1" }];
-    const template = {
-      metadata: { annotations },
-      spec: { restartPolicy: "Never", terminationGracePeriodSeconds: 1, containers },
-    };
-    const object: KubeObject = {
-      apiVersion: CCJ.apiVersion,
-      kind: CCJ.kind,
-      metadata: { name, namespace: "default" },
-      spec: {
-        template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, template, ...job } },
-        clusters: { names: ["member1", "member2", "member3"] },
-        ...spec,
-      },
-    };
-    return world.hub.apply(CCJ, object, MANAGER);
-  };
+  const submit = (name: string, asked: AskedJob = {}) => world.hub.apply(CCJ, jobObject(name, asked), MANAGER);
   const statusOf = async (name: string): Promise<JobStatus> =>
     ((await world.hub.find(CCJ, { namespace: "default", name }))?.status ?? {}) as JobStatus;
   /** Its status, and how its dispatch objects fare, for the message of a failure. */
@@ -98,14 +67,7 @@ export function jobStory(on: () => World): void {
   const clean = (name: string) =>
     world.until(`nothing is left of ${name}`, async () => (await leftovers(name)).join() || true);
 
-  const lockstep = async (...args: string[]) => {
-    const { server, tls } = world.stack.hub;
-    const transport = await openHttpTransport({ server, tls });
-    const io = testIo(systemClock, transport);
-    const code = await runCli(args, io);
-    await transport.close();
-    return { code, said: [...io.out, ...io.err].join("") };
-  };
+  const lockstep = (...args: string[]) => lockstepOn(world, args);
 
   it("runs to its end, which kubectl waits for, and leaves nothing behind", async () => {
     const { kubectl } = await ensurePrograms(["kubectl"]);
@@ -133,6 +95,45 @@ export function jobStory(on: () => World): void {
     ]);
     await clean("failing");
   });
+
+  const storyOfTakenName = () =>
+    it("work continues under another name if another writer's Job has the attempt's, and that Job is left alone", async () => {
+      await submit("taken", { spec: { suspend: true } });
+      await world.until("it is suspended", isIn("taken", "Suspended"));
+      const object = await world.hub.find(CCJ, { namespace: "default", name: "taken" });
+      const { name } = attemptRef(object as never, 1);
+      const path = "/apis/batch/v1/namespaces/default/jobs";
+      const containers = [{ name: "own", image: "other:1" }];
+      const template = { spec: { restartPolicy: "Never", containers } };
+      const metadata = { name, namespace: "default" };
+      const other = { apiVersion: "batch/v1", kind: "Job", metadata, spec: { suspend: true, template } };
+      const member = world.stack.members.get("member1");
+      await member?.request("POST", path, other);
+      const shown = async () => {
+        const job = await member?.get<KubeObject>(`${path}/${name}`);
+        const { uid, labels, annotations, generation } = job?.metadata ?? {};
+        return { uid, labels, annotations, generation, spec: job?.spec };
+      };
+      const before = await shown();
+      expect(before.uid).toBeDefined();
+      await submit("taken", { spec: { suspend: false } });
+      await world.until("it is complete", isIn("taken", "Complete"));
+      const attempts = (await statusOf("taken")).attempts ?? [];
+      expect(attempts.map(({ cluster, state, reason }) => `${cluster} ${state} ${reason}`)).toEqual([
+        "member1 Unused NameTaken",
+        "member2 Succeeded CompletionsReached",
+      ]);
+      await world.hub.delete(CCJ, { namespace: "default", name: "taken" });
+      await world.until(
+        "it is gone",
+        async () => (await world.hub.find(CCJ, { namespace: "default", name: "taken" })) === undefined,
+      );
+      expect(await shown()).toEqual(before);
+      expect(pods.of("taken").map(({ cluster }) => cluster)).toEqual(["member2"]);
+      await member?.request("DELETE", `${path}/${name}?propagationPolicy=Background`);
+    });
+  // Not seen to pass on the real hubs yet; `src/embedded/job-names.test.ts` shows it on the embedded fleet.
+  if (isLongForm) storyOfTakenName();
 
   it("a cluster that is cut off ends exclusive work by itself, and another one starts only after it; other work waits", async () => {
     const held = { "hold-in": "member1" };

@@ -3,6 +3,7 @@ import {
   type AllowedClustersRule,
   forbiddenClusters,
   JOB_WORKLOAD,
+  jobTemplateMistakes,
   kindsOf,
   type ParsedCrossClusterJob,
   parseCrossClusterJob,
@@ -30,6 +31,7 @@ import { attemptRef } from "./attempt-marks.ts";
 import { JOB_LEDGERS, JobSession, rebuiltLedger } from "./ledger.ts";
 import { jobIntentOf } from "./observe/intent.ts";
 import { takeJobMoment } from "./observe/observe.ts";
+import { SecondLooks } from "./observe/second-looks.ts";
 import { recovered } from "./recover.ts";
 import type { JobReporter } from "./report/reporter.ts";
 
@@ -63,10 +65,13 @@ export class JobReconciler {
   readonly #sessions = new Map<string, JobSession>();
   readonly #bundles = new Map<string, EngineBundle>();
   readonly #lifetimes: Lifetimes;
+  readonly #looks: SecondLooks;
 
   constructor(parts: JobReconcilerParts) {
     this.#parts = parts;
     this.#lifetimes = new Lifetimes({ ...parts, of: JOBS });
+    const { engine, clock, changed } = parts;
+    this.#looks = new SecondLooks({ engine, clock, changed: (key) => changed(key, "own") });
   }
 
   has(key: string): boolean {
@@ -141,6 +146,11 @@ export class JobReconciler {
       );
       return undefined;
     }
+    const mistakes = ledger.nextAttempt === 1 ? jobTemplateMistakes(job.spec) : [];
+    if (mistakes.length > 0 && job.metadata.deletionTimestamp === undefined) {
+      reporter.refuse(object, "InvalidSpec", `${mistakes.join("; ")}. Create it again with a template that is correct`);
+      return undefined;
+    }
     const namespace = namespaceOf(job.metadata.namespace);
     const intent = jobIntentOf(job, {
       clusters: engine.clusters(),
@@ -152,7 +162,14 @@ export class JobReconciler {
       },
     });
     const nowMs = clock.now();
-    const moment = takeJobMoment({ engine, interpreter }, job, bundle, session, intent.clusters, nowMs);
+    const moment = takeJobMoment(
+      { engine, interpreter, looks: this.#looks },
+      job,
+      bundle,
+      session,
+      intent.clusters,
+      nowMs,
+    );
     const plan = planJob(intent, ledger, moment.seen, nowMs);
     const isUnread = ({ name, state }: EngineCluster) =>
       state === "Ready" && intent.clusters.includes(name) && moment.seen.next[name]?.kind === "unreachable";
@@ -170,7 +187,8 @@ export class JobReconciler {
     if (plan.actions.some(({ kind }) => kind === "expire")) await this.#expire(hub, object);
     const dueMs = plan.requeueAtMs === undefined ? undefined : Math.max(0, plan.requeueAtMs - nowMs);
     const isBusy = done.isUnfinished || done.failures.length > 0;
-    const delays = [dueMs, isBusy ? UNFINISHED_RETRY_MS : undefined].filter((delay) => delay !== undefined);
+    const looksMs = this.#looks.dueInMs(key);
+    const delays = [dueMs, looksMs, isBusy ? UNFINISHED_RETRY_MS : undefined].filter((delay) => delay !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : {};
   }
 
@@ -288,6 +306,7 @@ export class JobReconciler {
     this.#bundles.delete(key);
     this.#sessions.delete(key);
     this.#lifetimes.forget(key);
+    this.#looks.forget(key);
     this.#parts.reporter.forget(key);
   }
 }

@@ -9,6 +9,8 @@ interface Job {
   parallelism: number;
   state: "running" | "succeeded" | "failed";
   reason: string;
+  /** A user removed Lockstep's label from it. */
+  isHidden?: boolean;
   /** What a transcript says about its status, over what would be so otherwise. */
   shown: Partial<AttemptPresent>;
 }
@@ -17,6 +19,10 @@ interface Job {
 export class TranscriptMember {
   readonly #name: string;
   readonly #jobs = new Map<number, Job>();
+  /** Attempts whose names another writer's objects have. */
+  readonly #taken = new Set<number>();
+  /** Why this cluster takes no new object. */
+  #refusal: string | undefined;
   #lostSinceMs: number | undefined;
   #isDrained = false;
   #taint: string | undefined;
@@ -53,6 +59,17 @@ export class TranscriptMember {
         return job !== undefined;
       case "vanish":
         return this.#jobs.delete(attempt);
+      case "take":
+        this.#taken.add(Number(more[0]));
+        return true;
+      case "refuse":
+        this.#refusal = more.join(" ");
+        return true;
+      case "free":
+        return this.#taken.delete(Number(more[0]));
+      case "hide":
+        if (job) job.isHidden = true;
+        return job !== undefined;
       case "recreate":
         this.#create(attempt, 0, null, nowMs);
         return true;
@@ -77,8 +94,12 @@ export class TranscriptMember {
     if (this.#lostSinceMs !== undefined) {
       return { kind: "unreachable", sinceMs: this.#lostSinceMs, message: `${this.#name} does not answer` };
     }
+    if (this.#taken.has(attempt)) {
+      return { kind: "foreign", message: `Job train-${attempt} in ${this.#name} was created by kubectl` };
+    }
     const job = this.#jobs.get(attempt);
-    if (!job) return { kind: "absent" };
+    if (!job) return { kind: "absent", ...(this.#refusal !== undefined && { refusal: this.#refusal }) };
+    if (job.isHidden) return { kind: "absent", isUnconfirmed: true };
     const { uid, state, reason, deadlineSeconds, parallelism, shown } = job;
     return {
       kind: "present",
@@ -101,7 +122,7 @@ export class TranscriptMember {
     const job = this.#jobs.get(number);
     const { parallelism, deadlineSeconds, epoch } = grant;
     if (!job) {
-      if (epoch > 1 || uid !== null) return false;
+      if (this.#taken.has(number) || this.#refusal !== undefined || epoch > 1 || uid !== null) return false;
       this.#create(number, parallelism, deadlineSeconds, nowMs);
       return true;
     }

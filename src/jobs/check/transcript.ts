@@ -1,8 +1,9 @@
 /**
  * Plays a transcript: lines of what happens, and after `----` what the planner decided. Commands: `clusters A B`, `set
  * KEY=VALUE`, `work indexes|count TOTAL`, `run` (until nothing moves), `plan`, `wait SECONDS`, `lose|return|drain|taint
- * C`, `succeed|fail|recreate N`, `show N KEY=VALUE` (of its status), `vanish N` (its object), `retry ID`, `confirm C`,
- * `suspend`, `continue`, `forget` (the ledger's last attempt), `delete`.
+ * C`, `succeed|fail|recreate N`, `show N KEY=VALUE` (of its status), `vanish N` (its object), `hide N` (a user removes
+ * its label), `take|free C N` (another writer's object has the name of attempt N), `refuse C WHY` (it takes no new object),
+ * `retry ID`, `confirm C`, `suspend`, `continue`, `forget` (the ledger's last attempt), `delete`.
  */
 import { STOP_DEADLINE_SECONDS } from "../grants.ts";
 import { emptyJobLedger } from "../ledger.ts";
@@ -201,9 +202,10 @@ export class Transcript {
 }
 
 /** `windowMs=900000`, `guarantee=Exclusive`. */
-function setting(pair: string): [string, string | number] {
+function setting(pair: string): [string, string | number | boolean] {
   const [key = "", value = ""] = pair.split("=");
   if (!(key in INTENT) && key !== "ttlMs" && key !== "activeDeadlineMs") throw new Error(`no setting '${key}'`);
+  if (value === "false") return [key, false];
   return [key, /^\d+$/.test(value) ? Number(value) : value];
 }
 

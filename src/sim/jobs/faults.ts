@@ -1,4 +1,5 @@
 import type { ApiServer } from "../../apiserver/index.ts";
+import { attemptRef } from "../../controllers/index.ts";
 import { DRAIN_TAINT } from "../../engine/index.ts";
 import type { Controllers } from "../actors/controllers.ts";
 import type { SimProcess } from "../actors/process.ts";
@@ -59,6 +60,17 @@ export class JobFaults {
     for (const name of members.keys()) engine.mend(name);
     for (const process of controllers.processes) process.resume();
     for (const name of this.#drained) void taint(hub, name, false);
+  }
+
+  /** Names of the next attempts: none of them exists in a member yet. */
+  #nextNames(count: number): string[] {
+    const { hub, members } = this.#cast;
+    const found = hub.snapshot().objects.find(({ resource }) => resource.endsWith("/crossclusterjobs"))?.object;
+    if (!found) return [];
+    const used = [...members.values()].flatMap((member) => member.jobs().map(({ metadata }) => metadata.name));
+    const numbers = used.map((name) => Number(/-(\d+)$/.exec(name)?.[1] ?? 0));
+    const first = Math.max(0, ...numbers) + 1;
+    return Array.from({ length: count }, (_, at) => attemptRef(found as never, first + at).name);
   }
 
   #forAWhile(forMs: number, end: () => void): void {
@@ -159,6 +171,13 @@ export class JobFaults {
         return;
       case "late":
         reach.count(`an old delivery: ${member.deliverLate()}`);
+        return;
+      case "strip":
+        if (member.strip()) reach.count("a user removes Lockstep's label");
+        return;
+      case "take":
+        for (const name of this.#nextNames(happening.names))
+          if (member.take(name)) reach.count("another writer takes an attempt's name");
         return;
       case "recreate":
         if (member.recreate()) reach.count("an agent creates a Job from its memory");

@@ -49,6 +49,9 @@ interface Record {
 }
 
 const MANAGED = "karmada.io/managed";
+const OWNER = "lockstep.karmada.io/owner";
+/** On Jobs of another writer: they do other work, and nothing of Lockstep's may touch them. */
+const STRANGER = "stranger";
 const JOBS = "jobs";
 const PIN = "controller-uid";
 const SYNC_MS = [5, 250] as const;
@@ -67,6 +70,8 @@ export class JobMember implements KarmadaMember, OcmMember {
   readonly #records = new Map<string, Record>();
   readonly #delivered = new Map<string, StoredObject[]>();
   readonly #syncing = new Set<string>();
+  /** By name: other writers' Jobs, as they were created. */
+  readonly #strangers = new Map<string, string>();
   /** Jobs that really succeeded. */
   readonly succeeded = new Set<string>();
 
@@ -90,7 +95,34 @@ export class JobMember implements KarmadaMember, OcmMember {
   }
 
   jobs(): StoredObject[] {
-    return this.store.list(JOBS);
+    return this.store.list(JOBS).filter((job) => !isStranger(job));
+  }
+
+  /** Another writer creates a Job of its own under this name. Returns whether the name was free. */
+  take(name: string): boolean {
+    if (this.store.get(JOBS, name)) return false;
+    const metadata = { name, namespace: "default", labels: { [STRANGER]: "yes" }, annotations: {} };
+    this.replace({ apiVersion: "batch/v1", kind: "Job", metadata, spec: { parallelism: 3, template: { spec: {} } } });
+    this.#strangers.set(name, JSON.stringify(this.store.get(JOBS, name)));
+    return true;
+  }
+
+  /** Other writers' Jobs that are not as they were created. */
+  touched(): string[] {
+    return [...this.#strangers]
+      .filter(([name, was]) => JSON.stringify(this.store.get(JOBS, name)) !== was)
+      .map(([name]) => name);
+  }
+
+  /** A user removes Lockstep's label from a Job that runs. Returns whether there was one. */
+  strip(): boolean {
+    const running = this.jobs().find(
+      ({ metadata }) => metadata.labels[OWNER] !== undefined && this.alive().has(metadata.name),
+    );
+    if (!running) return false;
+    const { [OWNER]: _gone, ...labels } = running.metadata.labels;
+    this.store.put(JOBS, { ...running, metadata: { ...running.metadata, labels } });
+    return true;
   }
 
   /** Karmada's execution controller. False: refused. */
@@ -119,14 +151,18 @@ export class JobMember implements KarmadaMember, OcmMember {
     if (plural === JOBS) this.#wake(name);
   }
 
+  /** Karmada deletes only what its own Work has created. */
   remove(kind: string, name: string): void {
-    this.store.remove(this.pluralOf(kind), name);
+    const plural = this.pluralOf(kind);
+    const object = this.store.get(plural, name);
+    if (object && !isStranger(object)) this.store.remove(plural, name);
   }
 
   release(kind: string, name: string): boolean {
     const plural = this.pluralOf(kind);
     const object = this.store.get(plural, name);
     if (!object) return false;
+    if (isStranger(object)) return true;
     const { [MANAGED]: _gone, ...labels } = object.metadata.labels;
     this.store.put(plural, { ...object, metadata: { ...object.metadata, labels } });
     return true;
@@ -178,6 +214,7 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { metadata, status: _status, ...content } = manifest;
     const { name, namespace = "", labels = {}, annotations = {} } = metadata;
     const before = this.store.get(JOBS, name);
+    if (before && isStranger(before)) return false;
     const owners = before?.metadata.ownerReferences ?? metadata.ownerReferences;
     const owned = owners === undefined ? {} : { ownerReferences: owners };
     this.replace({
@@ -234,7 +271,7 @@ export class JobMember implements KarmadaMember, OcmMember {
   #sync(name: string): void {
     const { world, traits, reach } = this.#options;
     const job = this.store.get(JOBS, name);
-    if (!job) return;
+    if (!job || isStranger(job)) return;
     const { uid } = job.metadata;
     const spec = isJsonObject(job.spec) ? job.spec : {};
     const record: Record = this.#records.get(uid) ?? {
@@ -316,6 +353,10 @@ export class JobMember implements KarmadaMember, OcmMember {
     };
     if (JSON.stringify(status) !== JSON.stringify(job.status)) this.store.put(JOBS, { ...job, status });
   }
+}
+
+function isStranger({ metadata }: StoredObject): boolean {
+  return metadata.labels[STRANGER] !== undefined;
 }
 
 function pinOf(manifest: JsonObject): string | undefined {

@@ -147,6 +147,10 @@ class JobStage {
     if (world.failure) return;
     const isDone = [...this.#members.values()].some(({ succeeded }) => succeeded.size > 0);
     if (phase === "Complete" && !isDone) world.violated(JOB_PROPERTIES.honest, "no pod ever succeeded");
+    for (const member of this.#members.values()) {
+      const touched = member.touched();
+      if (touched.length > 0) world.violated(JOB_PROPERTIES.untouched, `${member.name}: ${touched.join(", ")}`);
+    }
     this.#checkClean();
   }
 

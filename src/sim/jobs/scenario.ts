@@ -15,7 +15,9 @@ export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "clock jump"; readonly byMs: number }
   | { readonly kind: "drop watches" }
   | { readonly kind: "cut" | "drain"; readonly cluster: string; readonly forMs: number }
-  | { readonly kind: "delete" | "late" | "recreate"; readonly cluster: string }
+  | { readonly kind: "delete" | "late" | "recreate" | "strip"; readonly cluster: string }
+  /** Another writer takes the names of the next so many attempts. */
+  | { readonly kind: "take"; readonly cluster: string; readonly names: number }
 );
 
 export interface JobScenario {
@@ -57,7 +59,8 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
     ]),
   );
   const calmAtMs = 150_000;
-  const happenings = draw(dice, engine, clusters, calmAtMs);
+  const strangers = drawStrangers(new Dice(seed).branch("job strangers"), clusters);
+  const happenings = [...draw(dice, engine, clusters, calmAtMs), ...strangers];
   const onClusterLoss = {
     guarantee,
     afterSeconds: dice.whole(5, 10),
@@ -77,6 +80,26 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
     memberCleanup: dice.pick(["WhenFinished", "WhenFinished", "AfterTTL"]),
   };
   return { seed, engine, clusters, guarantee, spec, traits, happenings, standby: dice.chance(0.5), calmAtMs };
+}
+
+/** Other writers in the members. A branch of their own: what else a seed draws does not depend on them. */
+function drawStrangers(dice: Dice, clusters: readonly string[]): JobHappening[] {
+  const found: JobHappening[] = [];
+  if (dice.chance(0.25)) {
+    const isFirst = dice.chance(0.5);
+    const atMs = isFirst ? 20 : dice.whole(500, 40_000);
+    const names = dice.whole(1, 3);
+    const targets = dice.chance(0.3) ? clusters : [isFirst ? (clusters[0] ?? "") : dice.pick(clusters)];
+    found.push(...targets.map((cluster): JobHappening => ({ atMs, kind: "take", cluster, names })));
+  }
+  if (dice.chance(0.15)) {
+    found.push({
+      atMs: dice.whole(2_000, 40_000),
+      kind: "strip",
+      cluster: dice.chance(0.7) ? (clusters[0] ?? "") : dice.pick(clusters),
+    });
+  }
+  return found;
 }
 
 function draw(dice: Dice, engine: EngineName, clusters: readonly string[], calmAtMs: number): JobHappening[] {

@@ -12,6 +12,7 @@ export const JOB_PROPERTIES = {
   ends: "the work ends once faults stop",
   honest: "what is called complete was done",
   clean: "nothing is left behind",
+  untouched: "another writer's Job is never touched",
 } as const;
 
 /** Dangers and checks that a whole campaign must have seen. */
@@ -23,6 +24,9 @@ export const JOB_SITUATIONS = [
   "a cluster returns with an old Job",
   "work continues elsewhere",
   "a Job is deleted in its member",
+  "another writer takes an attempt's name",
+  "a name was taken",
+  "a user removes Lockstep's label",
   "an old delivery: created",
   "an old delivery: updated",
   "a leader stalls after a write",
@@ -96,6 +100,7 @@ export class JobWatch {
     if (before === kind) return;
     this.#outcomes.set(number, kind);
     this.#reach.count(`an attempt is ${kind}`);
+    if (outcome.reason === "NameTaken") this.#reach.count("a name was taken");
     if (outcome.reason === "DeadlinePassed") this.#reach.count("a lost attempt is over at its deadline");
     if (before === undefined) return;
     this.#reach.count("a lost attempt turns out to have succeeded");

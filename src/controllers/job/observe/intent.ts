@@ -53,7 +53,7 @@ function workOf({ completions, completionMode }: JsonObject, division: string): 
   if (typeof completions !== "number") return { kind: "whole" };
   if (completionMode === "Indexed") {
     // Without a division its program reads JOB_COMPLETION_INDEX, and knows no other numbers.
-    return division === "Indexes" ? { kind: "indexes", total: completions } : { kind: "whole" };
+    return division === "Indexes" ? { kind: "indexes", total: completions } : { kind: "whole", completions };
   }
   return { kind: "count", total: completions };
 }

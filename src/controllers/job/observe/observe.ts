@@ -5,14 +5,17 @@ import {
   type EngineBundle,
   type EngineCluster,
   isDrainTaint,
+  type MemberObject,
+  type ObjectRef,
   type Snapshot,
 } from "../../../engine/index.ts";
 import type { Interpreter } from "../../../interpret/index.ts";
-import type { AttemptSeen, JobCluster, JobObservations } from "../../../jobs/index.ts";
-import type { KubeObject } from "../../../kube/index.ts";
-import { type Json, valueAt } from "../../../runtime/index.ts";
+import type { Attempt, AttemptSeen, JobCluster, JobObservations } from "../../../jobs/index.ts";
+import { type KubeObject, keyOf } from "../../../kube/index.ts";
+import { isJsonObject, type Json, valueAt } from "../../../runtime/index.ts";
 import { attemptRef, readAttemptMark } from "../attempt-marks.ts";
 import { type JobSession, ordersStop } from "../ledger.ts";
+import type { SecondLooks } from "./second-looks.ts";
 
 /** Taints that Karmada itself sets on a cluster that it cannot reach: whether work is lost there is Lockstep's decision. */
 const ENGINE_TAINTS = "cluster.karmada.io/";
@@ -27,8 +30,14 @@ export interface JobMoment {
   readonly newest: KubeObject | undefined;
 }
 
+export interface JobMomentParts {
+  readonly engine: Engine;
+  readonly interpreter: Pick<Interpreter, "interpret">;
+  readonly looks: Pick<SecondLooks, "look" | "ends">;
+}
+
 export function takeJobMoment(
-  parts: { readonly engine: Engine; readonly interpreter: Pick<Interpreter, "interpret"> },
+  parts: JobMomentParts,
   job: ParsedCrossClusterJob,
   bundle: EngineBundle,
   session: Pick<JobSession, "ledger" | "term" | "stamped">,
@@ -38,23 +47,30 @@ export function takeJobMoment(
   const { engine, interpreter } = parts;
   const { ledger } = session;
   const look = (cluster: string, number: number) => engine.snapshot(bundle, cluster, attemptRef(job, number));
-  const uid = job.metadata.uid ?? "";
+  const ownerUid = job.metadata.uid ?? "";
+  const clusters = engine.clusters();
+  const dispatched = engine.dispatched(bundle);
+  const key = keyOf(job.metadata);
   const attempts: Record<number, AttemptSeen> = {};
   let newest: KubeObject | undefined;
-  for (const { number, cluster, isCleaned } of ledger.attempts) {
+  for (const attempt of ledger.attempts) {
+    const { number, cluster, isCleaned, uid } = attempt;
     if (isCleaned) continue;
+    const ref = attemptRef(job, number);
     const snapshot = look(cluster, number);
-    attempts[number] = seenOf(interpreter, snapshot, uid, number);
+    const found = dispatched.find((one) => one.cluster === cluster && one.ref.name === ref.name);
+    const seen = seenOf(interpreter, snapshot, { ownerUid, number, uid });
+    const isAwaited = seen.kind === "absent" && !attempt.outcome && (uid !== null || found !== undefined);
+    if (!isAwaited) parts.looks.ends(key, cluster, ref);
+    attempts[number] = isAwaited ? lookedUp(parts, { key, ref, attempt, ownerUid, found }) : seen;
     if (snapshot.kind === "present") newest = snapshot.object;
   }
   const next = Object.fromEntries(
     candidates.map((cluster) => {
-      const snapshot = look(cluster, ledger.nextAttempt);
-      return [cluster, seenOf(interpreter, snapshot, uid, ledger.nextAttempt)];
+      const number = ledger.nextAttempt;
+      return [cluster, seenOf(interpreter, look(cluster, number), { ownerUid, number, uid: null })];
     }),
   );
-  const clusters = engine.clusters();
-  const dispatched = engine.dispatched(bundle);
   const numbersOf = (test: (found: Dispatched | undefined) => boolean) => {
     const found = ledger.attempts.filter(({ number, cluster }) => {
       const { name } = attemptRef(job, number);
@@ -84,14 +100,45 @@ export function jobClusterOf({ state, cordoned }: EngineCluster): JobCluster {
   return { state, ...(cordoned !== undefined && { repels: cordoned }), ...(evicts && { evicts }) };
 }
 
+interface Sought {
+  readonly key: string;
+  readonly ref: ObjectRef;
+  readonly attempt: Attempt;
+  readonly ownerUid: string;
+  readonly found: Dispatched | undefined;
+}
+
+/** [J8] [J19] The watch does not show the attempt: what its cluster says when it is asked for the name. */
+function lookedUp({ interpreter, looks }: JobMomentParts, { key, ref, attempt, ownerUid, found }: Sought): AttemptSeen {
+  const { number, cluster, uid } = attempt;
+  const hasFailed = found?.delivery.state === "failed";
+  const answer: MemberObject | undefined = looks.look(key, cluster, ref, uid !== null || hasFailed);
+  if (answer?.kind === "present") {
+    return seenOf(interpreter, { ...answer, source: "live", atMs: 0 }, { ownerUid, number, uid });
+  }
+  return {
+    kind: "absent",
+    ...(uid !== null && answer?.kind !== "absent" && { isUnconfirmed: true }),
+    ...(hasFailed && found.delivery.message !== "" && { refusal: found.delivery.message }),
+  };
+}
+
+/** Whose attempt is looked for. */
+interface Identity {
+  readonly ownerUid: string;
+  readonly number: number;
+  /** Its object's, if that is known: then it is this object, whatever another writer has done to its mark. */
+  readonly uid: string | null;
+}
+
 function seenOf(
   interpreter: Pick<Interpreter, "interpret">,
   snapshot: Snapshot,
-  ownerUid: string,
-  number: number,
+  { ownerUid, number, uid }: Identity,
 ): AttemptSeen {
   if (snapshot.kind === "unreachable") {
     if (snapshot.isUnasked) return { kind: "absent" };
+    if (snapshot.isForeign) return { kind: "foreign", message: snapshot.message };
     return {
       kind: "unreachable",
       message: snapshot.message,
@@ -102,16 +149,12 @@ function seenOf(
   const { object, source } = snapshot;
   if (source === "reflected") return { kind: "unreachable", message: "only the engine's copy of its status is known" };
   const share = readAttemptMark(object, ownerUid, number);
+  const isKnown = uid !== null && object.metadata.uid === uid;
   if (!share && source === "values") {
     // An agent's report has no annotations of its own accord: it proves neither that it is the attempt nor that it is not.
     return { kind: "unreachable", message: "its agent's report does not say which attempt it is" };
   }
-  if (!share) {
-    return {
-      kind: "foreign",
-      message: `${object.kind} ${object.metadata.name} does not carry the mark of this attempt`,
-    };
-  }
+  if (!share && !isKnown) return { kind: "foreign", message: foreignText(object) };
   const outcome = interpreter.interpret("InterpretCompletion", { object });
   const completion = outcome.state === "known" ? outcome.value : undefined;
   const at = (...path: string[]) => numberOf(valueAt(object, ...path));
@@ -126,7 +169,7 @@ function seenOf(
     kind: "present",
     uid: object.metadata.uid ?? "",
     isDeleting: object.metadata.deletionTimestamp !== undefined,
-    share,
+    ...(share && { share }),
     state: completion?.state ?? "unknown",
     ...(completion?.reason !== undefined && { reason: completion.reason }),
     ...(completion?.message !== undefined && { message: completion.message }),
@@ -139,6 +182,15 @@ function seenOf(
     ...(typeof completedIndexes === "string" && { completedIndexes }),
     isPending: (at("spec", "parallelism") ?? 0) > 0 && (ready ?? 0) === 0 && (succeeded ?? 0) === 0,
   };
+}
+
+/** Names the object and its writer, as its API server recorded it. */
+function foreignText({ kind, metadata }: KubeObject): string {
+  const { namespace = "", name, creationTimestamp, managedFields } = metadata;
+  const [first] = Array.isArray(managedFields) ? managedFields.filter(isJsonObject) : [];
+  const writer = typeof first?.manager === "string" ? ` by ${first.manager}` : "";
+  const since = typeof creationTimestamp === "string" ? `, created ${creationTimestamp}${writer},` : "";
+  return `${kind} ${namespace}/${name}${since} does not carry the mark of this attempt`;
 }
 
 function numberOf(value: Json | undefined): number | undefined {

@@ -62,7 +62,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
     }),
     ...workloadOf(newest, before),
     display: {
-      completions: `${Math.min(figures.succeeded, figures.wanted)}/${figures.wanted}`,
+      completions: `${figures.completed}/${figures.wanted}`,
       ...(end && ledger.startedAtMs !== null && { duration: durationText(end.atMs - ledger.startedAtMs) }),
       ...(active.size > 0 && { clusters: [...active].join(",") }),
     },

@@ -10,6 +10,8 @@ export class JobReporter {
   readonly #announcer: Announcer;
   /** What was last announced of each object. */
   readonly #told = new Map<string, string>();
+  /** The newest attempt's object as it was last seen: its end may be written after it is removed. */
+  readonly #newest = new Map<string, KubeObject>();
 
   constructor(statuses: StatusWriter<CrossClusterJobStatus>, announcer: Announcer) {
     this.#statuses = statuses;
@@ -17,7 +19,9 @@ export class JobReporter {
   }
 
   report(key: string, object: KubeObject, report: JobReport): void {
-    this.#statuses.say(key, (before) => jobStatusOf(report, before));
+    if (report.newest) this.#newest.set(key, report.newest);
+    const newest = this.#newest.get(key);
+    this.#statuses.say(key, (before) => jobStatusOf({ ...report, newest }, before));
     const { attempts, end } = report.plan.ledger;
     const last = attempts.at(-1);
     const ended = attempts.filter(({ outcome }) => outcome !== null).at(-1);
@@ -52,6 +56,7 @@ export class JobReporter {
 
   forget(key: string): void {
     this.#statuses.forget(key);
+    this.#newest.delete(key);
     for (const told of [...this.#told.keys()]) if (told.startsWith(`${key} `)) this.#told.delete(told);
   }
 

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import type { JsonObject } from "../runtime/index.ts";
+import { jobTemplateMistakes } from "./job-template.ts";
+
+const PODS = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work:1" }] } };
+
+function mistakes(spec: JsonObject, pods: JsonObject = PODS): string[] {
+  const template = { apiVersion: "batch/v1", kind: "Job", spec: { template: pods, ...spec } };
+  return jobTemplateMistakes({ template } as never);
+}
+
+it("a template that Kubernetes accepts has no mistakes", () => {
+  expect(mistakes({ completions: 3, completionMode: "Indexed", backoffLimit: 0 })).toEqual([]);
+});
+
+it("a misspelt field is named with the one that was meant; an unlike one may be of a later Kubernetes", () => {
+  expect(mistakes({ completion: 10 })).toEqual([
+    "spec.template.spec.completion: a Job has no such field; did you mean completions?",
+  ]);
+  expect(mistakes({ somethingOfTomorrow: true })).toEqual([]);
+});
+
+it("an Indexed Job needs completions, and pods need a container and a restartPolicy that Jobs allow", () => {
+  expect(mistakes({ completionMode: "Indexed" })).toEqual([
+    "spec.template.spec.completions: it is required with completionMode: Indexed",
+  ]);
+  const always = { spec: { ...PODS.spec, restartPolicy: "Always" } };
+  expect(mistakes({}, always)).toEqual([
+    "spec.template.spec.template.spec.restartPolicy: a Job needs Never or OnFailure",
+  ]);
+  expect(mistakes({}, { spec: {} })).toEqual([
+    "spec.template.spec.template.spec.containers: at least one container is required",
+  ]);
+});
+
+it("other kinds are left to their own API", () => {
+  expect(jobTemplateMistakes({ template: { apiVersion: "ray.io/v1", kind: "RayJob" } } as never)).toEqual([]);
+});
