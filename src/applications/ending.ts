@@ -13,12 +13,12 @@ export function leave(draft: Draft): void {
   }
   const former = Object.keys(draft.ledger.clusters).filter((cluster) => !clusters.names.includes(cluster));
   // [A20] No cluster at all is more likely a mistake than a wish: deleting the object is the way to say it.
-  if (clusters.names.length === 0 && former.length > 0) {
+  if (clusters.names.length === 0) {
     draft.wait(
       "NoClusters",
       undefined,
-      "no cluster is chosen; what runs stays as it is",
-      "Choose a cluster, or delete the object.",
+      former.length > 0 ? "no cluster is chosen; what runs stays as it is" : "spec.clusters matches no cluster",
+      "Choose a cluster that the fleet has, or delete the object.",
       [{ object: "spec.clusters", field: "chosen", value: "0" }],
     );
     return;

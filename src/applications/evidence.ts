@@ -1,5 +1,6 @@
 import type { Evidence, ReasonCode } from "../rollout/index.ts";
-import type { ClusterSeen, Grant, ObjectKey, ObjectSeen, Stage } from "./types.ts";
+import { hookEpoch } from "./stages.ts";
+import type { ClusterSeen, Grant, HookFailure, ObjectKey, ObjectSeen, Stage } from "./types.ts";
 
 /** Whether a stage is over. `failed`: it will not be by itself. */
 export type Gate =
@@ -113,16 +114,32 @@ export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused, d
 /** [A7] A hook has run when the object of this step has ended well; one of an earlier step proves nothing. */
 function hookGate(stage: Extract<Stage, { kind: "hook" }>, grant: Grant, seen: ObjectSeen): Gate {
   const { object: key, runs } = stage;
-  const isThisStep = seen.dispatched === "wanted" && seen.epoch === grant.step;
+  const epoch = hookEpoch(stage, grant);
+  const isThisStep = seen.dispatched === "wanted" && seen.epoch === epoch;
   if (!isThisStep && seen.refused === undefined) return waiting(key, "it has not started", "dispatch", seen.dispatched);
   const { live } = seen;
-  if (live.kind === "present" && live.epoch === grant.step && seen.refused === undefined) {
+  if (live.kind === "present" && live.epoch === epoch && seen.refused === undefined) {
     if (live.health === "Complete" || !runs) return OPEN;
     if (live.health !== "Failed") return waiting(key, live.message ?? "it runs", "health", live.health);
   }
   const gate = objectGate(key, seen);
   if (live.kind === "unknown") return gate;
   return gate.kind === "failed" ? gate : waiting(key, "it is being delivered", "live", live.kind);
+}
+
+/** [A7] Whether the object of this very run has failed; undefined: not, as far as can be seen. */
+export function hookFailureOf(stage: Stage, grant: Grant, seen: ClusterSeen): string | undefined {
+  if (stage.kind !== "hook") return undefined;
+  const { dispatched, epoch, live, refused } = seen.object(stage.object);
+  const isThisRun = dispatched === "wanted" && epoch === hookEpoch(stage, grant) && refused === undefined;
+  if (!isThisRun || live.kind !== "present" || live.epoch !== epoch || live.health !== "Failed") return undefined;
+  return `${stage.object}: ${live.message ?? live.health}`;
+}
+
+/** A failure that was recorded stays one: the object that showed it may be deleted. */
+export function failedHookGate({ message }: HookFailure, key: ObjectKey): Gate {
+  const evidence = [{ object: key, field: "health", value: "Failed" }];
+  return { kind: "failed", code: "MemberFailed", message, evidence, count: 0 };
 }
 
 function waiting(key: ObjectKey, message: string, field: string, value: string): Gate {

@@ -3,7 +3,7 @@ import { Draft, isRemoving } from "./draft.ts";
 import { endAll, leave } from "./ending.ts";
 import { adjust, sharesOf } from "./replicas.ts";
 import { heedFailures, rollOut } from "./rollout.ts";
-import { settle } from "./step.ts";
+import { sayUnreachable, settle } from "./step.ts";
 import { resolveTarget } from "./target.ts";
 import type { ClusterPhase, Intent, Ledger, PlanResult, Seen } from "./types.ts";
 
@@ -19,6 +19,9 @@ export function plan(intent: Intent, ledger: Ledger, seen: Seen, nowMs: TimeMs):
   if (intent.ending) finished = endAll(draft, intent.ending);
   else {
     leave(draft);
+    for (const cluster of draft.chosen) {
+      if (draft.entry(cluster).grant === null && !draft.isReady(cluster)) sayUnreachable(draft, cluster);
+    }
     const shares = sharesOf(draft);
     if (target !== null) {
       target = heedFailures(draft, target);

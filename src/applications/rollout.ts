@@ -37,7 +37,8 @@ export function heedFailures(draft: Draft, target: RevisionId): RevisionId {
   const from = rollout?.to === target ? rollout.from : currentRevision;
   const [cluster, { failed: message }] = first;
   if (draft.intent.rollout.onFailure === "Rollback" && from !== null && from !== target && !override) {
-    draft.set({ override: { to: from, instead: target, cause: "failure" } });
+    const why = `${cluster}: ${message ?? "a step failed"}`;
+    draft.set({ override: { to: from, instead: target, cause: "failure", why } });
     return from;
   }
   draft.wait(

@@ -1,4 +1,4 @@
-import type { Mode, ObjectKey, Stage } from "./types.ts";
+import type { Grant, HookFailure, Mode, ObjectKey, Stage } from "./types.ts";
 
 /** An object of a revision, as far as its place in the order is concerned. */
 export interface Placed {
@@ -72,6 +72,58 @@ export function isHookEvent(event: string): boolean {
 
 /** [A5] A cluster's way through a revision, or out of it. */
 export function stagesOf(objects: readonly Placed[], mode: Mode, hasTests: boolean): Stage[] {
+  const runs = new Map<ObjectKey, number>();
+  return orderedStages(objects, mode, hasTests).map((stage) => {
+    if (stage.kind !== "hook") return stage;
+    const earlier = runs.get(stage.object) ?? 0;
+    runs.set(stage.object, earlier + 1);
+    return earlier === 0 ? stage : { ...stage, earlier };
+  });
+}
+
+/** More hooks than any step has. */
+const EARLIER_FACTOR = 1_000_000;
+
+/** [A7] What the object of a hook carries in this very run, so that neither an earlier step nor an earlier event counts. */
+export function hookEpoch({ earlier = 0 }: Extract<Stage, { kind: "hook" }>, { step }: Pick<Grant, "step">): number {
+  return earlier === 0 ? step : step * EARLIER_FACTOR + earlier;
+}
+
+/** The hooks of the same event around one of them, from the first to after the last; for other stages itself. */
+export function eventAround(stages: readonly Stage[], at: number): readonly [number, number] {
+  const own = stages[at];
+  const isSame = (index: number) =>
+    own?.kind === "hook" && stages[index]?.kind === "hook" && stages[index]?.title === own.title;
+  let [from, to] = [at, at + 1];
+  while (isSame(from - 1)) from--;
+  while (isSame(to)) to++;
+  return [from, to];
+}
+
+/** How a hook ended. Helm deletes by policy only when all hooks of the event are over: later ones may need earlier ones. */
+export type HookEnd = "succeeded" | "failed";
+
+/** [A7] The hooks of this step that are over, by object. One that runs again in a later event counts again there. */
+export function hooksOver(
+  stages: readonly Stage[],
+  grant: Grant,
+  failure: HookFailure | undefined,
+): Map<ObjectKey, HookEnd> {
+  const over = new Map<ObjectKey, HookEnd>();
+  const failedAt = failure?.step === grant.step ? failure.stage : undefined;
+  for (const [index, stage] of stages.entries()) {
+    if (stage.kind !== "hook") continue;
+    const [from, to] = eventAround(stages, index);
+    if (to <= grant.stage) over.set(stage.object, "succeeded");
+    else if (from <= grant.stage) {
+      if (failedAt === undefined || index > failedAt) over.delete(stage.object);
+      else over.set(stage.object, index === failedAt ? "failed" : "succeeded");
+    }
+  }
+  return over;
+}
+
+function orderedStages(objects: readonly Placed[], mode: Mode, hasTests: boolean): Stage[] {
   const hooks = (...events: string[]) =>
     objects
       .filter(({ hook }) => hook?.events.some((event) => events.includes(event)))

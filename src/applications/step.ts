@@ -1,9 +1,12 @@
 import type { ClusterName } from "../rollout/index.ts";
+import { nearest } from "../runtime/index.ts";
 import { type Draft, isRemoving } from "./draft.ts";
-import { type Gate, gateOf } from "./evidence.ts";
-import type { Grant, Stage } from "./types.ts";
+import { failedHookGate, type Gate, gateOf, hookFailureOf } from "./evidence.ts";
+import type { ClusterSeen, Grant, Stage } from "./types.ts";
 
 const SECOND_MS = 1000;
+/** Messages name so many clusters. */
+const LISTED_MAX = 10;
 
 /** Takes one cluster's step as far as the evidence goes, and says what it waits for. */
 export function settle(draft: Draft, cluster: ClusterName): void {
@@ -25,7 +28,7 @@ export function settle(draft: Draft, cluster: ClusterName): void {
   }
   for (const [stage, each] of stages.entries()) {
     if (stage < grant.stage && !isStanding(each)) continue;
-    const gate = gateOf(each, grant, seen);
+    const gate = gateIn(draft, cluster, grant, each, stage, seen);
     if (gate.kind === "open") continue;
     if (stage >= grant.stage) reach(draft, cluster, grant, stage);
     notThere(draft, cluster, grant, each, stage, gate);
@@ -33,6 +36,25 @@ export function settle(draft: Draft, cluster: ClusterName): void {
   }
   if (stages.length > grant.stage) reach(draft, cluster, grant, stages.length);
   if (!isRemoving(entry)) complete(draft, cluster);
+}
+
+/** [A7] A hook that failed in this step has failed, whatever is left of its object. */
+function gateIn(
+  draft: Draft,
+  cluster: ClusterName,
+  grant: Grant,
+  stage: Stage,
+  index: number,
+  seen: ClusterSeen,
+): Gate {
+  if (stage.kind !== "hook") return gateOf(stage, grant, seen);
+  const known = draft.entry(cluster).hookFailure;
+  if (known?.step === grant.step && known.stage === index) return failedHookGate(known, stage.object);
+  const message = hookFailureOf(stage, grant, seen);
+  if (message === undefined) return gateOf(stage, grant, seen);
+  const hookFailure = { step: grant.step, stage: index, message };
+  draft.change(cluster, { hookFailure });
+  return failedHookGate(hookFailure, stage.object);
 }
 
 /** [A8] What stands must be healthy in every later stage too; hooks, prunes and removals happen once. */
@@ -108,7 +130,7 @@ function complete(draft: Draft, cluster: ClusterName): void {
   if (!done) draft.change(cluster, { done: true, deployed: grant.revision, failed: null, progress: null });
 }
 
-function sayUnreachable(draft: Draft, cluster: ClusterName): void {
+export function sayUnreachable(draft: Draft, cluster: ClusterName): void {
   const fact = draft.fact(cluster);
   const entry = draft.entry(cluster);
   if (entry.healthySinceMs !== null) draft.change(cluster, { healthySinceMs: null });
@@ -128,11 +150,14 @@ function sayUnreachable(draft: Draft, cluster: ClusterName): void {
 }
 
 function sayGone(draft: Draft, cluster: ClusterName): void {
+  const fleet = Object.keys(draft.seen.fleet).sort();
+  const similar = nearest(cluster, fleet);
+  const known = fleet.length === 0 ? "it has none" : `it has ${fleet.slice(0, LISTED_MAX).join(", ")}`;
   draft.wait(
     "ClusterNotInFleet",
     cluster,
-    "the fleet has no cluster of that name",
-    "Join a cluster of that name, or no longer choose it.",
+    `the fleet has no cluster of that name (${known})`,
+    `${similar === undefined ? "" : `If you mean ${similar}, correct spec.clusters. `}Join a cluster of that name, or no longer choose it.`,
     [{ object: `cluster ${cluster}`, field: "exists", value: "no" }],
   );
 }

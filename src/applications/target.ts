@@ -1,5 +1,6 @@
 import type { RevisionId } from "../rollout/index.ts";
 import { type Draft, isRemoving } from "./draft.ts";
+import { eventAround } from "./stages.ts";
 
 /** [A1] The revision that all clusters are to run; null: there is none yet. */
 export function resolveTarget(draft: Draft): RevisionId | null {
@@ -35,8 +36,12 @@ function hearRequests(draft: Draft): void {
 /** A person wants the failed steps to be tried again: their deadlines start over, and a failed hook runs again. */
 function clearFailures(draft: Draft): void {
   for (const [cluster, entry] of Object.entries(draft.ledger.clusters)) {
-    if (entry.failed === null || !entry.grant || isRemoving(entry)) continue;
-    const { revision, mode, replicas, stage } = entry.grant;
+    const { grant, failed, hookFailure } = entry;
+    const hasFailed = isRemoving(entry) ? hookFailure?.step === grant?.step : failed !== null;
+    if (!grant || !hasFailed) continue;
+    const { revision, mode, replicas } = grant;
+    // All hooks of the event again: those that succeeded may have been deleted, and the failed one may need them.
+    const [stage] = eventAround(draft.stages(entry, cluster) ?? [], grant.stage);
     draft.change(cluster, { failed: null, progress: null });
     draft.grant(cluster, { revision, mode, replicas, stage });
   }
@@ -55,6 +60,7 @@ function sayRevision(draft: Draft): void {
   }
   if (override) {
     const what = override.instead === "" ? "the source's revision" : `revision ${override.instead}`;
+    const why = override.why === undefined ? "" : ` (${override.why})`;
     const back =
       override.instead === ""
         ? "undo to the revision that you want"
@@ -62,7 +68,7 @@ function sayRevision(draft: Draft): void {
     draft.wait(
       "RevisionRejected",
       undefined,
-      `${what} ${override.cause === "undo" ? "was undone" : "failed"}; the clusters stay on ${override.to}`,
+      `${what} ${override.cause === "undo" ? "was undone" : "failed"}${why}; the clusters stay on ${override.to}`,
       `Change the source, or ${back} to take that back.`,
       evidence,
     );

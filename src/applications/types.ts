@@ -24,7 +24,14 @@ export type Stage =
   /** Dispatched in this order, then waited for until every one is healthy. */
   | { readonly kind: "apply"; readonly title: string; readonly objects: readonly ObjectKey[] }
   /** Runs once per step. `runs`: it has an end that is waited for; other kinds count when they are there. */
-  | { readonly kind: "hook"; readonly title: string; readonly object: ObjectKey; readonly runs: boolean }
+  | {
+      readonly kind: "hook";
+      readonly title: string;
+      readonly object: ObjectKey;
+      readonly runs: boolean;
+      /** How often the same object runs before this in the same step; absent: it does not. */
+      readonly earlier?: number;
+    }
   /** What the revision no longer has is deleted. */
   | { readonly kind: "prune"; readonly title: string }
   /** Everything of this tier and above is deleted. */
@@ -134,6 +141,13 @@ export interface Grant {
   readonly replicas: Readonly<Record<WorkloadKey, number>>;
 }
 
+/** A hook that failed in a step: kept, because the hook's delete policy may remove the object that shows it. */
+export interface HookFailure {
+  readonly step: number;
+  readonly stage: number;
+  readonly message: string;
+}
+
 /** Replicas that other clusters carry for this one. */
 export interface Outage {
   readonly missing: number;
@@ -149,6 +163,7 @@ export interface ClusterEntry {
   readonly healthySinceMs: TimeMs | null;
   readonly progress: { readonly atMs: TimeMs; readonly mark: string } | null;
   readonly failed: string | null;
+  readonly hookFailure?: HookFailure;
   /** Since when replicas have been missing, by workload. */
   readonly short: Readonly<Record<WorkloadKey, TimeMs>>;
   readonly out: Readonly<Record<WorkloadKey, Outage>>;
@@ -168,6 +183,8 @@ export interface Override {
   readonly to: RevisionId;
   readonly instead: RevisionId;
   readonly cause: "undo" | "failure";
+  /** Which cluster's step failed, and why. */
+  readonly why?: string;
 }
 
 export interface Ledger {

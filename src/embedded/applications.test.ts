@@ -56,7 +56,7 @@ it("an application is deployed cluster by cluster, each healthy before the next"
   await world.apply(shop("web:1"));
   await settled();
   expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
-  const { clusters, objects, display, history } = statusOf(world, "shop");
+  const { clusters, objects, display, history, workloads } = statusOf(world, "shop");
   expect(display).toEqual({ clusters: "3/3", ready: "6/6" });
   expect(rows(clusters).map(({ name, phase }) => `${name} ${phase}`)).toEqual(MEMBERS.map((name) => `${name} Settled`));
   expect(rows(objects).map(({ kind: of, name, health }) => `${of} ${name} ${health}`)).toEqual([
@@ -64,6 +64,8 @@ it("an application is deployed cluster by cluster, each healthy before the next"
     "StatefulSet web Healthy",
   ]);
   expect(history).toHaveLength(1);
+  const shares = MEMBERS.map((name) => ({ name, replicas: 1, ready: 1 }));
+  expect(workloads).toEqual([{ kind: "StatefulSet", name: "web", total: 3, ready: 3, clusters: shares }]);
 });
 
 it("with the shipped policies, objects of any kind and another namespace are distributed, each Work marked", async () => {
@@ -248,6 +250,36 @@ it("[A26] a kind that only the source's own CRD knows is refused where the engin
   expect(message()).toContain("create CustomResourceDefinition tickets.orders.example on the hub");
 });
 
+it("a CustomResourceDefinition that a user deletes in a member comes back with its objects", async () => {
+  await begin();
+  const names = { kind: "Ticket", listKind: "TicketList", plural: "tickets", singular: "ticket" };
+  const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }];
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "tickets.orders.example" },
+    spec: { group: "orders.example", names, scope: "Namespaced", versions },
+  };
+  await world.apply(definition);
+  const ticket = { apiVersion: "orders.example/v1", kind: "Ticket", metadata: { name: "one" } };
+  await world.apply(shop("web:1", {}, definition, ticket));
+  await settled();
+  const crds = resource({
+    apiVersion: definition.apiVersion,
+    kind: definition.kind,
+    plural: "customresourcedefinitions",
+    namespaced: false,
+  });
+  const { api } = world.fleet.member("member1");
+  const uid = () =>
+    api.get("apiextensions.k8s.io/customresourcedefinitions", "", definition.metadata.name)?.metadata.uid;
+  const first = uid();
+  await world.ask(world.fleet.client("member1").delete(crds, definition.metadata));
+  await world.until("it is there again", () => uid() !== undefined && uid() !== first);
+  await world.until("so is its object", () => api.get("orders.example/tickets", "default", "one") !== undefined);
+  await settled();
+});
+
 it("[A26] a source that gives a kind of the hub another plural is refused: rights are asked by plural", async () => {
   await begin();
   const names = { kind: "ConfigMap", plural: "harmless", singular: "harmless" };
@@ -318,4 +350,60 @@ it("a new controller takes over where the old one stopped", async () => {
   world.startController();
   await settled();
   expect(pods.order).toEqual(["member1/web-0", "member2/web-0", "member3/web-0"]);
+});
+
+it("a cluster that the fleet does not have is named with the nearest one, and the others are served", async () => {
+  await begin();
+  await world.apply(shop("web:1", { clusters: { names: ["member1", "membr2"] } }));
+  await world.until("member1 is served", () => rows(statusOf(world, "shop").clusters)[0]?.phase === "Settled");
+  const { phase, reason, message, clusters } = statusOf(world, "shop");
+  expect(`${phase} ${reason}`).toBe("Waiting ClusterNotInFleet");
+  const said = "the fleet has no cluster of that name (it has member1, member2, member3). If you mean member2, correct";
+  expect(message).toContain(`membr2: ${said} spec.clusters`);
+  expect(rows(clusters)[1]).toMatchObject({ name: "membr2", phase: "Pending", reason: "ClusterNotInFleet" });
+});
+
+it("a selector that matches no cluster says so", async () => {
+  await begin();
+  await world.apply(shop("web:1", { clusters: { selector: { matchLabels: { tier: "gold" } } } }));
+  await world.until("it says so", () => statusOf(world, "shop").reason === "NoClusters");
+  expect(statusOf(world, "shop").message).toContain(
+    "spec.clusters matches no cluster. Choose a cluster that the fleet",
+  );
+});
+
+it("a field that the kind does not have is refused by name before anything moves", async () => {
+  const pods = await begin();
+  for (const member of MEMBERS) await world.giveAccess(member);
+  const metadata = { name: "typo" };
+  const template = { metadata: { labels: { app: "typo" } }, spec: { containers: [{ name: "main", image: "web:1" }] } };
+  const spec = { replica: 2, selector: { matchLabels: { app: "typo" } }, template };
+  await world.apply(shop("web:1", {}, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec }));
+  await world.until("it is refused", () => statusOf(world, "shop").reason === "RevisionRefused");
+  expect(statusOf(world, "shop").message).toContain('unknown field "spec.replica"');
+  expect(pods.order).toEqual([]);
+});
+
+it("Events tell a rollout: started, each wave, finished, and a failed step with the way back", async () => {
+  await begin();
+  const rollout = { waves: [{ clusters: ["member1"] }], onFailure: "Rollback", progressDeadlineSeconds: 5 };
+  await world.apply(shop("web:1", { rollout }));
+  await settled();
+  const first = String(statusOf(world, "shop").revision);
+  const told = async () => (await world.events("shop")).map((event) => event.replaceAll(first, "FIRST")).sort();
+  const before = [
+    "RolloutFinished revision FIRST runs in 3 clusters, healthy",
+    "RolloutStarted revision FIRST is rolled out",
+    "WaveFinished wave 1 of 1 has revision FIRST",
+  ];
+  expect(await told()).toEqual(before);
+  await world.apply(shop("broken:1", { rollout }));
+  await world.until("it is back", () => statusOf(world, "shop").reason === "RevisionRejected");
+  const { rejectedRevision } = statusOf(world, "shop");
+  const later = (await told()).filter((event) => !before.includes(event));
+  expect(later.map((event) => event.replaceAll(String(rejectedRevision), "SECOND"))).toEqual([
+    expect.stringMatching(/^RevisionRejected revision SECOND failed \(member1: .*\); the clusters stay on FIRST/),
+    expect.stringMatching(/^RolledBack revision SECOND failed; the clusters return to FIRST. member1: no progress/),
+    "RolloutStarted revision SECOND is rolled out instead of FIRST",
+  ]);
 });

@@ -1,4 +1,5 @@
 /** Sources that need credentials, and sources that are bad: what a user reads, with the real programs on the embedded fleet. */
+import { createServer } from "node:http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SchemaCache } from "../../src/apiserver/index.ts";
 import { ChartHost, digestOf, manifestOf } from "../../src/charts/testing/host.ts";
@@ -28,7 +29,7 @@ let world: World;
 let pods: PodRecorder;
 
 beforeAll(async () => {
-  renderer = await realRenderer();
+  renderer = await realRenderer({ limits: { requestTimeoutMs: 5_000 } });
 });
 afterAll(() => {
   expect(renderer.leftovers()).toEqual([]);
@@ -180,6 +181,67 @@ describe("hooks", () => {
     for (const each of second) expect(first).not.toContain(each);
   });
 
+  it("that failed are deleted if their policy says so, are not run again by that, and their helpers stay until then", async () => {
+    const account = [
+      "apiVersion: v1",
+      "kind: ServiceAccount",
+      "metadata:",
+      "  name: mover",
+      "  annotations:",
+      '    helm.sh/hook: "pre-upgrade"',
+      '    helm.sh/hook-weight: "-5"',
+      '    helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"',
+    ].join("\n");
+    const chart = (image: string) =>
+      archived(
+        chartArchive("notes", {
+          "templates/account.yaml": account,
+          "templates/move.yaml": hook("move", "pre-upgrade", "hook-succeeded,hook-failed", image),
+        }),
+      );
+    const accounts = resource({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      plural: "serviceaccounts",
+      namespaced: true,
+    });
+    const movers = async () => {
+      const found = MEMBERS.map((member) =>
+        world.fleet.client(member).find(accounts, { namespace: "default", name: "mover" }),
+      );
+      return (await Promise.all(found.map((each) => world.ask(each)))).map((each) => each !== undefined);
+    };
+    let ran = 0;
+    let hadHelper = true;
+    world.fleet.onChange(({ server, resource: of, isDeleted, object }) => {
+      if (of !== "batch/jobs" || isDeleted || server !== "member1" || object.status !== undefined) return;
+      ran++;
+      hadHelper = world.fleet.member(server).api.get("/serviceaccounts", "default", "mover") !== undefined && hadHelper;
+    });
+    await world.apply(chart("hook:1"));
+    await world.apply(app(source));
+    await settle(world, "notes");
+    expect([ran, await jobs()]).toEqual([0, []]);
+    await world.apply(chart("broken:1"));
+    await world.until("it halts", () => status().phase === "Halted");
+    await world.until(
+      "what failed is gone",
+      () => world.fleet.member("member1").api.list("batch/jobs", "default").length === 0,
+    );
+    expect(described()).toContain(
+      "False MemberFailed: member1: hook pre-upgrade: batch/v1 Job default/move: the Job failed",
+    );
+    expect(await movers()).toEqual([false, false]);
+    const before = ran;
+    await world.clock.advance(120_000);
+    expect([ran, status().phase]).toEqual([before, "Halted"]);
+    expect(hadHelper).toBe(true);
+    await world.apply(chart("hook:1"));
+    await settle(world, "notes");
+    expect([await jobs(), await movers()]).toEqual([[], [false, false]]);
+    expect(hadHelper).toBe(true);
+  });
+
   it("of event test run where rollout.test is Helm, and one that fails stops the rollout at its cluster", async () => {
     const tested = (image: string) =>
       archived(chartArchive("notes", { "templates/check.yaml": hook("check", "test", "before-hook-creation", image) }));
@@ -233,6 +295,71 @@ describe("a bad source is refused with the program's own words, and the remedy",
     await world.apply(archived(archive("odd/../../etc/passwd", { text: "x" })));
     await world.apply(app(odd("")));
     expect(await refused()).toContain("..");
+  });
+
+  it("leaves the running revision as it is, whatever is wrong, and the next good one is rolled out", async () => {
+    const good = archived(chartArchive("odd"));
+    await world.apply(good);
+    await world.apply(app(odd("")));
+    await settle(world, "notes");
+    const { revision } = status();
+    const stays = async (what: string) => {
+      const said = await refused();
+      expect(said).toContain(what);
+      expect(status().revision).toBe(revision);
+      expect(rows(status().clusters).map(({ phase }) => phase)).toEqual(["Settled", "Settled"]);
+    };
+    const back = async () => {
+      await world.apply(good);
+      await world.apply(app(odd("")));
+      await settle(world, "notes");
+      expect(status().revision).toBe(revision);
+    };
+    for (const [fault, what] of [
+      ["fails", "the value 'fault' must be empty"],
+      ["twice", "ConfigMap"],
+      ["large", "5500082 bytes"],
+      ["nothing", "no object"],
+    ] as const) {
+      await world.apply(app(odd(fault)));
+      await stays(what);
+      await back();
+    }
+    // A map where the chart wants a text.
+    await world.apply(app({ helm: { archive: { configMap: "chart" }, values: { fault: { a: 1 } } } }));
+    await stays("odd/templates/all.yaml");
+    await back();
+    const bomb = "0".repeat(6 * 1024 * 1024);
+    for (const [bad, what] of [
+      [archive("odd/../../etc/passwd", { text: "x" }), ".."],
+      [archive("odd/templates/link.yaml", { type: "2", link: "/etc/passwd" }), "link"],
+      [archive("odd/templates/device.yaml", { type: "3" }), "device"],
+      [archive("odd/files/zeros", { text: bomb }), "bytes"],
+      [Buffer.from("no archive"), "not compressed with gzip"],
+    ] as const) {
+      await world.apply(archived(bad));
+      await stays(what);
+      await back();
+    }
+  });
+
+  it("a host that accepts and never answers is given up, and what runs stays", async () => {
+    await world.apply(archived(NOTES.archive));
+    await world.apply(app({ helm: { archive: { configMap: "chart" } } }));
+    await settle(world, "notes");
+    const { revision } = status();
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const address = silent.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    try {
+      await world.apply(app({ helm: { repository: `http://127.0.0.1:${port}`, chart: "notes" } }));
+      expect(await refused()).toContain(`127.0.0.1:${port} did not answer within 5 s`);
+      expect(status().revision).toBe(revision);
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 
   it("an address whose content has another digest", async () => {

@@ -15,6 +15,7 @@ const revision = (description: string) => optional(text(description, { maxLength
 
 /** Objects that status lists; above it, status has counts only. */
 export const MAX_LISTED_OBJECTS = 500;
+export const MAX_LISTED_WORKLOADS = 64;
 
 const cluster = object("One cluster.", {
   name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS }),
@@ -39,7 +40,7 @@ const objectRow = object("One object of the revision.", {
   message: sentence("What is wrong, and where."),
 });
 
-const workload = object("One workload whose replicas are divided.", {
+const workload = object("One workload.", {
   kind: text("Its kind.", { minLength: 1, maxLength: LABEL_CHARS }),
   name: text("Its name.", { minLength: 1, maxLength: NAME_CHARS }),
   total: count("Replicas wanted over all clusters."),
@@ -96,7 +97,10 @@ const status = object("The observed state.", {
     }),
   ),
   workloads: optional(
-    list("Workloads whose replicas are divided.", workload, { maxItems: 64, identity: ["kind", "name"] }),
+    list("Workloads with replicas; those that are divided come first.", workload, {
+      maxItems: MAX_LISTED_WORKLOADS,
+      identity: ["kind", "name"],
+    }),
   ),
   history: optional(
     list(

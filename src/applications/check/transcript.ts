@@ -1,11 +1,12 @@
 /**
  * Plays a transcript: lines of what happens, and after `----` what the planner decided. Commands: `clusters A B`, `set
  * KEY=VALUE`, `revision ID OBJECTS`, `want ID`, `run` (everything healthy until nothing moves), `plan`, `lose C`,
- * `return C`, `sick C`, `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `choose C...`, `delete POLICY`.
+ * `return C`, `sick C`, `fail C/HOOK` (the hook fails, and its
+ * object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `choose C...`, `delete POLICY`.
  */
 import { emptyLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
-import { type Placed, stagesOf } from "../stages.ts";
+import { hookEpoch, type Placed, stagesOf } from "../stages.ts";
 import type { ClusterSeen, Divided, Intent, Ledger, ObjectSeen, PlanResult, RolloutSettings } from "../types.ts";
 
 const SECOND_MS = 1000;
@@ -18,6 +19,7 @@ export class Transcript {
   #chosen: string[] = [];
   readonly #lost = new Map<string, number>();
   readonly #sick = new Set<string>();
+  readonly #failing = new Set<string>();
   readonly #revisions = new Map<string, Placed[]>();
   #wanted = "";
   #undo: { id: string; to: string } | undefined;
@@ -77,8 +79,12 @@ export class Transcript {
       case "sick":
         for (const each of rest) this.#sick.add(each);
         return [];
+      case "fail":
+        for (const each of rest) this.#failing.add(each);
+        return [];
       case "well":
         for (const each of rest) this.#sick.delete(each);
+        for (const each of rest) this.#failing.delete(each);
         return [];
       case "wait":
         this.#nowMs += Number(first) * SECOND_MS;
@@ -205,7 +211,8 @@ export class Transcript {
           if (!found || !grant) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
           const isSick = this.#sick.has(`${cluster}/${key}`) || this.#sick.has(`${cluster}/${key}@${grant.revision}`);
           const ready = isSick ? 0 : (grant.replicas[key] ?? 0);
-          const health = isSick ? ("Progressing" as const) : ("Complete" as const);
+          const isFailed = this.#failing.has(`${cluster}/${key}`);
+          const health = isFailed ? "Failed" : isSick ? "Progressing" : "Complete";
           return {
             dispatched: "wanted",
             epoch: found.epoch,
@@ -233,7 +240,10 @@ export class Transcript {
         const { revision, step } = grant;
         if (stage.kind === "apply") for (const key of stage.objects) objects.set(key, { revision, epoch: step });
         if (index < grant.stage) continue;
-        if (stage.kind === "hook") objects.set(stage.object, { revision, epoch: step });
+        const failure = ledger.clusters[cluster]?.hookFailure;
+        const hasFailed = failure?.step === step && failure.stage === index;
+        if (stage.kind === "hook" && hasFailed) objects.delete(stage.object);
+        else if (stage.kind === "hook") objects.set(stage.object, { revision, epoch: hookEpoch(stage, grant) });
         const own = new Set((this.#revisions.get(revision) ?? []).map(({ key }) => key));
         if (stage.kind === "prune") for (const key of [...objects.keys()]) if (!own.has(key)) objects.delete(key);
         if (stage.kind === "remove") objects.clear();

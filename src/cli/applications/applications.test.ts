@@ -8,7 +8,7 @@ import { resource } from "../../kube/index.ts";
 import { REASONS } from "../../rollout/index.ts";
 import { valueAt } from "../../runtime/index.ts";
 import { CliWorld } from "../testing/harness.ts";
-import { remedyOf } from "./remedies.ts";
+import { type RemedyFacts, remedyOf } from "./remedies.ts";
 
 const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 const shop = (value: string, more: object = {}) =>
@@ -184,7 +184,10 @@ describe("an application on the command line", () => {
 });
 
 describe("the remedy of every reason of an application", () => {
-  const facts = { program: "lockstep", namespace: "default", name: "shop", serviceAccount: "default", cluster: "a" };
+  const facts: RemedyFacts = {
+    ...{ program: "lockstep", namespace: "default", name: "shop", serviceAccount: "default", cluster: "a" },
+    engine: "karmada",
+  };
   const codes = Object.keys({ ...REASONS, ...CONTROLLER_REASONS });
 
   it.each(codes)("%s: every command of Lockstep names dapp/shop, and is one that works on it", (code) => {

@@ -1,5 +1,6 @@
 /** What people see of an application: its tree, why it waits, its history, and waiting until it has settled. */
 import type { DistributedApplicationStatus } from "../../api/index.ts";
+import { findEngines } from "../../engine/index.ts";
 import { guideOf } from "../commands/why/reasons.ts";
 import { CommandError } from "../errors.ts";
 import { withHub } from "../hub/hub.ts";
@@ -59,7 +60,7 @@ export function tree(
     const branch = index === objects.length - 1 ? "└─" : "├─";
     const health = object.health === "Healthy" ? "Healthy" : style.bad(object.health ?? "Unknown");
     lines.push(
-      `${branch} ${object.kind}/${object.name}  ${health}  in ${object.clusters ?? 0} clusters${object.message ? `  ${object.message}` : ""}`,
+      `${branch} ${object.kind}/${object.name}  ${health}  in ${object.clusters ?? 0} ${object.clusters === 1 ? "cluster" : "clusters"}${object.message ? `  ${object.message}` : ""}`,
     );
   }
   for (const { kind, name, total, ready, clusters: shares = [] } of workloads) {
@@ -79,11 +80,13 @@ export function whyApplication(io: Io, name: string, options: Output): Promise<u
     const waiting = (status?.clusters ?? []).filter(({ phase, reason }) => phase !== "Settled" && reason !== undefined);
     const { reason, message, since } = status ?? {};
     const isFresh = status?.observedGeneration === object.metadata.generation;
+    const [engine = "karmada"] = await findEngines(hub.client, hub.request);
     const remedy =
       reason === undefined
         ? []
         : remedyOf(reason, {
             program: io.program,
+            engine,
             namespace: metadata.namespace,
             name,
             serviceAccount: spec.serviceAccountName,

@@ -1,9 +1,12 @@
 /** The commands to paste for each reason of a DistributedApplication. */
+import type { EngineName } from "../../api/index.ts";
+import { ENGINES } from "../../engine/index.ts";
 import type { AnyReason } from "../commands/why/reasons.ts";
 
 export interface RemedyFacts {
   /** `lockstep` or `kubectl lockstep`. */
   readonly program: string;
+  readonly engine: EngineName;
   readonly namespace: string;
   readonly name: string;
   readonly serviceAccount: string;
@@ -18,7 +21,9 @@ const own =
   ({ program, name, namespace }) => [`${program} ${command} dapp/${name} -n ${namespace}`];
 const edit: Paste = ({ name, namespace }) => [`kubectl edit dapp ${name} -n ${namespace}`];
 const cluster: Paste = (facts) =>
-  facts.cluster === undefined ? own("status")(facts) : [`kubectl describe cluster ${facts.cluster}`];
+  facts.cluster === undefined
+    ? own("status")(facts)
+    : [`kubectl describe ${ENGINES[facts.engine].clusters.kind.toLowerCase()} ${facts.cluster}`];
 const both =
   (...pastes: readonly Paste[]): Paste =>
   (facts) => [...new Set(pastes.flatMap((paste) => paste(facts)))];
@@ -34,7 +39,7 @@ const PASTES: Readonly<Partial<Record<AnyReason, Paste>>> = {
   RevisionRefused: both(own("render"), edit),
   RevisionRejected: both(own("history"), edit),
   OverrideHolds: both(own("history"), edit),
-  NoClusters: both(() => ["kubectl get clusters --show-labels"], edit),
+  NoClusters: both(({ engine }) => [`kubectl get ${ENGINES[engine].clusters.plural} --show-labels`], edit),
   ScheduleUnknown: edit,
   Paused: own("resume"),
   WindowClosed: both(own("plan"), own("promote")),

@@ -1,4 +1,13 @@
-import { type ClusterEntry, type Grant, kindOrder, type PlanResult, tierOf } from "../../applications/index.ts";
+import {
+  type ClusterEntry,
+  type Grant,
+  type HookFailure,
+  hookEpoch,
+  hooksOver,
+  kindOrder,
+  type PlanResult,
+  tierOf,
+} from "../../applications/index.ts";
 import {
   type Dispatched,
   type Engine,
@@ -8,8 +17,8 @@ import {
   TermOutOfRangeError,
 } from "../../engine/index.ts";
 import type { Part } from "./content.ts";
-import { digestOf, withAgain, withEpoch } from "./manifest.ts";
-import { epochNote, isKept, isSameRef, NOTES } from "./notes.ts";
+import { keyOfRef, withAgain, withEpoch } from "./manifest.ts";
+import { DispatchedObjects, epochNote, isKept, NOTES } from "./notes.ts";
 import type { Way } from "./way.ts";
 
 export interface ActContext {
@@ -38,6 +47,11 @@ class OwnedByAnother extends Error {
   override readonly name = "OwnedByAnother";
 }
 
+/** Thrown when it is not known yet whether the cluster has an object of this name. */
+class NotSeenYet extends Error {
+  override readonly name = "NotSeenYet";
+}
+
 /** Carries out what the ledger says. One cluster's failure stops no other. */
 export async function act(context: ActContext, { ledger, releases }: PlanResult): Promise<ActResult> {
   const failures: { cluster: string; message: string }[] = [];
@@ -50,7 +64,7 @@ export async function act(context: ActContext, { ledger, releases }: PlanResult)
       if (!isDone) unfinished = true;
     } catch (error) {
       if (error instanceof SupersededError || error instanceof TermOutOfRangeError) throw error;
-      if (error instanceof OwnedByAnother) unfinished = true;
+      if (error instanceof OwnedByAnother || error instanceof NotSeenYet) unfinished = true;
       else failures.push({ cluster, message: error instanceof Error ? error.message : String(error) });
     }
   };
@@ -58,18 +72,20 @@ export async function act(context: ActContext, { ledger, releases }: PlanResult)
   return { failures, unfinished };
 }
 
-function dispatchedIn({ engine, owner }: ActContext, cluster: string): Dispatched[] {
-  return engine.dispatched(owner).filter((one) => one.cluster === cluster);
+/** As it is now. An application has many objects in many clusters: asked once for a stage, not for each object. */
+function dispatchedIn({ engine, owner }: ActContext, cluster: string): DispatchedObjects {
+  return new DispatchedObjects(engine.dispatched(owner).filter((one) => one.cluster === cluster));
 }
 
 async function release(context: ActContext, cluster: string): Promise<boolean> {
   const gone = await Promise.all(
-    dispatchedIn(context, cluster).map((one) => context.engine.withdraw(context.owner, one, "keep")),
+    [...dispatchedIn(context, cluster).list].map((one) => context.engine.withdraw(context.owner, one, "keep")),
   );
   return gone.every(Boolean);
 }
 
-async function carryOut(context: ActContext, cluster: string, { grant }: ClusterEntry): Promise<boolean> {
+async function carryOut(context: ActContext, cluster: string, entry: ClusterEntry): Promise<boolean> {
+  const { grant, hookFailure } = entry;
   if (!grant) return true;
   const { way } = context;
   const stages = way.stages(grant.revision, cluster, grant.mode) ?? [];
@@ -82,51 +98,82 @@ async function carryOut(context: ActContext, cluster: string, { grant }: Cluster
     } else if (index < grant.stage) continue;
     else if (stage.kind === "hook") {
       const part = way.part(grant.revision, cluster, stage.object);
-      if (part) isDone = (await runHook(context, cluster, grant, part)) && isDone;
+      const hasFailed = hookFailure?.step === grant.step && hookFailure.stage === index;
+      if (part && !hasFailed)
+        isDone = (await runHook(context, cluster, grant, part, hookEpoch(stage, grant))) && isDone;
     } else if (stage.kind === "prune") isDone = (await prune(context, cluster, grant)) && isDone;
     else isDone = (await remove(context, cluster, stage.tier)) && isDone;
   }
-  return (await tidyHooks(context, cluster, grant)) && isDone;
+  return (await tidyHooks(context, cluster, grant, hookFailure)) && isDone;
 }
 
 /** Writes what is missing or different, in order. What is there as it should be is not touched. */
 async function apply(context: ActContext, cluster: string, grant: Grant, parts: readonly Part[]): Promise<boolean> {
-  const { engine, owner, way, term } = context;
-  const wanted = parts.map((part) => ({ part, manifest: way.manifest(part, grant) }));
+  const { way } = context;
   const found = dispatchedIn(context, cluster);
-  const due = wanted.filter(({ part, manifest }) => {
-    const one = found.find(({ ref }) => isSameRef(ref, part.ref));
+  const due = parts.filter((part) => {
+    const one = found.of(part.ref);
     if (one?.deleting === true) return false;
-    return one?.notes[NOTES.content] !== digestOf(manifest) || context.isLost(cluster, part, one);
+    return one?.notes[NOTES.content] !== way.digest(part, grant) || context.isLost(cluster, part, one);
   });
-  const isEnding = wanted.some(({ part }) => found.some(({ ref, deleting }) => deleting && isSameRef(ref, part.ref)));
+  const isEnding = parts.some(({ ref }) => found.of(ref)?.deleting === true);
   if (due.length === 0) return !isEnding;
-  const takesOver = await reserve(
-    context,
-    cluster,
-    due.map(({ part }) => part),
-  );
-  for (const { part, manifest } of due) {
-    const expected = dispatchedIn(context, cluster).find(({ ref }) => isSameRef(ref, part.ref));
-    if (!expected) throw new Error(`${part.key} for ${cluster} was taken away while it was being dispatched`);
-    const times = expected.notes[NOTES.content] === digestOf(manifest) ? timesAgain(expected) + 1 : 0;
-    const isAdopted = takesOver.get(part.key) === "adopted" || expected.notes[NOTES.end] === "keep";
-    const ends = part.keep || part.isCrd || part.isImplicit || isAdopted;
-    await engine.dispatch(owner, {
-      cluster,
-      term,
-      manifest: withAgain(withEpoch(manifest, grant.epoch), times),
-      notes: {
-        [NOTES.content]: digestOf(manifest),
-        [NOTES.epoch]: String(grant.epoch),
-        ...(times > 0 && { [NOTES.again]: String(times) }),
-        ...(ends && { [NOTES.end]: "keep" }),
-      },
-      expected,
-      takeOver: takesOver.has(part.key),
-    });
+  const takesOver = await reserve(context, cluster, due, found);
+  const reserved = dispatchedIn(context, cluster);
+  for (const sameKind of byKind(due)) {
+    await inTurns(sameKind, (part) => write(context, cluster, grant, part, reserved.of(part.ref), takesOver));
   }
   return !isEnding;
+}
+
+/** Objects of one kind do not need each other, so that they may be written together. They come in the order of kinds. */
+function byKind(parts: readonly Part[]): Part[][] {
+  const groups: Part[][] = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (last?.[0]?.object.kind === part.object.kind) last.push(part);
+    else groups.push([part]);
+  }
+  return groups;
+}
+
+async function write(
+  { engine, owner, way, term }: ActContext,
+  cluster: string,
+  grant: Grant,
+  part: Part,
+  expected: Dispatched | undefined,
+  takesOver: ReadonlyMap<string, "ours" | "adopted">,
+): Promise<void> {
+  if (!expected) throw new Error(`${part.key} for ${cluster} was taken away while it was being dispatched`);
+  const digest = way.digest(part, grant);
+  const times = expected.notes[NOTES.content] === digest ? timesAgain(expected) + 1 : 0;
+  const isAdopted = takesOver.get(part.key) === "adopted" || expected.notes[NOTES.end] === "keep";
+  const ends = part.keep || part.isCrd || part.isImplicit || isAdopted;
+  await engine.dispatch(owner, {
+    cluster,
+    term,
+    manifest: withAgain(withEpoch(way.manifest(part, grant), grant.epoch), times),
+    notes: {
+      [NOTES.content]: digest,
+      [NOTES.epoch]: String(grant.epoch),
+      ...(times > 0 && { [NOTES.again]: String(times) }),
+      ...(ends && { [NOTES.end]: "keep" }),
+    },
+    expected,
+    takeOver: takesOver.has(part.key),
+  });
+}
+
+/** Requests of one cluster's step at a time. */
+const AT_A_TIME = 8;
+
+/** A few at a time; the first failure ends it, when those under way have ended. */
+async function inTurns<Item>(items: readonly Item[], each: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < items.length; at += AT_A_TIME) {
+    const results = await Promise.allSettled(items.slice(at, at + AT_A_TIME).map(each));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
 }
 
 function timesAgain({ notes }: Dispatched): number {
@@ -134,54 +181,81 @@ function timesAgain({ notes }: Dispatched): number {
   return Number.isSafeInteger(times) && times > 0 ? times : 0;
 }
 
+type ClaimState = "free" | "ours" | "adopted" | "owned" | "unseen";
+
 /**
  * Takes the place of objects that are not dispatched yet, after a look at what the cluster has under their names: nothing
- * is written over an object that another owner has.
+ * is written over an object that another owner has. Some clusters can be looked at only through a place that is taken.
  */
 async function reserve(
   context: ActContext,
   cluster: string,
   parts: readonly Part[],
+  found: DispatchedObjects,
 ): Promise<ReadonlyMap<string, "ours" | "adopted">> {
-  const { engine, owner, term, confirm } = context;
-  const found = dispatchedIn(context, cluster);
-  const missing = parts.filter((part) => !found.some(({ ref }) => isSameRef(ref, part.ref)));
+  const missing = parts.filter(({ ref }) => !found.of(ref));
+  const undelivered = parts.filter(({ ref }) => found.of(ref)?.notes[NOTES.epoch] === undefined);
   const takesOver = new Map<string, "ours" | "adopted">();
-  if (missing.length === 0) return takesOver;
-  let owned = 0;
-  for (const part of missing) {
+  if (undelivered.length === 0) return takesOver;
+  const counts = { owned: 0, unseen: 0 };
+  await inTurns(undelivered, async (part) => {
     const claim = await claimOf(context, cluster, part);
-    if (claim === "owned") owned++;
+    if (claim === "owned" || claim === "unseen") counts[claim]++;
     else if (claim !== "free") takesOver.set(part.key, claim);
-  }
-  if (owned > 0) throw new OwnedByAnother(`${owned} objects in ${cluster} belong to another owner`);
+  });
+  if (counts.owned > 0) throw new OwnedByAnother(`${counts.owned} objects in ${cluster} belong to another owner`);
   for (const takeOver of [false, true]) {
-    const refs = missing.filter(({ key }) => takesOver.has(key) === takeOver).map(({ ref }) => ref);
-    if (refs.length === 0) continue;
-    const reserved = await engine.reserve(owner, refs, { cluster, term, takeOver });
-    try {
-      await confirm();
-    } catch (error) {
-      await Promise.allSettled(reserved.map((one) => engine.withdraw(owner, one, "keep")));
-      throw error;
-    }
+    await takePlaces(
+      context,
+      cluster,
+      missing.filter(({ key }) => takesOver.has(key) === takeOver),
+      takeOver,
+    );
   }
+  if (counts.unseen > 0)
+    throw new NotSeenYet(`${cluster} has not reported yet whether it has ${counts.unseen} objects`);
   return takesOver;
 }
 
-async function claimOf(
-  context: ActContext,
+async function takePlaces(
+  { engine, owner, term, confirm }: ActContext,
+  cluster: string,
+  parts: readonly Part[],
+  takeOver: boolean,
+): Promise<void> {
+  if (parts.length === 0) return;
+  const refs = parts.map(({ ref }) => ref);
+  const reserved = await engine.reserve(owner, refs, { cluster, term, takeOver });
+  try {
+    await confirm();
+  } catch (error) {
+    await Promise.allSettled(reserved.map((one) => engine.withdraw(owner, one, "keep")));
+    throw error;
+  }
+}
+
+async function claimOf(context: ActContext, cluster: string, part: Part): Promise<ClaimState> {
+  const { engine, refuse } = context;
+  const found = await engine.member(cluster).read(part.ref);
+  if (found.kind === "present") return claimOn(context, cluster, part, found.object.metadata.labels?.[OWNER_LABEL]);
+  if (found.kind === "unknown" && found.isUnasked === true) {
+    const seen = engine.snapshot(context.owner, cluster, part.ref);
+    if (seen.kind === "unreachable" && seen.isForeign === true) return claimOn(context, cluster, part, undefined);
+    // Of an earlier dispatch: if that was another application's, the agent refuses ours.
+    if (seen.kind === "unreachable" && seen.isEarlier !== true) return "unseen";
+  }
+  // A kind that the cluster does not serve yet has no objects; delivery says so if it stays like that.
+  refuse(cluster, part.key, undefined);
+  return "free";
+}
+
+/** `mark`: which application of Lockstep wrote the object that is there; undefined: none did. */
+function claimOn(
+  { way, adopt, refuse }: ActContext,
   cluster: string,
   part: Part,
-): Promise<"free" | "ours" | "adopted" | "owned"> {
-  const { engine, way, adopt, refuse } = context;
-  const found = await engine.member(cluster).read(part.ref);
-  // A kind that the cluster does not serve yet has no objects; delivery says so if it stays like that.
-  if (found.kind !== "present") {
-    refuse(cluster, part.key, undefined);
-    return "free";
-  }
-  const mark = found.object.metadata.labels?.[OWNER_LABEL];
+  mark: string | undefined,
+): "ours" | "adopted" | "owned" {
   const isOwned = mark !== undefined && mark !== way.mark;
   const isAllowed = mark === way.mark || part.isImplicit || (adopt && !isOwned);
   if (isAllowed) {
@@ -195,29 +269,36 @@ async function claimOf(
   return "owned";
 }
 
-/** A hook runs once per step: what an earlier step left is deleted first. */
-async function runHook(context: ActContext, cluster: string, grant: Grant, part: Part): Promise<boolean> {
+/** A hook runs once per step and event: what an earlier run left is deleted first. */
+async function runHook(
+  context: ActContext,
+  cluster: string,
+  grant: Grant,
+  part: Part,
+  epoch: number,
+): Promise<boolean> {
   const { engine, owner } = context;
-  const before = dispatchedIn(context, cluster).find(({ ref }) => isSameRef(ref, part.ref));
-  if (before && epochNote(before.notes) === grant.step && !before.deleting) return true;
+  const found = dispatchedIn(context, cluster);
+  const before = found.of(part.ref);
+  if (before && epochNote(before.notes) === epoch && !before.deleting) return true;
   if (before) {
     const isReserved = before.notes[NOTES.epoch] === undefined && !before.deleting;
     if (!isReserved) {
-      await engine.withdraw(owner, before, "remove");
+      await engine.withdraw(owner, before, isKept(before) ? "keep" : "remove");
       return false;
     }
   }
   const manifest = context.way.manifest(part, grant);
-  const takesOver = await reserve(context, cluster, [part]);
-  const expected = dispatchedIn(context, cluster).find(({ ref }) => isSameRef(ref, part.ref));
+  const takesOver = await reserve(context, cluster, [part], found);
+  const expected = dispatchedIn(context, cluster).of(part.ref);
   if (!expected) throw new Error(`hook ${part.key} for ${cluster} was taken away while it was being dispatched`);
   await engine.dispatch(owner, {
     cluster,
     term: context.term,
-    manifest: withEpoch(manifest, grant.step),
+    manifest: withEpoch(manifest, epoch),
     notes: {
-      [NOTES.content]: digestOf(manifest),
-      [NOTES.epoch]: String(grant.step),
+      [NOTES.content]: context.way.digest(part, grant),
+      [NOTES.epoch]: String(epoch),
       [NOTES.hook]: (part.hook?.deletePolicies ?? []).join(","),
       ...(part.isCrd && { [NOTES.end]: "keep" }),
     },
@@ -227,18 +308,21 @@ async function runHook(context: ActContext, cluster: string, grant: Grant, part:
   return true;
 }
 
-/** Hooks that are over and say so are deleted; the others stay until they run again, for people to look at. */
-async function tidyHooks(context: ActContext, cluster: string, grant: Grant): Promise<boolean> {
+/** Hooks are deleted as their policies say; the others stay until they run again, for people to look at. */
+async function tidyHooks(
+  context: ActContext,
+  cluster: string,
+  grant: Grant,
+  failure: HookFailure | undefined,
+): Promise<boolean> {
   const { way, engine, owner } = context;
   const stages = way.stages(grant.revision, cluster, grant.mode) ?? [];
-  const over = stages.slice(0, grant.stage).flatMap((stage) => (stage.kind === "hook" ? [stage.object] : []));
-  const gone = dispatchedIn(context, cluster).map(async (one) => {
-    const policies = one.notes[NOTES.hook]?.split(",") ?? [];
-    const isOver = over.some((key) => {
-      const part = way.part(grant.revision, cluster, key);
-      return part !== undefined && isSameRef(part.ref, one.ref);
-    });
-    if (!isOver || !policies.includes("hook-succeeded")) return true;
+  const found = dispatchedIn(context, cluster);
+  const gone = [...hooksOver(stages, grant, failure)].map(async ([key, end]) => {
+    const part = way.part(grant.revision, cluster, key);
+    const one = part && found.of(part.ref);
+    const policies = one?.notes[NOTES.hook]?.split(",") ?? [];
+    if (!one || isKept(one) || !policies.includes(`hook-${end}`)) return true;
     return engine.withdraw(owner, one, "remove");
   });
   return (await Promise.all(gone)).every(Boolean);
@@ -248,12 +332,13 @@ async function tidyHooks(context: ActContext, cluster: string, grant: Grant): Pr
 async function prune(context: ActContext, cluster: string, grant: Grant): Promise<boolean> {
   const parts = context.way.parts(grant.revision, cluster);
   if (!parts) return true;
-  const surplus = dispatchedIn(context, cluster).filter(({ ref }) => !parts.some((part) => isSameRef(part.ref, ref)));
+  const own = new Set(parts.map(({ key }) => key));
+  const surplus = [...dispatchedIn(context, cluster).list].filter(({ ref }) => !own.has(keyOfRef(ref)));
   return withdrawAll(context, surplus, !context.prune);
 }
 
 async function remove(context: ActContext, cluster: string, tier: number): Promise<boolean> {
-  const going = dispatchedIn(context, cluster).filter(({ ref }) => tierOf(ref.kind) >= tier);
+  const going = [...dispatchedIn(context, cluster).list].filter(({ ref }) => tierOf(ref.kind) >= tier);
   return withdrawAll(context, going, false);
 }
 

@@ -105,7 +105,8 @@ function patchAll(
             remedy: "Correct the patch.",
           };
         }
-        rendered.object = result;
+        // A patch is the tenant's as much as the chart: it must not set what only the hub's programs may.
+        rendered.object = clean(result);
       } catch (error) {
         if (!(error instanceof PatchError)) throw error;
         return {

@@ -1,6 +1,6 @@
 import type { AllowedClustersRule, ParsedDistributedApplication, RolloutApproval } from "../../api/index.ts";
 import { forbiddenClusters } from "../../api/index.ts";
-import type { Divided, Intent, WantedClusters, WantedRevision } from "../../applications/index.ts";
+import type { Divided, Intent, Ledger, WantedClusters, WantedRevision } from "../../applications/index.ts";
 import type { Engine, EngineBundle, EngineCluster } from "../../engine/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import type { Promotion, WindowState } from "../../rollout/index.ts";
@@ -42,6 +42,20 @@ export function clustersRefused(
     rule,
   );
   return refused.length === 0 ? undefined : `namespace ${metadata.namespace} may not use ${refused.join(", ")}`;
+}
+
+/** The revision that the next plan goes to; undefined: there is none yet. */
+export function targetOf(
+  revised: WantedRevision,
+  { override, rollout, currentRevision, undoHeard }: Ledger,
+  app: ParsedDistributedApplication,
+): string | undefined {
+  const { undo } = app.spec;
+  // An undo that is not heard yet is the target of this very plan.
+  if (undo && undoHeard !== `${undo.at} ${undo.to}`) return undo.to;
+  if (override && !(revised.kind === "known" && revised.id !== override.instead)) return override.to;
+  if (revised.kind === "known") return revised.id;
+  return rollout?.to ?? currentRevision ?? undo?.to;
 }
 
 export interface IntentFacts {

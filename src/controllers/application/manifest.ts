@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
-import { type ObjectRef, OWNER_LABEL } from "../../engine/index.ts";
+import { EPOCH_ANNOTATION, type ObjectRef, OWNER_LABEL } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { canonicalText, isJsonObject, type JsonObject } from "../../runtime/index.ts";
-
-/** Annotation on every distributed object: the epoch of the write, so that what a member shows of it is evidence. */
-export const EPOCH_ANNOTATION = "lockstep.karmada.io/epoch";
 
 export function isManifest(value: unknown): value is KubeObject {
   return (

@@ -1,4 +1,5 @@
 import type { Dispatched, ObjectRef } from "../../engine/index.ts";
+import { keyOfRef } from "./manifest.ts";
 
 /** What is kept with each dispatch object on the hub. None of it reaches a member. */
 export const NOTES = {
@@ -23,6 +24,19 @@ export function isKept({ notes }: Dispatched): boolean {
   return notes[NOTES.end] === "keep";
 }
 
-export function isSameRef(a: ObjectRef, b: ObjectRef): boolean {
-  return a.kind === b.kind && a.name === b.name && a.namespace === b.namespace && a.apiVersion === b.apiVersion;
+/** What is dispatched to one cluster, by its object. */
+export class DispatchedObjects {
+  readonly #byRef: ReadonlyMap<string, Dispatched>;
+
+  constructor(list: readonly Dispatched[]) {
+    this.#byRef = new Map(list.map((one) => [keyOfRef(one.ref), one]));
+  }
+
+  get list(): Iterable<Dispatched> {
+    return this.#byRef.values();
+  }
+
+  of(ref: ObjectRef): Dispatched | undefined {
+    return this.#byRef.get(keyOfRef(ref));
+  }
 }

@@ -9,8 +9,8 @@ import {
 import type { Interpreter } from "../../interpret/index.ts";
 import type { FleetFact } from "../../rollout/index.ts";
 import { liveSeen } from "./health.ts";
-import { digestOf } from "./manifest.ts";
-import { epochNote, isSameRef, NOTES } from "./notes.ts";
+import { keyOfRef } from "./manifest.ts";
+import { DispatchedObjects, epochNote, NOTES } from "./notes.ts";
 import type { Way } from "./way.ts";
 
 export interface ObserveOptions {
@@ -54,31 +54,28 @@ function seenIn(options: ObserveOptions, cluster: string, dispatched: readonly D
   const grant = ledger.clusters[cluster]?.grant ?? undefined;
   const parts = grant ? (way.parts(grant.revision, cluster) ?? []) : [];
   const left = TIERS.map((_, tier) => dispatched.filter(({ ref }) => tierOf(ref.kind) === tier).length);
-  const isOfRevision = ({ ref }: Dispatched) => parts.some((part) => isSameRef(part.ref, ref));
+  const own = new Set(parts.map(({ key }) => key));
+  const isOfRevision = ({ ref }: Dispatched) => own.has(keyOfRef(ref));
+  const objects = new DispatchedObjects(dispatched);
   const known = new Map<string, ObjectSeen>();
   return {
     left,
     leftovers: dispatched.filter((one) => !isOfRevision(one)).length,
     object: (key) => {
-      const seen = known.get(key) ?? objectSeen(options, cluster, key, dispatched);
+      const seen = known.get(key) ?? objectSeen(options, cluster, key, objects);
       known.set(key, seen);
       return seen;
     },
   };
 }
 
-function objectSeen(
-  options: ObserveOptions,
-  cluster: string,
-  key: string,
-  dispatched: readonly Dispatched[],
-): ObjectSeen {
+function objectSeen(options: ObserveOptions, cluster: string, key: string, dispatched: DispatchedObjects): ObjectSeen {
   const { engine, owner, interpreter, ledger, way, refused } = options;
   const grant = ledger.clusters[cluster]?.grant;
   const part = grant ? way.part(grant.revision, cluster, key) : undefined;
   if (!grant || !part) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
-  const one = dispatched.find(({ ref }) => isSameRef(ref, part.ref));
-  const wanted = digestOf(way.manifest(part, grant));
+  const one = dispatched.of(part.ref);
+  const wanted = way.digest(part, grant);
   const problem = refused(cluster, key);
   const live = liveSeen(interpreter, cluster, part.ref, engine.snapshot(owner, cluster, part.ref));
   return {

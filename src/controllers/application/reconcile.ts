@@ -9,12 +9,12 @@ import {
   type ParsedDistributedApplication,
   parseDistributedApplication,
 } from "../../api/index.ts";
-import { type Ledger, plan, type WantedRevision } from "../../applications/index.ts";
+import { type Ledger, plan } from "../../applications/index.ts";
 import { type Engine, type EngineBundle, type News, type ObjectRef, ownerMark } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
 import { NotFoundError, nameOfKey } from "../../kube/index.ts";
-import { WindowMemory } from "../../rollout/index.ts";
+import { type Waiting, WindowMemory } from "../../rollout/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import type { Approvals } from "../common/approvals.ts";
@@ -25,14 +25,16 @@ import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
+import { Warnings } from "../common/warnings.ts";
 import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
 import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle } from "./content.ts";
-import { clustersRefused, intentOf, wantedClusters } from "./intent.ts";
+import { clustersRefused, intentOf, targetOf, wantedClusters } from "./intent.ts";
 import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
+import { newsOf } from "./news.ts";
 import { observe } from "./observe.ts";
-import { refusalStatus, statusOf } from "./report.ts";
+import { namedRemedy, refusalStatus, statusOf } from "./report.ts";
 import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
 import { gatherInputs } from "./source.ts";
@@ -69,6 +71,7 @@ export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #windows = new WindowMemory();
   readonly #lifetimes: Lifetimes;
+  readonly #warnings: Warnings;
   readonly #tracked = new Map<string, EngineBundle>();
   /** Delivered objects that members have lost, by application. */
   readonly #absences = new Map<string, Absences>();
@@ -78,6 +81,7 @@ export class Reconciler {
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
     this.#lifetimes = new Lifetimes({ ...parts, of: APPLICATIONS });
+    this.#warnings = new Warnings(parts.announcer);
   }
 
   async reconcile(key: string): Promise<WorkResult | undefined> {
@@ -137,7 +141,9 @@ export class Reconciler {
     });
     const refusal = rule && !isDeleting ? clustersRefused(app, chosen, namespace, rule) : undefined;
     if (refusal !== undefined) {
-      this.#refuse(key, object, "InvalidSpec", `spec.clusters: ${refusal}`);
+      // What is not known yet is known in a moment: worth a status, not an Event.
+      const isPending = namespace.kind === "unknown";
+      this.#refuse(key, object, "InvalidSpec", `spec.clusters: ${refusal}`, isPending);
       return { requeueAfterMs: REFUSED_RETRY_MS };
     }
     const revised = isDeleting
@@ -176,7 +182,8 @@ export class Reconciler {
     const divided = way.divided(target);
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
-    const result = plan(intentOf(facts), session.ledger, seen, nowMs);
+    const before = session.ledger;
+    const result = plan(intentOf(facts), before, seen, nowMs);
     const absences = this.#absences.get(key) ?? new Absences(clock);
     this.#absences.set(key, absences);
     const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
@@ -198,7 +205,8 @@ export class Reconciler {
       failures: done.failures,
       nowMs,
     };
-    statuses.say(key, (before) => statusOf(report, before));
+    statuses.say(key, (said) => statusOf(report, said));
+    this.#announce(key, app, object, before, result);
     await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
@@ -213,6 +221,25 @@ export class Reconciler {
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
     const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
+  }
+
+  /** Only after the ledger is written: what it does not say has not happened. */
+  #announce(
+    key: string,
+    { spec, metadata }: ParsedDistributedApplication,
+    object: KubeObject,
+    before: Ledger,
+    { ledger, reasons }: ReturnType<typeof plan>,
+  ): void {
+    for (const { type, reason, message } of newsOf(before, ledger, spec.rollout.waves?.length ?? 0)) {
+      this.#parts.announcer.event(object, type, reason, message);
+    }
+    const sentence = ({ message, remedy }: Waiting) => `${message}. ${namedRemedy(remedy, metadata.name)}`;
+    // A failed step has its own Event.
+    const isSaid = ({ code, cluster = "" }: Waiting) =>
+      (code === "MemberFailed" || code === "ProgressDeadlineExceeded") && ledger.clusters[cluster]?.failed != null;
+    const others = reasons.filter((one) => !isSaid(one));
+    this.#warnings.waiting(key, object, others, sentence);
   }
 
   /** Act, write-ahead: the ledger first, then what it says. */
@@ -347,8 +374,9 @@ export class Reconciler {
     return { requeueAfterMs: REFUSED_RETRY_MS };
   }
 
-  #refuse(key: string, object: KubeObject, reason: string, message: string): void {
+  #refuse(key: string, object: KubeObject, reason: string, message: string, isPending = false): void {
     const nowMs = this.#parts.clock.now();
+    if (!isPending) this.#warnings.refused(key, object, reason, message);
     this.#parts.statuses.say(key, (before) => refusalStatus(object, reason, message, nowMs, before));
   }
 
@@ -358,20 +386,8 @@ export class Reconciler {
     this.#tracked.delete(key);
     this.#refused.delete(key);
     this.#lifetimes.forget(key);
+    this.#warnings.forget(key);
     this.#absences.delete(key);
     this.#parts.forget(key);
   }
-}
-
-function targetOf(
-  revised: WantedRevision,
-  { override, rollout, currentRevision, undoHeard }: Ledger,
-  app: ParsedDistributedApplication,
-): string | undefined {
-  const { undo } = app.spec;
-  // An undo that is not heard yet is the target of this very plan.
-  if (undo && undoHeard !== `${undo.at} ${undo.to}`) return undo.to;
-  if (override && !(revised.kind === "known" && revised.id !== override.instead)) return override.to;
-  if (revised.kind === "known") return revised.id;
-  return rollout?.to ?? currentRevision ?? undo?.to;
 }

@@ -1,6 +1,7 @@
 import {
   type DistributedApplicationStatus,
   MAX_LISTED_OBJECTS,
+  MAX_LISTED_WORKLOADS,
   type ParsedDistributedApplication,
 } from "../../api/index.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../../applications/index.ts";
 import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
 import { REASONS, type Waiting } from "../../rollout/index.ts";
-import { timestamp } from "../../runtime/index.ts";
+import { isJsonObject, timestamp } from "../../runtime/index.ts";
 import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
@@ -41,6 +42,7 @@ export function statusOf(facts: ReportFacts, before: Status | undefined): Status
   const { figures, ledger, reasons } = result;
   const clusters = Object.keys(figures.phases).map((name) => clusterRow(facts, name, before));
   const objects = objectRows(facts);
+  const workloads = workloadRows(facts);
   const main = mainReason(facts);
   const isSettled =
     clusters.length > 0 && clusters.every(({ phase }) => phase === "Settled") && !reasons.some(isUnfinished);
@@ -73,7 +75,7 @@ export function statusOf(facts: ReportFacts, before: Status | undefined): Status
     display: { clusters: `${done}/${clusters.length}`, ready: `${ready}/${total}` },
     clusters,
     ...(objects.length <= MAX_LISTED_OBJECTS && { objects }),
-    ...(facts.divided.length > 0 && { workloads: workloadRows(facts) }),
+    ...(workloads.length > 0 && { workloads }),
     history: revisions.slice(0, 102).map(({ id, number, createdAt }) => ({ revision: id, number, createdAt })),
     conditions: conditionsOf(facts, before, isSettled, main),
   };
@@ -223,20 +225,41 @@ function healthWord(object: ObjectSeen | undefined): string {
   return health === "Failed" || health === "Unhealthy" ? "Unhealthy" : health === "Unknown" ? "Unknown" : "Progressing";
 }
 
-function workloadRows({ divided, result, seen }: ReportFacts): NonNullable<Status["workloads"]> {
-  return divided.map(({ key, object, total }) => {
+type WorkloadRow = NonNullable<Status["workloads"]>[number];
+
+/** Every workload with a number of replicas: those that are divided first, because a person watches these. */
+function workloadRows(facts: ReportFacts): WorkloadRow[] {
+  const { divided, result, seen, way } = facts;
+  const whole = new Map<string, { object: string; replicas: Map<string, number> }>();
+  const grants = Object.entries(result.ledger.clusters).filter(([, { grant }]) => grant && grant.mode !== "Delete");
+  for (const [cluster, { grant }] of grants) {
+    for (const { key: object, object: rendered, hook } of way.parts(grant?.revision ?? "", cluster) ?? []) {
+      const replicas = isJsonObject(rendered.spec) ? rendered.spec.replicas : undefined;
+      const key = `${rendered.kind}/${rendered.metadata.name}`;
+      if (hook || typeof replicas !== "number" || divided.some((each) => each.key === key)) continue;
+      const row = whole.get(key) ?? { object, replicas: new Map<string, number>() };
+      row.replicas.set(cluster, replicas);
+      whole.set(key, row);
+    }
+  }
+  const rowOf = (key: string, object: string, shares: ReadonlyMap<string, number>, total?: number): WorkloadRow => {
     const [kind = "", name = ""] = key.split("/");
-    const clusters = Object.entries(result.ledger.clusters).map(([cluster, { grant }]) => {
+    const clusters = [...shares].map(([cluster, replicas]) => {
       const live = seen.clusters[cluster]?.object(object).live;
-      return {
-        name: cluster,
-        replicas: grant?.replicas[key] ?? 0,
-        ready: live?.kind === "present" ? (live.ready ?? 0) : 0,
-      };
+      return { name: cluster, replicas, ready: live?.kind === "present" ? (live.ready ?? 0) : 0 };
     });
-    const ready = clusters.reduce((sum, each) => sum + each.ready, 0);
-    return { kind, name, total, ready, clusters };
+    const sum = (count: (each: (typeof clusters)[number]) => number) =>
+      clusters.reduce((all, each) => all + count(each), 0);
+    return { kind, name, total: total ?? sum(({ replicas }) => replicas), ready: sum(({ ready }) => ready), clusters };
+  };
+  const shared = divided.map(({ key, object, total }) => {
+    const shares = Object.entries(result.ledger.clusters).map(
+      ([name, { grant }]) => [name, grant?.replicas[key] ?? 0] as const,
+    );
+    return rowOf(key, object, new Map(shares), total);
   });
+  const others = [...whole].map(([key, { object, replicas }]) => rowOf(key, object, replicas));
+  return [...shared, ...others].slice(0, MAX_LISTED_WORKLOADS);
 }
 
 function conditionsOf(

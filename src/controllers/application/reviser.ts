@@ -1,5 +1,6 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
 import type { WantedRevision } from "../../applications/index.ts";
+import type { RevisionContent } from "../../render/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import { ownerOf } from "../common/owner.ts";
@@ -44,6 +45,8 @@ export const REFUSED_RETRY_MS = 30_000;
 /** Makes revisions: rendered once for each input, allowed to the ServiceAccount, stored before any grant names them. */
 export class Reviser {
   readonly #options: ReviserOptions;
+  /** Every reconcile asks for the same few: an application may have thousands of objects. */
+  readonly #bundles = new WeakMap<RevisionContent, Bundle>();
   readonly #refused = new Map<string, { readonly inputs: string; readonly atMs: number; readonly revised: Revised }>();
 
   constructor(options: ReviserOptions) {
@@ -81,7 +84,12 @@ export class Reviser {
   /** What a revision distributes; undefined: it is not stored. */
   async bundle(app: ParsedDistributedApplication, id: RevisionId): Promise<Bundle | undefined> {
     const content = await this.#options.store.content(ownerOf(app), id);
-    return content && unpackBundle(content);
+    if (!content) return undefined;
+    const known = this.#bundles.get(content);
+    if (known) return known;
+    const bundle = unpackBundle(content);
+    if (bundle) this.#bundles.set(content, bundle);
+    return bundle;
   }
 
   forget(key: string): void {

@@ -43,10 +43,14 @@ export class Rights {
   ): Promise<string[]> {
     const user = `system:serviceaccount:${account.namespace}:${account.name}`;
     const asked = new Map<string, Asked>();
+    const unknown = new Set<string>();
     for (const part of parts) {
-      for (const each of neededFor(part, kinds)) asked.set(JSON.stringify(each), each);
+      const kind = kinds.get(kindId(part.object));
+      // Without its plural no right can be asked for, so none is there: the kind may have vanished from the hub.
+      if (kind) for (const each of neededFor(part, kind)) asked.set(JSON.stringify(each), each);
+      else unknown.add(`distribute ${part.object.kind} of ${part.object.apiVersion}, which the hub no longer serves`);
     }
-    const found: string[] = [];
+    const found = [...unknown];
     for (const each of asked.values()) {
       if (!(await this.#allowed(user, account.namespace, each))) found.push(textOf(each));
     }
@@ -71,11 +75,8 @@ export class Rights {
   }
 }
 
-function neededFor({ object }: Part, kinds: ReadonlyMap<string, ServedKind>): Asked[] {
-  const kind = kinds.get(kindId(object));
-  if (!kind) return [];
-  const { group, plural } = kind;
-  const namespace = kind.namespaced ? (object.metadata.namespace ?? "") : "";
+function neededFor({ object }: Part, { group, plural, namespaced }: ServedKind): Asked[] {
+  const namespace = namespaced ? (object.metadata.namespace ?? "") : "";
   const needed: Asked[] = [{ verb: "distribute", group, resource: plural, namespace }];
   // A role or a binding gives rights away: the same verbs guard that as inside one cluster.
   if (group === RBAC_GROUP && (plural === "roles" || plural === "clusterroles")) {

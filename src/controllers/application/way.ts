@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { type Bundle, type Part, partsFor } from "./content.ts";
-import { withShare } from "./manifest.ts";
+import { digestOf, withShare } from "./manifest.ts";
 
 export interface WayOptions {
   readonly app: ParsedDistributedApplication;
@@ -14,10 +14,26 @@ export interface WayOptions {
   readonly isManaged: (part: Part) => boolean;
 }
 
+interface Placed {
+  readonly parts: readonly Part[];
+  readonly byKey: ReadonlyMap<string, Part>;
+}
+
+interface Made {
+  readonly mark: string;
+  readonly share: number | undefined;
+  readonly manifest: KubeObject;
+  readonly digest: string;
+}
+
+/** What was made of each object last: a digest of a large object is expensive, and every reconcile asks for all of them. */
+const MADE = new WeakMap<Part, Made>();
+
 /** Each cluster's way through the revisions of one application: stages, and the objects as the cluster gets them. */
 export class Way {
   readonly #options: WayOptions;
   readonly #stages = new Map<string, readonly Stage[]>();
+  readonly #parts = new Map<readonly Part[], Placed>();
 
   constructor(options: WayOptions) {
     this.#options = options;
@@ -28,12 +44,24 @@ export class Way {
   }
 
   parts(revision: RevisionId, cluster: string): readonly Part[] | undefined {
-    const bundle = this.#options.bundles.get(revision);
-    return bundle && partsFor(bundle, cluster).filter((part) => !this.#options.isManaged(part));
+    return this.#placed(revision, cluster)?.parts;
   }
 
   part(revision: RevisionId, cluster: string, key: string): Part | undefined {
-    return this.parts(revision, cluster)?.find((part) => part.key === key);
+    return this.#placed(revision, cluster)?.byKey.get(key);
+  }
+
+  #placed(revision: RevisionId, cluster: string): Placed | undefined {
+    const bundle = this.#options.bundles.get(revision);
+    if (!bundle) return undefined;
+    // Clusters with the same objects share them: most applications have one list for all clusters.
+    const all = partsFor(bundle, cluster);
+    const known = this.#parts.get(all);
+    if (known) return known;
+    const parts = all.filter((part) => !this.#options.isManaged(part));
+    const placed = { parts, byKey: new Map(parts.map((part) => [part.key, part])) };
+    this.#parts.set(all, placed);
+    return placed;
   }
 
   stages(revision: RevisionId, cluster: string, mode: Mode): readonly Stage[] | undefined {
@@ -54,9 +82,24 @@ export class Way {
   }
 
   /** The object as the cluster gets it, but for its epoch. */
-  manifest(part: Part, { replicas }: Pick<Grant, "replicas">): KubeObject {
+  manifest(part: Part, grant: Pick<Grant, "replicas">): KubeObject {
+    return this.#made(part, grant).manifest;
+  }
+
+  /** A digest of that. */
+  digest(part: Part, grant: Pick<Grant, "replicas">): string {
+    return this.#made(part, grant).digest;
+  }
+
+  #made(part: Part, { replicas }: Pick<Grant, "replicas">): Made {
+    const { mark } = this.#options;
     const share = replicas[`${part.object.kind}/${part.object.metadata.name}`];
-    return withShare(part.object, this.#options.mark, share);
+    const known = MADE.get(part);
+    if (known?.mark === mark && known.share === share) return known;
+    const manifest = withShare(part.hook ? withoutTtl(part.object) : part.object, mark, share);
+    const made = { mark, share, manifest, digest: digestOf(manifest) };
+    MADE.set(part, made);
+    return made;
   }
 
   /** The workloads whose replicas are divided, as the target revision has them. */
@@ -81,4 +124,11 @@ export class Way {
       ];
     });
   }
+}
+
+/** A Job that deletes itself would be sent again by the engine: a hook would run twice. Helm's delete policies remain. */
+function withoutTtl(object: KubeObject): KubeObject {
+  if (object.kind !== "Job" || !isJsonObject(object.spec)) return object;
+  const { ttlSecondsAfterFinished: _never, ...spec } = object.spec;
+  return { ...object, spec };
 }
