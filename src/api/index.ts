@@ -4,6 +4,7 @@
  */
 export { ALLOWED_CLUSTERS, type AllowedClustersRule, forbiddenClusters } from "./allowed-clusters.ts";
 export { selectedWorkload } from "./inline-template.ts";
+export { jobTemplateMistakes } from "./job-template.ts";
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
 export { JOB_PHASES, type JobPhase, MAX_INDEXES_CHARS, MAX_LISTED_ATTEMPTS } from "./kinds/ccj-status.ts";
 export {
@@ -33,7 +34,7 @@ export type {
   DistributedApplicationSpec,
   DistributedApplicationStatus,
 } from "./kinds/distributed-application.ts";
-export { DISTRIBUTED_APPLICATION, MAX_LISTED_OBJECTS } from "./kinds/distributed-application.ts";
+export { DISTRIBUTED_APPLICATION, MAX_LISTED_OBJECTS, MAX_LISTED_WORKLOADS } from "./kinds/distributed-application.ts";
 export type { ExploreOperation, ExploreRequest, ExploreResponse, ExploreReview } from "./kinds/explore-review.ts";
 export type {
   ExploringRule,
@@ -65,6 +66,7 @@ export {
   parseResourceExploringWebhookConfiguration,
   parseRolloutApproval,
 } from "./parse.ts";
+export { CLUSTERS_IN_USE, DETACH_WITHOUT_DRAIN } from "./policies/clusters-in-use.ts";
 export { admissionPolicies } from "./policies/index.ts";
 export {
   accountUser,

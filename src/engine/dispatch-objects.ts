@@ -13,7 +13,7 @@ import {
 import { isJsonObject, type Json, type JsonObject } from "../runtime/index.ts";
 import { laterTerm } from "./errors.ts";
 import { MARKS } from "./marks.ts";
-import type { Claim, DispatchOrder, EngineOwner, ObjectRef } from "./port.ts";
+import type { Claim, DispatchOrder, EngineApp, EngineOwner, ObjectRef } from "./port.ts";
 import { readTerm } from "./terms.ts";
 
 /** The name of an owner among all of Lockstep's kinds; a CrossClusterStatefulset's is as it was before other kinds. */
@@ -182,4 +182,9 @@ export function reservationAnnotations(
 
 export function takesOver({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[MARKS.takesOver] === "true";
+}
+
+/** Whether an object is the one that a CrossClusterStatefulset manages, and not something that it needs beside it. */
+export function isTemplateOf(owner: EngineOwner, ref: ObjectRef): owner is EngineApp {
+  return owner.kind === undefined && refKey(ref) === refKey(owner.template);
 }

@@ -21,6 +21,8 @@ export interface EngineDefinition {
   readonly readCluster: (cluster: KubeObject) => EngineCluster | undefined;
   /** What it offers to pods; undefined: the engine does not tell. */
   readonly readHeadroom: (cluster: KubeObject) => Headroom | undefined;
+  /** The kind of the objects with which users select clusters. */
+  readonly selects: string;
   /** The effect of DRAIN_TAINT: it repels new instances, and those that run stay. */
   readonly drainEffect: string;
   /** What the adapter reads and writes, as apiVersion and kind. */
@@ -38,6 +40,7 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     dispatchNamespace: executionNamespace,
     readCluster,
     readHeadroom: karmadaHeadroom,
+    selects: "PropagationPolicy",
     drainEffect: "NoSchedule",
     kinds: [
       ["cluster.karmada.io/v1alpha1", "Cluster"],
@@ -56,6 +59,7 @@ export const ENGINES: Readonly<Record<EngineName, EngineDefinition>> = {
     dispatchNamespace: (cluster) => cluster,
     readCluster: readManagedCluster,
     readHeadroom: ocmHeadroom,
+    selects: "Placement",
     // Placements keep clusters that they have selected already; NoSelect would drop this one at once.
     drainEffect: "NoSelectIfNew",
     kinds: [

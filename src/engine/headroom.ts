@@ -32,6 +32,12 @@ export function ocmHeadroom({ status }: KubeObject): Headroom | undefined {
   return Object.keys(offered).length === 0 ? undefined : { offered };
 }
 
+/** Amounts as the API has them, without what is no text. */
+export function quantities(value: unknown): Record<string, string> {
+  const entries = Object.entries(isJsonObject(value) ? value : {});
+  return Object.fromEntries(entries.flatMap(([name, amount]) => (typeof amount === "string" ? [[name, amount]] : [])));
+}
+
 function amountsOf(amounts: Json | undefined): Amounts {
   const read = (of: keyof Amounts) => {
     const amount = isJsonObject(amounts) ? amountOf(amounts[of]) : undefined;

@@ -13,7 +13,7 @@ export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { type ReadHold, readHold, unprotectedHold } from "./karmada/left-holds.ts";
 export { OVERRIDE_POLICIES, RESOURCE_BINDINGS } from "./karmada/resources.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
-export { MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";
+export { EPOCH_ANNOTATION, MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";
 export {
   type AccessPoint,
   accessPointOf,
@@ -21,6 +21,7 @@ export {
   type MemberConnection,
   openMemberOverHttp,
 } from "./members/access.ts";
+export { readLimits } from "./members/live-member.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
 export { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor, executorOf, readExecutor } from "./ocm/executor.ts";
 export type * from "./port.ts";

@@ -24,3 +24,6 @@ export const MARKS = {
 
 /** Label on the objects of bundles in members: their owner, from `appMark`. Member streams of bundles select by it. */
 export const OWNER_LABEL = "lockstep.karmada.io/owner";
+
+/** Annotation on the objects of bundles in members: the epoch of the write, so that what a member shows is evidence. */
+export const EPOCH_ANNOTATION = "lockstep.karmada.io/epoch";

@@ -152,8 +152,11 @@ export interface EngineCluster {
 /** What is free is what can be allocated without what is taken. */
 export interface ClusterCapacity {
   readonly allocatable: Readonly<Record<string, string>>;
-  /** To be added up: what runs has, and what waits for a node requests. */
-  readonly taken: ReadonlyArray<Readonly<Record<string, string>>>;
+  /**
+   * To be added up: what runs has, and what waits for a node requests. Absent: the engine does not know it; then more
+   * than all that can be allocated surely does not fit.
+   */
+  readonly taken?: ReadonlyArray<Readonly<Record<string, string>>>;
 }
 
 export type EngineSchedule =
@@ -238,6 +241,8 @@ export type Snapshot =
       readonly isUnasked?: boolean;
       /** The cluster was read: it has an object of this name that Lockstep did not write, and cannot be shown whole. */
       readonly isForeign?: boolean;
+      /** The cluster was read: it has an object of this name that another dispatch of Lockstep's wrote. */
+      readonly isEarlier?: boolean;
     }
   | { readonly kind: "absent"; readonly atMs: number }
   | {
@@ -284,6 +289,8 @@ export interface MemberAccess {
   holds(configMap: KubeObject): Promise<Holding>;
   /** The ordinals for which a claim of this workload exists; undefined if that cannot be read. */
   volumes(namespace: string, claims: ClaimNames): Promise<readonly number[] | undefined>;
+  /** What the namespace limits, read right now; undefined if that cannot be read. */
+  limits(namespace: string): Promise<NamespaceLimits | undefined>;
   /** Only in the named version: a pod that has changed since it was seen is not deleted. */
   deletePod(namespace: string, pod: PodSeen): Promise<void>;
   /**
@@ -293,11 +300,21 @@ export interface MemberAccess {
   deleteVolumes(namespace: string, claims: ClaimNames, confirm: () => Promise<void>): Promise<void>;
 }
 
+/** What a member's API server refuses pods by, in one namespace. */
+export interface NamespaceLimits {
+  /** ResourceQuotas. */
+  readonly quotas: readonly KubeObject[];
+  readonly limitRanges: readonly KubeObject[];
+}
+
 export type MemberObject =
   | { readonly kind: "present"; readonly object: KubeObject }
   | { readonly kind: "absent" }
-  /** The member could not be asked, or does not serve the kind. */
-  | { readonly kind: "unknown"; readonly message: string };
+  /**
+   * The member could not be asked, or does not serve the kind. `isUnasked`: this engine looks only where something is
+   * reserved; `reserve` makes it look, and then `snapshot` tells.
+   */
+  | { readonly kind: "unknown"; readonly message: string; readonly isUnasked?: boolean };
 
 export type DryRun =
   | { readonly kind: "accepted" }

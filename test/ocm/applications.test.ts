@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type RealRenderer, realRenderer } from "../apps/harness.ts";
 import { applicationStory } from "../stories/applications.ts";
+import { operatorByChartStory } from "../stories/operator-by-chart.ts";
 import type { World } from "../stories/world.ts";
 import { startWorld } from "./world.ts";
 
@@ -18,4 +19,8 @@ describe("a chart over three real clusters of OCM that Lockstep may read", () =>
   });
 
   applicationStory(() => world);
+  operatorByChartStory(
+    () => world,
+    () => renderer,
+  );
 });

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../runtime/index.ts";
 import { approver } from "./approver.ts";
 import { allowedClusters, allowedClustersSetting } from "./clusters.ts";
+import { clustersInUse } from "./clusters-in-use.ts";
 import { workContents } from "./contents.ts";
 import { holds, ledgers, revisions, systemNamespace, works } from "./guards.ts";
 import { jobAuthor, jobClusters, jobKinds, jobStatus, jobTemplate } from "./jobs.ts";
@@ -26,7 +27,7 @@ export function admissionPolicies(settings: PolicySettings): JsonObject[] {
     allowedClustersSetting(settings),
     approver(),
     requester(),
-    ...(settings.engine === "ocm" ? [] : [holds(settings)]),
+    ...(settings.engine === "ocm" ? [clustersInUse(settings)] : [holds(settings)]),
     works(settings),
     workContents(settings),
     ledgers(settings),

@@ -66,6 +66,13 @@ export interface Policy {
   readonly namespaceSelector?: JsonObject;
   readonly objectSelector?: JsonObject;
   readonly matchConditions?: readonly Expression[];
+  /** An object that the expressions read as `params`. If it does not exist, the policy refuses nothing. */
+  readonly params?: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
   readonly variables?: readonly Expression[];
   readonly validations: readonly Validation[];
 }
@@ -78,7 +85,7 @@ export function manifests(policy: Policy, settings: PolicySettings): JsonObject[
     labels: { "app.kubernetes.io/part-of": "lockstep" },
     annotations: { [SETTINGS_ANNOTATION]: settingsText(settings) },
   };
-  const { namespaceSelector, objectSelector, matchConditions, variables } = policy;
+  const { namespaceSelector, objectSelector, matchConditions, params, variables } = policy;
   return [
     {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -86,6 +93,7 @@ export function manifests(policy: Policy, settings: PolicySettings): JsonObject[
       metadata,
       spec: {
         failurePolicy: "Fail",
+        ...(params && { paramKind: { apiVersion: params.apiVersion, kind: params.kind } }),
         matchConstraints: {
           resourceRules: policy.resources.map(({ group, plurals }) => ({
             apiGroups: [group],
@@ -105,7 +113,13 @@ export function manifests(policy: Policy, settings: PolicySettings): JsonObject[
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingAdmissionPolicyBinding",
       metadata,
-      spec: { policyName: name, validationActions: ["Deny"] },
+      spec: {
+        policyName: name,
+        validationActions: ["Deny"],
+        ...(params && {
+          paramRef: { namespace: params.namespace, name: params.name, parameterNotFoundAction: "Allow" },
+        }),
+      },
     },
   ];
 }

@@ -43,6 +43,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
+  /** Lockstep's own namespace on the hub; absent: the usual one. */
+  readonly systemNamespace?: string;
 }
 
 export function openEngine({ name }: EngineDefinition, parts: EngineParts): Engine {

@@ -6,7 +6,7 @@ import { BINDING_ID, clusterOfNamespace, executionNamespace, WORKS } from "./res
 
 export interface ForeignWorksOptions {
   readonly hub: KubeClient;
-  /** Works without our label, as outlines; found by the index `carries`. */
+  /** Works without our label, as outlines; found by the index `delivers`. */
   readonly unlabelled: Cache<KubeObject>;
   /** Works with our label, including those of other applications and imitations by other writers. */
   readonly labelled: Cache<KubeObject>;
@@ -117,8 +117,8 @@ export class ForeignWorks {
     const { mark, work: own } = this.#namesOf(app);
     // Ours is the one Work of this name; any user can write the label.
     const isOwn = ({ metadata }: KubeObject) => metadata.name === own && metadata.labels?.[MARKS.app] === mark;
-    const others = labelled.byIndex("carries", key).filter((work) => !isOwn(work));
-    return [...unlabelled.byIndex("carries", key), ...others].filter(
+    const others = labelled.byIndex("delivers", key).filter((work) => !isOwn(work));
+    return [...unlabelled.byIndex("delivers", key), ...others].filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined || metadata.annotations?.[MARKS.adopted] !== "true",
     );
   }

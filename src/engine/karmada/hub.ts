@@ -2,6 +2,7 @@ import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
 import { appMark } from "../dispatch-objects.ts";
 import { DRAIN_TAINT } from "../drain.ts";
+import { quantities } from "../headroom.ts";
 import { MARKS } from "../marks.ts";
 import type { EngineApp, EngineCluster, EngineSchedule, ObjectRef } from "../port.ts";
 import { PROTECTION } from "./resources.ts";
@@ -40,11 +41,6 @@ function capacityOf({ status }: KubeObject): Pick<EngineCluster, "capacity"> {
   const allocatable = quantities(summary.allocatable);
   if (Object.keys(allocatable).length === 0) return {};
   return { capacity: { allocatable, taken: [quantities(summary.allocated), quantities(summary.allocating)] } };
-}
-
-function quantities(value: unknown): Record<string, string> {
-  const entries = Object.entries(isJsonObject(value) ? value : {});
-  return Object.fromEntries(entries.flatMap(([name, amount]) => (typeof amount === "string" ? [[name, amount]] : [])));
 }
 
 /** The schedule result, if the scheduler has seen this version of the binding; anything else is unknown. */

@@ -56,6 +56,19 @@ describe("settings of Karmada that would work against a rollout", () => {
     expect(found.map(({ message }) => message)).toEqual([expect.stringMatching(/^cluster member2 does not serve/)]);
   });
 
+  it("name a cluster that the placement names and Karmada left out, because it lacks the kind, with the command", () => {
+    const clusterAffinity = { clusterNames: ["member1", "member2", "member3"], exclude: ["member3"] };
+    const spec = { clusters: [{ name: "member1" }], placement: { clusterAffinity } };
+    const clusters = [cluster("member1", ["XlineCluster"]), cluster("member2", []), cluster("member3", [])];
+    expect(fightingSettings(binding(spec), TEMPLATE, clusters)).toEqual([
+      {
+        message: expect.stringMatching(/^cluster member2 does not serve XlineCluster of apps.my.io\/v1alpha1/),
+        remedy:
+          "kubectl get crd $(kubectl api-resources --api-group=apps.my.io -o name) -o yaml | kubectl --context member2 apply -f -",
+      },
+    ]);
+  });
+
   it("are none with Karmada's defaults, and without a binding", () => {
     expect(fightingSettings(binding({ conflictResolution: "Abort" }), TEMPLATE, [])).toEqual([]);
     expect(fightingSettings(undefined, TEMPLATE, [])).toEqual([]);

@@ -5,7 +5,7 @@ import { refKey } from "../dispatch-objects.ts";
 import type { EngineSetting, ObjectRef } from "../port.ts";
 import { templateOfBinding } from "./hub.ts";
 
-/** In the binding that Karmada made for the template, and in the clusters that it is scheduled to. */
+/** In the binding that Karmada made for the template, and in the clusters that its placement is for. */
 export function fightingSettings(
   binding: KubeObject | undefined,
   template: ObjectRef,
@@ -14,17 +14,41 @@ export function fightingSettings(
   if (binding === undefined) return [];
   const spec = isJsonObject(binding.spec) ? binding.spec : {};
   const policy = policyOf(binding);
-  const scheduled = new Set(objects(spec.clusters).map(({ name }) => name));
+  const isMeant = meantClusters(spec);
   return [
     ...ofPolicy(spec, policy),
     ...clusters
-      .filter(({ metadata }) => scheduled.has(metadata.name) || scheduled.size === 0)
+      .filter(({ metadata }) => isMeant(metadata.name))
       .filter((cluster) => lacks(cluster, template))
       .map(({ metadata }) => ({
         message: `cluster ${metadata.name} does not serve ${template.kind} of ${template.apiVersion}: its status.apiEnablements lack it, so Karmada schedules nothing there`,
-        remedy: `install its CustomResourceDefinition in ${metadata.name}: kubectl get crd -o yaml NAME | kubectl --context ${metadata.name} apply -f -`,
+        remedy: copyDefinitions(template, metadata.name),
       })),
   ];
+}
+
+/**
+ * Whether the placement is for a cluster. Karmada schedules nothing to one that lacks the kind, so its schedule alone does
+ * not show that. A cluster that only selectors choose counts once it is scheduled, or while none is.
+ */
+function meantClusters({ clusters, placement }: JsonObject): (name: string) => boolean {
+  const scheduled = new Set(objects(clusters).map(({ name }) => name));
+  const { clusterAffinity, clusterAffinities } = isJsonObject(placement) ? placement : {};
+  const affinities = isJsonObject(clusterAffinity) ? [clusterAffinity] : objects(clusterAffinities);
+  const names = (affinity: JsonObject, field: string) => {
+    const { [field]: list } = affinity;
+    return Array.isArray(list) ? list : [];
+  };
+  const isNamed = (name: string) =>
+    affinities.some((each) => names(each, "clusterNames").includes(name) && !names(each, "exclude").includes(name));
+  return (name) => scheduled.size === 0 || scheduled.has(name) || isNamed(name);
+}
+
+/** All of the group's, because the plural that a definition is named by is not in the template. */
+function copyDefinitions({ apiVersion }: ObjectRef, cluster: string): string {
+  const group = apiVersion.split("/")[0];
+  const names = `$(kubectl api-resources --api-group=${group} -o name)`;
+  return `kubectl get crd ${names} -o yaml | kubectl --context ${cluster} apply -f -`;
 }
 
 /** The binding that Karmada made for this template. */

@@ -1,5 +1,6 @@
-import type { KubeObject, Patch } from "../../kube/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { ANNOTATIONS, SEED_ANNOTATIONS } from "../../contract/index.ts";
+import { type KubeObject, type ObjectMeta, type Patch, unwantedKeys } from "../../kube/index.ts";
+import { isJsonObject, type Json, type JsonObject, type Writable } from "../../runtime/index.ts";
 import {
   appMark,
   carriedBy,
@@ -23,6 +24,9 @@ import {
   KARMADA_MANAGED,
   PROTECTION,
 } from "./resources.ts";
+
+const WORK_NAME = "work.karmada.io/name";
+const WORK_NAMESPACE = "work.karmada.io/namespace";
 
 /** The Work that carries out an order; `previous` keeps what other writers have set on it. */
 export function workFor(app: EngineOwner, order: DispatchOrder, previous: KubeObject | undefined): KubeObject {
@@ -74,8 +78,8 @@ function memberManifest(order: DispatchOrder, workNamespace: string, name: strin
       labels: { ...metadata.labels, [KARMADA_MANAGED]: "true" },
       annotations: {
         ...metadata.annotations,
-        "work.karmada.io/name": name,
-        "work.karmada.io/namespace": workNamespace,
+        [WORK_NAME]: name,
+        [WORK_NAMESPACE]: workNamespace,
         ...(takesOver && { "work.karmada.io/conflict-resolution": "overwrite" }),
       },
     },
@@ -84,24 +88,36 @@ function memberManifest(order: DispatchOrder, workNamespace: string, name: strin
 
 /** Longer annotations of a manifest (the topology, lists of members) are only for the member to read. */
 const SHORT_ANNOTATION_CHARS = 64;
+/**
+ * Longer notes of a StatefulSet's Work (its grant, its revisions) are for a leader that has lost its ledger; it reads
+ * them from the hub. That there is such a note is all that is read otherwise.
+ */
+const SHORT_NOTE_CHARS = 128;
+
+/** Texts that an outline does not keep, and that are most of a Work. */
+export const UNWANTED_OF_WORKS = unwantedKeys([
+  ANNOTATIONS.topology,
+  ANNOTATIONS.initialCluster,
+  SEED_ANNOTATIONS.replicas,
+  // Of the ConfigMap that every member gets.
+  "topology.json",
+]);
 
 /**
  * What is kept in memory of a Work: only the fields that are read often. The manifest keeps its name and short
  * annotations. If Karmada reflects a status with it, the outline also keeps the manifest's text, for a member that
  * cannot be read directly. An outline is never written back.
  */
-export function outlineOf(work: KubeObject): KubeObject {
-  const { apiVersion, kind, metadata } = work;
+export function outlineOf(work: KubeObject, shared: (value: string) => string = asItIs): KubeObject {
+  const { apiVersion, kind } = work;
   const manifest = manifestOf(work);
   if (!manifest) return work;
-  const annotations = Object.entries(manifest.metadata.annotations ?? {}).filter(
-    ([, value]) => value.length <= SHORT_ANNOTATION_CHARS,
-  );
+  const annotations = shortAnnotations(manifest, shared);
   const { name, namespace = "" } = manifest.metadata;
   const head = {
-    apiVersion: manifest.apiVersion,
-    kind: manifest.kind,
-    metadata: { name, namespace, annotations: Object.fromEntries(annotations) },
+    apiVersion: shared(manifest.apiVersion),
+    kind: shared(manifest.kind),
+    metadata: { name: shared(name), namespace: shared(namespace), annotations },
   };
   // Ours carry one manifest. Manifests that another writer added are kept by name, so that they are found.
   const added = carriedBy(work)
@@ -118,12 +134,56 @@ export function outlineOf(work: KubeObject): KubeObject {
     preserveResourcesOnDeletion: keepsObject(work),
     workload: { manifests: [head, ...added] },
   };
-  const told: JsonObject = { conditions: conditionsOf(work).filter(({ type }) => type === "Applied") };
+  const told: JsonObject = { conditions: appliedConditions(work, shared) };
   if (isReflected) {
-    spec.text = JSON.stringify(manifest);
+    spec.text = JSON.stringify({ ...manifest, metadata: { ...manifest.metadata, annotations } });
     told.manifestStatuses = [{ status }];
   }
-  return { apiVersion, kind, metadata, spec, status: told };
+  return { apiVersion: shared(apiVersion), kind, metadata: outlineMetadata(work, shared), spec, status: told };
+}
+
+function asItIs(value: string): string {
+  return value;
+}
+
+/** Without the two by which Karmada finds the Work of an object: they repeat the Work's name. */
+function shortAnnotations({ metadata }: KubeObject, shared: (value: string) => string): Record<string, string> {
+  const short: Record<string, string> = {};
+  for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
+    if (value.length <= SHORT_ANNOTATION_CHARS && key !== WORK_NAME && key !== WORK_NAMESPACE)
+      short[key] = shared(value);
+  }
+  return short;
+}
+
+/** Everything that a later write has to keep. */
+function outlineMetadata({ metadata }: KubeObject, shared: (value: string) => string): ObjectMeta {
+  const { annotations = {}, labels, finalizers, namespace, creationTimestamp } = metadata;
+  const isStatefulset = annotations[MARKS.appKind] === undefined;
+  const kept: Record<string, string> = {};
+  for (const [key, value] of Object.entries(annotations)) {
+    const isLongNote = isStatefulset && value.length > SHORT_NOTE_CHARS && key.startsWith(MARKS.note);
+    kept[key] = isLongNote ? "" : shared(value);
+  }
+  const outline: Writable<ObjectMeta> = { ...metadata, annotations: kept };
+  if (namespace !== undefined) outline.namespace = shared(namespace);
+  if (typeof creationTimestamp === "string") outline.creationTimestamp = shared(creationTimestamp);
+  if (labels) outline.labels = mapped(labels, shared);
+  if (Array.isArray(finalizers)) {
+    outline.finalizers = finalizers.map((each) => (typeof each === "string" ? shared(each) : each));
+  }
+  return outline;
+}
+
+function appliedConditions(work: KubeObject, shared: (value: string) => string): JsonObject[] {
+  const applied = conditionsOf(work).filter(({ type }) => type === "Applied");
+  return applied.map((condition) => mapped(condition, (value) => (typeof value === "string" ? shared(value) : value)));
+}
+
+function mapped<Value>(values: Readonly<Record<string, Value>>, by: (value: Value) => Value): Record<string, Value> {
+  const result: Record<string, Value> = {};
+  for (const [key, value] of Object.entries(values)) result[key] = by(value);
+  return result;
 }
 
 /** The whole manifest of a Work, or of an outline that kept its text. */

@@ -140,16 +140,21 @@ export function accessPointOf({ data }: KubeObject): AccessPoint | undefined {
 
 export interface AccessSecretsOptions extends Omit<AccessOptions, "opened" | "closed"> {
   readonly hub: KubeClient;
+  readonly opened?: AccessOptions["opened"];
+  readonly closed?: AccessOptions["closed"];
+  /** Whether a namespace is a cluster's at present: a tenant's Secret leads to no connection. Absent: by its name. */
+  readonly isCluster?: (namespace: string) => boolean;
 }
 
-/** The hub's Secrets that give access to members, followed as they come and go. */
+/** The hub's Secrets that give access to members, followed as they and their clusters come and go. */
 export class AccessSecrets {
   readonly #secrets: Reflector<KubeObject>;
   readonly #accesses: MemberAccesses;
+  readonly #isCluster: (namespace: string) => boolean;
 
-  constructor({ hub, ...options }: AccessSecretsOptions) {
-    const nothing = () => {};
-    this.#accesses = new MemberAccesses({ ...options, opened: nothing, closed: nothing });
+  constructor({ hub, opened = () => {}, closed = () => {}, isCluster = () => true, ...options }: AccessSecretsOptions) {
+    this.#isCluster = isCluster;
+    this.#accesses = new MemberAccesses({ ...options, opened, closed });
     this.#secrets = new Reflector<KubeObject>({
       ...options,
       client: hub,
@@ -163,11 +168,39 @@ export class AccessSecrets {
     return this.#accesses.client(cluster);
   }
 
+  mustClient(cluster: string): KubeClient {
+    return this.#accesses.mustClient(cluster);
+  }
+
+  /** Without the right to read them, no cluster is read directly; that is no reason to wait. */
+  hasSynced(): boolean {
+    const { hasSynced, isForbidden } = this.#secrets.health;
+    return hasSynced || isForbidden;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const read = (secret: KubeObject) => void this.#accesses.read(secret);
+    const read = (secret: KubeObject) => {
+      if (this.#isCluster(secret.metadata.namespace ?? "")) void this.#accesses.read(secret);
+    };
     const deleted = (secret: KubeObject) => void this.#accesses.forget(secret);
     this.#secrets.cache.subscribe({ added: read, updated: read, deleted });
     await this.#secrets.run(signal);
-    await this.#accesses.close();
+  }
+
+  clusterCame(namespace: string): void {
+    for (const secret of this.#in(namespace)) void this.#accesses.read(secret);
+  }
+
+  clusterWent(namespace: string): void {
+    for (const secret of this.#in(namespace)) void this.#accesses.forget(secret);
+  }
+
+  /** After everything that reads members has stopped. */
+  close(): Promise<void> {
+    return this.#accesses.close();
+  }
+
+  #in(namespace: string): KubeObject[] {
+    return this.#secrets.cache.list().filter(({ metadata }) => metadata.namespace === namespace);
   }
 }

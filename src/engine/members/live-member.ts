@@ -5,11 +5,21 @@ import {
   type KubeObject,
   NotFoundError,
   type ObjectName,
+  type RequestOptions,
   type Resource,
   resource,
 } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { ClaimNames, DryRun, Holding, MemberAccess, MemberObject, ObjectRef, PodSeen } from "../port.ts";
+import type {
+  ClaimNames,
+  DryRun,
+  Holding,
+  MemberAccess,
+  MemberObject,
+  NamespaceLimits,
+  ObjectRef,
+  PodSeen,
+} from "../port.ts";
 import { PODS } from "./streams.ts";
 
 const CLAIMS = resource({
@@ -18,6 +28,13 @@ const CLAIMS = resource({
   plural: "persistentvolumeclaims",
   namespaced: true,
 });
+
+const QUOTAS = resource({ apiVersion: "v1", kind: "ResourceQuota", plural: "resourcequotas", namespaced: true });
+
+const LIMIT_RANGES = resource({ apiVersion: "v1", kind: "LimitRange", plural: "limitranges", namespaced: true });
+
+/** A namespace has a few. Further ones are not read: a tenant must not make the controller read thousands. */
+const MAX_LIMITS = 100;
 
 const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 
@@ -89,6 +106,10 @@ export abstract class LiveMember implements MemberAccess {
     }
   }
 
+  async limits(namespace: string): Promise<NamespaceLimits | undefined> {
+    return readLimits(this.#client, namespace, { timeoutMs: MEMBER_TIMEOUT_MS, maxAttempts: 1 }).catch(() => undefined);
+  }
+
   async deletePod(namespace: string, { name, uid, version }: PodSeen): Promise<void> {
     const preconditions = { uid, resourceVersion: version };
     // A pod that has changed since it was seen may be starting; the next snapshot will show it.
@@ -124,6 +145,25 @@ export abstract class LiveMember implements MemberAccess {
     }
     return true;
   }
+}
+
+/** A server that does not serve one of the two kinds limits nothing by it. */
+export async function readLimits(
+  client: KubeClient,
+  namespace: string,
+  request: RequestOptions,
+): Promise<NamespaceLimits> {
+  const options = { ...request, namespace, limit: MAX_LIMITS };
+  const list = async (of: Resource) => {
+    try {
+      return (await client.listPage(of, options)).items;
+    } catch (error) {
+      if (error instanceof NotFoundError) return [];
+      throw error;
+    }
+  };
+  const [quotas, limitRanges] = await Promise.all([list(QUOTAS), list(LIMIT_RANGES)]);
+  return { quotas, limitRanges };
 }
 
 /** Whether every field of the one is in the other too; fields that an API server fills in do not count. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../runtime/index.ts";
 import { SharedTexts } from "./shared-texts.ts";
 
 const TOPOLOGY = "crossclusterstatefulset.karmada.io/topology";
@@ -16,6 +17,18 @@ it("sharing texts changes nothing in an object, regardless of the previous one",
     expect(texts.shared(object)).toEqual(object);
   }
   expect(texts.shared(member())).toEqual(member());
+});
+
+it("sharing keeps one pod template for all clusters of an application that have the same, and no other", () => {
+  const texts = new SharedTexts();
+  const withImage = (image: string) => ({
+    ...member(),
+    spec: { replicas: 2, template: { spec: { containers: [{ name: "app", image }] } } },
+  });
+  const templateOf = ({ spec }: KubeObject) => isJsonObject(spec) && spec.template;
+  const [first, second, other] = ["app:1", "app:1", "app:2"].map((image) => texts.shared(withImage(image)));
+  expect([first, second, other]).toEqual(["app:1", "app:1", "app:2"].map(withImage));
+  expect(first && second && templateOf(first) === templateOf(second)).toBe(true);
 });
 
 it("sharing texts keeps one text for each application, and none for applications that are gone", () => {

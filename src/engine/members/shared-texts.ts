@@ -1,16 +1,19 @@
 import { ANNOTATIONS } from "../../contract/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../../runtime/index.ts";
 
 /** Texts that are the same for every member of an application, and that grow with the number of its instances. */
 const SHARED_ANNOTATIONS = [ANNOTATIONS.topology, ANNOTATIONS.initialCluster];
 
 /**
- * Keeps such texts once for each application instead of once for each of its clusters: with twenty clusters they are a
- * third of the memory in use.
+ * Keeps such texts, and the pod template, once for each application instead of once for each of its clusters: with
+ * twenty clusters they are a third of the memory in use.
  */
 export class SharedTexts {
   /** By kind, name and annotation: the last text. */
   readonly #texts = new Map<string, string>();
+  /** By kind and name: the last pod template. */
+  readonly #templates = new Map<string, JsonObject>();
 
   /** The object, with texts that other objects share. */
   shared(object: KubeObject): KubeObject {
@@ -23,13 +26,26 @@ export class SharedTexts {
       if (known === text) annotations = { ...annotations, [key]: known };
       else this.#texts.set(id, text);
     }
-    return annotations === object.metadata.annotations
-      ? object
-      : { ...object, metadata: { ...object.metadata, annotations } };
+    const spec = this.#withSharedTemplate(object);
+    const isSame = annotations === object.metadata.annotations;
+    if (isSame && spec === object.spec) return object;
+    const metadata = isSame ? object.metadata : { ...object.metadata, annotations };
+    return { ...object, metadata, spec };
+  }
+
+  #withSharedTemplate(object: KubeObject): KubeObject["spec"] {
+    const { spec } = object;
+    if (!isJsonObject(spec) || !isJsonObject(spec.template)) return spec;
+    const id = idOf(object);
+    const known = this.#templates.get(id);
+    if (known && sameJson(known, spec.template)) return { ...spec, template: known };
+    this.#templates.set(id, spec.template);
+    return spec;
   }
 
   forget(object: KubeObject): void {
     for (const key of SHARED_ANNOTATIONS) this.#texts.delete(`${idOf(object)} ${key}`);
+    this.#templates.delete(idOf(object));
   }
 
   get size(): number {

@@ -63,3 +63,9 @@ it("region and provider are from the cluster's claims", () => {
   ];
   expect(cluster("True", {}, { clusterClaims })).toMatchObject({ region: "eu-1", provider: "AWS" });
 });
+
+it("what the nodes offer is known, and what is taken of it is not", () => {
+  const allocatable = { cpu: "4", memory: "8Gi", pods: "110" };
+  expect(cluster("True", {}, { allocatable })?.capacity).toEqual({ allocatable });
+  expect(cluster("True")?.capacity).toBeUndefined();
+});

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { conditionsOf } from "../dispatch-objects.ts";
 import { DRAIN_TAINT } from "../drain.ts";
+import { quantities } from "../headroom.ts";
 import type { EngineCluster } from "../port.ts";
 
 /** Taints that OCM derives from a cluster's availability, which `state` already reports. */
@@ -36,11 +37,18 @@ export function readManagedCluster(cluster: KubeObject): EngineCluster | undefin
     state: stateOf(spec.hubAcceptsClient === true, available?.status),
     ...(Number.isFinite(sinceMs) && { sinceMs }),
     ...(cordoned !== undefined && { cordoned }),
+    ...capacityOf(cluster),
     labels,
     ...(provider !== undefined && { provider }),
     ...(region !== undefined && { region }),
     zones: zone === undefined ? [] : [zone],
   };
+}
+
+/** OCM sums up what the nodes offer, and does not tell what is taken of it. */
+function capacityOf({ status }: KubeObject): Pick<EngineCluster, "capacity"> {
+  const allocatable = quantities(isJsonObject(status) ? status.allocatable : undefined);
+  return Object.keys(allocatable).length === 0 ? {} : { capacity: { allocatable } };
 }
 
 /** Its ManagedCluster is being deleted: OCM deletes every ManifestWork of the cluster at once, and any that follows. */

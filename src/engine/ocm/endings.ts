@@ -1,6 +1,7 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import type { Clock } from "../../runtime/index.ts";
-import { isRefusedSwap, laterTermOf, manifestOf, termOf, uidPrecondition, workName } from "../dispatch-objects.ts";
+import { isRefusedSwap, laterTermOf, manifestOf, termOf, uidPrecondition } from "../dispatch-objects.ts";
+import type { Dispatches } from "../dispatches.ts";
 import { DispatchConflictError } from "../errors.ts";
 import { MARKS } from "../marks.ts";
 import { type OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
@@ -17,7 +18,7 @@ export interface EndingOptions {
   readonly hub: KubeClient;
   readonly clock: Clock;
   readonly own: OwnWorks;
-  readonly works: Cache<KubeObject>;
+  readonly dispatches: Dispatches;
   readonly unlabelled: Cache<KubeObject>;
   readonly pluralOf: (cluster: string, apiVersion: string, kind: string) => Promise<string>;
 }
@@ -37,8 +38,8 @@ export class Endings {
 
   /** One step; true after the ManifestWork is gone. */
   async withdraw(app: EngineOwner, dispatched: Dispatched, what: "keep" | "remove"): Promise<boolean> {
-    const { own } = this.#options;
-    const work = await this.#find(app, dispatched);
+    const { own, dispatches } = this.#options;
+    const work = await dispatches.find(app, dispatched);
     if (!work) return true;
     if (work.metadata.deletionTimestamp !== undefined) return false;
     if (termOf(work) > dispatched.term) throw laterTermOf(work, dispatched.term, termOf(work));
@@ -113,15 +114,6 @@ export class Endings {
     const next = removing(work, await pluralOf(dispatched.cluster, manifest.apiVersion, manifest.kind));
     if (next) await attempted(() => own.write(app, next, () => hub.update(MANIFEST_WORKS, next)));
     return false;
-  }
-
-  async #find(app: EngineOwner, { cluster, ref, uid }: Dispatched): Promise<KubeObject | undefined> {
-    const { hub, works } = this.#options;
-    const name = { namespace: cluster, name: workName(app, ref) };
-    const known = works.get(name);
-    if (known?.metadata.uid === uid) return known;
-    const found = await hub.find(MANIFEST_WORKS, name);
-    return found?.metadata.uid === uid ? found : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import { ANNOTATIONS, SEED_ANNOTATIONS } from "../../contract/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { escapePointer, isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { EPOCH_ANNOTATION } from "../marks.ts";
 import type { ObjectRef } from "../port.ts";
 import { OCM_MARKS } from "./resources.ts";
 
@@ -20,6 +21,8 @@ const CONTRACT_ANNOTATIONS = [...Object.values(ANNOTATIONS), ...Object.values(SE
   .map(annotation);
 
 const WRITE = annotation(OCM_MARKS.write);
+/** Of objects of bundles; the others have none. */
+const EPOCH = annotation(EPOCH_ANNOTATION);
 
 const COUNTS = ["observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas"];
 
@@ -67,9 +70,9 @@ export function feedbackPaths({ apiVersion, kind }: ObjectRef): FeedbackPath[] {
     return [...POD.map(pathAt), ...conditions, { name: WAITING, path: WAITING_PATH }];
   }
   // Kubernetes' own supporting kinds (ConfigMaps, Services): whether they exist, and from which write.
-  if (apiVersion === "v1") return [...METADATA, WRITE].map(pathAt);
+  if (apiVersion === "v1") return [...METADATA, WRITE, EPOCH].map(pathAt);
   const fields = apiVersion === "apps/v1" && kind === "StatefulSet" ? STATEFUL_SET : ANY_WORKLOAD;
-  return [...METADATA, WRITE, ...CONTRACT_ANNOTATIONS, ...fields].map(pathAt);
+  return [...METADATA, WRITE, EPOCH, ...CONTRACT_ANNOTATIONS, ...fields].map(pathAt);
 }
 
 function pathAt(pointer: string): FeedbackPath {

@@ -36,7 +36,7 @@ export class ReportedMember implements MemberAccess {
 
   async read({ kind, name }: ObjectRef): Promise<MemberObject> {
     const message = `${kind} ${name} cannot be read in ${this.#cluster}: its API server cannot be reached directly`;
-    return { kind: "unknown", message };
+    return { kind: "unknown", message, isUnasked: true };
   }
 
   holds(configMap: KubeObject): Promise<Holding> {
@@ -45,6 +45,11 @@ export class ReportedMember implements MemberAccess {
 
   /** Claims that no manifest names are not visible. */
   async volumes(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** Nor are quotas. */
+  async limits(): Promise<undefined> {
     return undefined;
   }
 

@@ -1,6 +1,5 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import type { Clock, Log } from "../../runtime/index.ts";
-import { MARKS } from "../marks.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import { askingPatch, returnedMark, sentMark, wasRemoving } from "./works.ts";
@@ -144,9 +143,4 @@ function provenNow(work: KubeObject): number | undefined {
   const isMarked = isThere(manifestStatus(work)) === true && returned?.lineage === sent.lineage;
   if (isMarked && !wasRemoving(work)) return returned.sentAtMs;
   return isLookedAt(work) ? sent.sentAtMs : undefined;
-}
-
-/** The application of a ManifestWork. */
-export function appOfWork({ metadata }: KubeObject): string {
-  return metadata.labels?.[MARKS.app] ?? "";
 }

@@ -24,9 +24,11 @@ export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: num
     const why = isApplied(work) === false ? ` (${appliedMessage(work)})` : "";
     const values = readValues(report);
     const isForeign = values.has(UID) && markIn(values) === undefined;
+    const isEarlier = markIn(values) !== undefined;
     return {
       kind: "unreachable",
       ...(isForeign && { isForeign }),
+      ...(isEarlier && { isEarlier }),
       message: `the cluster has a ${what} that did not come from this dispatch${why}, and its agent does not report objects as a whole; ${ACCESS}`,
     };
   }

@@ -1,5 +1,5 @@
 /** What `doctor` checks on a hub of Open Cluster Management only: its clusters, and what Lockstep can know of them. */
-import type { Workload } from "../../../api/index.ts";
+import { CLUSTERS_IN_USE, type Workload } from "../../../api/index.ts";
 import { type EngineDefinition, EXECUTOR_WORK, executorOf, MEMBER_ACCESS_LABEL } from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource, StatusError } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
@@ -23,6 +23,8 @@ const DEFINITIONS = resource({
   namespaced: false,
 });
 
+const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
+
 /** What an agent's reports alone never prove; gates and deletions that need it wait, and the status says so. */
 const UNPROVEN =
   "pods that Lockstep did not name, claims that exist, what a dry run would refuse, and the content of objects that others created";
@@ -43,6 +45,26 @@ export async function checkFeedback({ client, request }: Hub): Promise<Finding[]
       remedy: "Update Open Cluster Management to 1.2 or later.",
     },
   ];
+}
+
+/** Whether clusters that hold something of Lockstep's are kept from being detached. */
+export async function checkClustersInUse({ client, request }: Hub, namespace: string): Promise<Finding[]> {
+  const check = "clusters in use";
+  const found = await client.find(CONFIG_MAPS, { namespace, name: CLUSTERS_IN_USE }, request);
+  if (!found) {
+    return [
+      {
+        check,
+        state: "problem",
+        message: `ConfigMap ${namespace}/${CLUSTERS_IN_USE} does not exist: a cluster can be detached before it is drained`,
+        remedy: "As an administrator of the hub: lockstep install --apply, with the same options as before.",
+      },
+    ];
+  }
+  const names = Object.keys(isJsonObject(found.data) ? found.data : {});
+  const message =
+    names.length === 0 ? "none" : `${names.sort().join(", ")}: they can be detached only after they were drained`;
+  return [{ check, state: "ok", message }];
 }
 
 export async function checkManagedCluster(

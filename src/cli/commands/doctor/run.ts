@@ -13,7 +13,7 @@ import { hubRules, memberRules, type Rule, systemRules } from "../install/roles.
 import type { OutputOption } from "../registry.ts";
 import { checkDistributed, type DistributedKind, distributedKinds } from "./applications.ts";
 import type { Finding } from "./findings.ts";
-import { checkFeedback, checkManagedCluster } from "./ocm.ts";
+import { checkClustersInUse, checkFeedback, checkManagedCluster } from "./ocm.ts";
 import { checkPolicies, installedSettings } from "./policies.ts";
 import { checkRoom } from "./room.ts";
 import { checkSettings } from "./settings.ts";
@@ -81,7 +81,11 @@ async function examine(hub: Hub, named: string | undefined, tell: (finding: Find
     tell(finding);
   if (kinds.state === "problem") return;
   const isOcm = engine.name === "ocm";
-  if (isOcm) for (const finding of await asFarAsAllowed("reports of agents", () => checkFeedback(hub))) tell(finding);
+  if (isOcm) {
+    for (const finding of await asFarAsAllowed("reports of agents", () => checkFeedback(hub))) tell(finding);
+    const inUse = () => checkClustersInUse(hub, systemNamespace);
+    for (const finding of await asFarAsAllowed("clusters in use", inUse)) tell(finding);
+  }
   const { kinds: distributed, findings: undeliverable } = await distributedKinds(hub, !isOcm);
   for (const finding of undeliverable) tell(finding);
   const { items } = await hub.client.listAll(engine.clusters, hub.request);

@@ -112,8 +112,8 @@ function autoscaled({ template }: Managed, autoscalers: Surroundings["autoscaler
         const command = `kubectl --context ${cluster} -n ${namespace}`;
         return kind === HPAS.kind
           ? {
-              message: `${where} sets the replicas of the member's object, and Lockstep sets them back`,
-              remedy: `${command} delete hpa ${name}; scale on the hub instead (a FederatedHPA may target the template)`,
+              message: `${where} sets the replicas of the member's object, and Lockstep sets them back; scale on the hub instead (a FederatedHPA may target the template)`,
+              remedy: `${command} delete hpa ${name}`,
             }
           : {
               message: `${where} restarts pods when it likes, outside the order of a rollout`,

@@ -1,4 +1,5 @@
 import { type CrossClusterStatefulset, parseCrossClusterStatefulset } from "../../../api/index.ts";
+import { findEngines } from "../../../engine/index.ts";
 import { ForbiddenError, type KubeObject, resource } from "../../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
 import { applicationName } from "../../applications/kind.ts";
@@ -57,7 +58,7 @@ export async function runWait(io: Io, given: string, options: WaitOptions & Glob
         return 0;
       }
       if (verdict?.kind === "out-of-reach") {
-        throw new CommandError(reasons(io, verdict.object, `will not reach the template's revision`));
+        throw new CommandError(await reasons(io, hub, verdict.object, `will not reach the template's revision`));
       }
       const waitedMs = hub.clock.monotonicMs() - startedMs;
       if (waitedMs >= timeoutMs) {
@@ -129,7 +130,7 @@ class Watcher {
 
   async lastWords(what: string): Promise<string> {
     const stale = this.#stale === undefined ? "" : `. The status is from before the last edit: ${this.#stale}`;
-    return reasons(this.#io, this.#last, what + stale);
+    return reasons(this.#io, this.#hub, this.#last, what + stale);
   }
 
   async #read(): Promise<KubeObject> {
@@ -182,6 +183,8 @@ class Watcher {
   /** If the engine schedules, the number of instances comes from it, a moment after the template changed. */
   async #schedule(spec: CrossClusterStatefulset["spec"], template: KubeObject): Promise<EngineSchedule | undefined> {
     if (spec.topology !== undefined || spec.replicas !== undefined) return undefined;
+    const [engine] = await findEngines(this.#hub.client, this.#hub.request);
+    if (engine === "ocm") return undefined;
     const { namespace } = template.metadata;
     const found = await this.#readIfAllowed("ResourceBindings", async ({ client, request }) => {
       const { items } = await client.listAll(BINDINGS, { ...(namespace && { namespace }), ...request });
@@ -239,10 +242,12 @@ function progressOf(object: KubeObject, stale: string | undefined): string {
 }
 
 /** What is not reached, why, and what to do. */
-function reasons(io: Io, object: KubeObject, what: string): string {
+async function reasons(io: Io, { client, request }: Hub, object: KubeObject, what: string): Promise<string> {
   const parsed = parseCrossClusterStatefulset(object);
+  const [engine] = await findEngines(client, request);
   const why = whyOf({
     program: io.program,
+    engine,
     object,
     spec: parsed.ok ? parsed.value.spec : undefined,
     status: statusOf(object),

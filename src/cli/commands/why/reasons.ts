@@ -95,8 +95,10 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   HoldDefeated: (facts) => [...(facts.engine === "ocm" ? [] : schedule(facts)), ...rivals(facts)],
   Forbidden: ({ namespace }) => [`kubectl get rolebindings,clusterrolebindings -n ${namespace} -o wide`],
   LedgerUnreadable: () => ["kubectl get crossclusterledgers -n lockstep-system"],
-  WaitingForInterpreter: () => [
-    "kubectl get resourceinterpreterwebhookconfigurations,resourceexploringwebhookconfigurations -o yaml",
+  WaitingForInterpreter: ({ engine }) => [
+    engine === "ocm"
+      ? "kubectl get resourceinterpretercustomizations -o yaml"
+      : "kubectl get resourceinterpreterwebhookconfigurations,resourceexploringwebhookconfigurations -o yaml",
   ],
   TermOutOfRange: work,
   ReconcileFailed: doctor,

@@ -45,6 +45,8 @@ export class OcmAgent {
   readonly #options: AgentOptions;
   readonly #spoke: Spoke;
   readonly #works = new Map<string, KubeObject>();
+  /** How often it has applied each ManifestWork. */
+  readonly #turns = new Map<string, number>();
   readonly #records = new Map<string, Record>();
   readonly #book: ReportBook;
   #isAlive = true;
@@ -164,8 +166,14 @@ export class OcmAgent {
     const generation = work.metadata.generation ?? 0;
     const failed = results.find(({ kind }) => kind !== "applied");
     if (failed && failed.kind !== "applied") world.note(member.name, `${name} is not applied`, () => failed.message);
+    const turn = (this.#turns.get(name) ?? 0) + 1;
+    this.#turns.set(name, turn);
     chores.after(ANSWER_MS, `answer ${member.name}`, () => {
-      this.#writeReport(name, (now) => this.#book.applied(now, parts, results, generation));
+      // It applies one version after the other: what it says of an earlier one never comes after a later one.
+      if (this.#turns.get(name) !== turn) return;
+      // A refused report of what was applied is no report: the agent applies again.
+      const again = () => this.#applyIn(APPLY_MS, name);
+      this.#writeReport(name, (now) => this.#book.applied(now, parts, results, generation), again);
       if (!polls) this.#reportIn(REPORT_MS, name);
     });
     // A conflict stays one until a user or another writer changes something.
@@ -207,10 +215,11 @@ export class OcmAgent {
   }
 
   async #report(name: string): Promise<void> {
-    if (this.#isUp) this.#writeReport(name, (work) => this.#book.looked(work));
+    const again = () => this.#reportIn(REPORT_MS, name);
+    if (this.#isUp) this.#writeReport(name, (work) => this.#book.looked(work), again);
   }
 
-  #writeReport(name: string, next: (work: KubeObject) => Report | undefined): void {
+  #writeReport(name: string, next: (work: KubeObject) => Report | undefined, again: () => void): void {
     const { server, chores } = this.#options;
     const attempt = async () => {
       const work = this.#works.get(name);
@@ -218,7 +227,7 @@ export class OcmAgent {
       if (!work || !status || JSON.stringify(status) === JSON.stringify(work.status)) return;
       await write(server, "PUT", `${this.#path(name)}/status`, { ...work, status });
     };
-    chores.write(attempt, () => this.#reportIn(REPORT_MS, name));
+    chores.write(attempt, again);
   }
 
   #path(name: string): string {

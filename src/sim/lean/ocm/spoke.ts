@@ -137,7 +137,10 @@ export class Spoke {
   ): boolean {
     const live = at(object, path);
     const field = fields.get(path);
-    if (live === undefined || field === undefined || isCoveredBy(value, live)) return false;
+    if (live === undefined || isCoveredBy(value, live)) return false;
+    // All fields of a Job that no agent has delivered are its creator's.
+    if (field === undefined)
+      return object.kind === "Job" && object.metadata.annotations[WRITE_ANNOTATION] === undefined;
     return field.manager !== manager || !isCoveredBy(JSON.parse(field.text), live);
   }
 }
