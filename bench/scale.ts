@@ -1,8 +1,11 @@
 /**
  * What many objects cost the controller: a restart, memory, idle CPU, watch streams, writes; and how these grow.
- * LOCKSTEP_BENCH_OBJECTS and LOCKSTEP_BENCH_CLUSTERS change the largest size.
+ * LOCKSTEP_BENCH_OBJECTS and LOCKSTEP_BENCH_CLUSTERS change the largest size; LOCKSTEP_BENCH_SIZES=1 leaves the smaller
+ * ones out. LOCKSTEP_BENCH_BASE is the folder of another checkout: its controller is restarted on the same hub, in turns
+ * with this one's.
  */
 import { performance } from "node:perf_hooks";
+import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import type { BenchRow } from "./main.ts";
 import { type ControllerProcess, ControllerProcesses } from "./support/controller-process.ts";
@@ -14,9 +17,12 @@ export const title =
 
 const CLUSTERS = setting("LOCKSTEP_BENCH_CLUSTERS", 20);
 const OBJECTS = setting("LOCKSTEP_BENCH_OBJECTS", 1_000);
-const SIZES = [10, OBJECTS / 4, OBJECTS / 2, OBJECTS].map(Math.round);
+const SIZES = [10, OBJECTS / 4, OBJECTS / 2, OBJECTS].map(Math.round).slice(-setting("LOCKSTEP_BENCH_SIZES", 4));
+const BASE = process.env.LOCKSTEP_BENCH_BASE;
+/** With a base, each of the two is restarted this often. */
+const TURNS = setting("LOCKSTEP_BENCH_TURNS", 2);
 /** Long enough for lease renewals, and for the engine to release the memory of the start. */
-const IDLE_WINDOW_MS = 30_000;
+const IDLE_WINDOW_MS = setting("LOCKSTEP_BENCH_IDLE_SECONDS", 30) * 1_000;
 /** A controller that uses less than this is idle. */
 const REST_CPU_PERCENT = 15;
 const REST_WINDOW_MS = 500;
@@ -27,45 +33,70 @@ const HEAP_MB = 12_288;
 export async function run(): Promise<BenchRow[]> {
   setFlagsFromString(`--max-old-space-size=${HEAP_MB}`);
   const fleet = await LeanFleet.start(CLUSTERS);
-  const processes = await ControllerProcesses.prepare(await fleet.context());
+  const versions = await prepareVersions(fleet);
   const rows: BenchRow[] = [];
   let controller: ControllerProcess | undefined;
   let deployed = 0;
   try {
     for (const objects of SIZES) {
       await controller?.stop();
-      const startedMs = performance.now();
-      const setUp = fleet.runController();
-      for (; deployed < objects; deployed++) await fleet.deploy(`app-${deployed}`, CLUSTERS, 1);
-      await until(
-        "all are deployed",
-        () => fleet.settledCount === objects,
-        () => fleet.phases(),
-      );
-      await setUp();
-      const setUpSeconds = (performance.now() - startedMs) / 1000;
-      const restarted = await restart(fleet, processes, objects);
-      controller = restarted.controller;
-      rows.push({
-        objects,
-        "x clusters": CLUSTERS,
-        "restart to claimed s": round(restarted.claimedMs / 1000),
-        "restart to settled s": round(restarted.settledMs / 1000),
-        "restart CPU s": round(restarted.cpuMs / 1000),
-        "restart writes/object": round(restarted.writes / objects, 2),
-        "watch streams": fleet.memberStreams,
-        ...(await rest(controller)),
-        "set up in s": round(setUpSeconds),
-        "machine load": machineLoad(),
-      });
+      controller = undefined;
+      const setUpSeconds = await setUp(fleet, deployed, objects);
+      deployed = objects;
+      for (let turn = 0; turn < (BASE ? TURNS : 1); turn++) {
+        for (const { version, processes } of versions) {
+          await controller?.stop();
+          const restarted = await restart(fleet, processes, objects);
+          controller = restarted.controller;
+          rows.push({
+            ...(version && { controller: version }),
+            objects,
+            "x clusters": CLUSTERS,
+            "restart to claimed s": round(restarted.claimedMs / 1000),
+            "restart to settled s": round(restarted.settledMs / 1000),
+            "restart CPU s": round(restarted.cpuMs / 1000),
+            "restart writes/object": round(restarted.writes / objects, 2),
+            "watch streams": fleet.memberStreams,
+            ...(await rest(controller)),
+            "set up in s": round(setUpSeconds),
+            "machine load": machineLoad(),
+          });
+        }
+      }
     }
     if (controller) rows.push(await step(fleet, controller));
     await controller?.stop();
     return rows;
   } finally {
-    processes.close();
+    for (const { processes } of versions) processes.close();
     await fleet.stop();
   }
+}
+
+/** The base first: the last one that runs is this checkout's. */
+async function prepareVersions(fleet: LeanFleet) {
+  const entries = BASE
+    ? { before: new URL("bench/support/controller-entry.ts", pathToFileURL(`${BASE}/`)), after: undefined }
+    : { "": undefined };
+  const context = await fleet.context();
+  const prepared = Object.entries(entries).map(async ([version, entry]) => {
+    return { version, processes: await ControllerProcesses.prepare(context, entry) };
+  });
+  return Promise.all(prepared);
+}
+
+/** Deploys what is missing, with a controller in this process, and returns the seconds that it took. */
+async function setUp(fleet: LeanFleet, deployed: number, objects: number): Promise<number> {
+  const startedMs = performance.now();
+  const stop = fleet.runController();
+  for (let index = deployed; index < objects; index++) await fleet.deploy(`app-${index}`, CLUSTERS, 1);
+  await until(
+    "all are deployed",
+    () => fleet.settledCount === objects,
+    () => fleet.phases(),
+  );
+  await stop();
+  return (performance.now() - startedMs) / 1000;
 }
 
 /** From the start of a new process until it leads every object and has nothing left to do. */
@@ -99,11 +130,16 @@ async function restart(fleet: LeanFleet, processes: ControllerProcesses, objects
 
 async function rest(controller: ControllerProcess): Promise<BenchRow> {
   const { percent } = await cpuOver(controller, IDLE_WINDOW_MS);
-  const { rssMb } = await controller.usage();
+  const { rssMb, peakMb } = await controller.usage();
   // Live memory: the memory in use depends more on when the engine last collected.
   controller.collectGarbage();
   const { heapMb } = await controller.usage();
-  return { "idle CPU %": round(percent), "RSS MB": round(rssMb, 0), "live heap MB": round(heapMb, 0) };
+  return {
+    "idle CPU %": round(percent),
+    "RSS MB": round(rssMb, 0),
+    "peak RSS MB": round(peakMb ?? 0, 0),
+    "live heap MB": round(heapMb, 0),
+  };
 }
 
 /** One object's rolling update over all clusters, while all the others exist: what a step costs the hub. */

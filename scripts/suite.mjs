@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** Seeds of the lean tier that `npm test` runs; the suite runs the following ones. */
-const SEEDS_OF_NPM_TEST = "2000";
+const SEEDS_OF_NPM_TEST = "1000";
 
 /**
  * Suites that are not a folder of test/: what they run, and what each form sets unless the caller has already set it.

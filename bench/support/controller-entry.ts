@@ -1,4 +1,6 @@
 /** The controller as `lockstep controller` runs it, in its own process that reports its resource use to its parent. */
+import { tmpdir } from "node:os";
+import { createRenderer } from "../../src/charts/index.ts";
 import { runManager } from "../../src/controllers/index.ts";
 import { KarmadaEngine } from "../../src/engine/index.ts";
 import { connectCluster, KubeClient } from "../../src/kube/index.ts";
@@ -7,7 +9,7 @@ import { collectGarbage } from "../../src/runtime/testing/collect-garbage.ts";
 import { PauseMeter } from "./pauses.ts";
 
 collectQuietly();
-const [kubeconfig] = process.argv.slice(2);
+const [kubeconfig, helm] = process.argv.slice(2);
 const stop = new AbortController();
 const clock = systemClock;
 const random = systemRandom;
@@ -27,7 +29,8 @@ process.on("message", (message) => {
   if (message === "usage") {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
-    process.send?.({ cpuMs: (user + system) / 1000, rssMb: rss / 2 ** 20, heapMb: heapUsed / 2 ** 20 });
+    const peakMb = process.resourceUsage().maxRSS / 2 ** 10;
+    process.send?.({ cpuMs: (user + system) / 1000, rssMb: rss / 2 ** 20, peakMb, heapMb: heapUsed / 2 ** 20 });
   }
 });
 process.on("disconnect", () => process.exit(1));
@@ -44,6 +47,7 @@ await runManager(
     },
     systemNamespace: "lockstep-system",
     identity: "bench",
+    ...(helm && { renderer: createRenderer({ helm, searchPath: "", workFolder: tmpdir(), clock, random, log }) }),
     onLeading: () => process.send?.("leading"),
   },
   stop.signal,

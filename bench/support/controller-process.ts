@@ -10,6 +10,8 @@ import type { PauseReport } from "./pauses.ts";
 export interface Usage {
   readonly cpuMs: number;
   readonly rssMb: number;
+  /** The most that it had at any moment. */
+  readonly peakMb?: number;
   readonly heapMb: number;
 }
 

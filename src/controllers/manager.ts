@@ -22,6 +22,8 @@ export interface ManagerOptions {
   readonly systemNamespace: string;
   /** For people, such as the pod's name. */
   readonly identity: string;
+  /** No other process has this identity at the same time: a restarted one takes its predecessor's lease at once. */
+  readonly isIdentityUnique?: boolean;
   /** Kinds that may be templates, beside StatefulSets; absent: any. */
   readonly workloads?: readonly Workload[];
   /** Which clusters a namespace may name in spec.topology; absent: all. */
@@ -59,6 +61,7 @@ export async function runManager(options: ManagerOptions, signal: AbortSignal): 
     namespace: options.systemNamespace,
     name: LEASE_NAME,
     identity,
+    isIdentityUnique: options.isIdentityUnique,
   });
   const metrics = options.metrics ?? silentMetrics;
   const leading: Leading = { isSynced: () => false };

@@ -2,6 +2,7 @@ import { type HttpStream, isJsonObject, type Json, type JsonObject, LIMITS } fro
 import { Discovery } from "./discovery.ts";
 import { ExpiredError, InvalidRequestError, NotFoundError, readStatus, statusError } from "./errors.ts";
 import { type Call, Exchange, type ExchangeOptions, type Query } from "./exchange.ts";
+import type { UnwantedKeys } from "./list-body.ts";
 import type { KubeObject, ObjectName } from "./object.ts";
 import {
   type AnyResource,
@@ -14,13 +15,22 @@ import {
 } from "./resource.ts";
 import { type RequestOptions, type Safety, unreachable, withRetryAfter } from "./sender.ts";
 import { StreamBudget } from "./stream-budget.ts";
+import { Turns } from "./turns.ts";
 
 export interface KubeClientOptions extends ExchangeOptions {
   /** Prefix of every path: with Karmada's cluster proxy, a member is just another client. */
   readonly basePath?: string | undefined;
   /** How many watches may be open at once, over all clients `below` this one; absent: as in LIMITS. */
   readonly streams?: StreamBudget | undefined;
+  /** Whose turn it is to read a page of a list, over all clients `below` this one. */
+  readonly listTurns?: Turns | undefined;
 }
+
+/**
+ * Pages of whole caches are megabytes each, as text and as objects. If all clusters' pages are read at the same time,
+ * most of the memory at a start is pages that wait to be parsed.
+ */
+const LISTS_AT_ONCE = 4;
 
 export interface Selection {
   /** Absent: all namespaces. */
@@ -36,6 +46,8 @@ export interface ListOptions extends Selection, RequestOptions {
   readonly limit?: number | undefined;
   readonly resourceVersion?: string | undefined;
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
+  /** Keys whose texts the caller does not read: in a large list they may be empty. */
+  readonly unwanted?: UnwantedKeys | undefined;
 }
 
 export interface ListPage<T> {
@@ -56,6 +68,8 @@ export interface WriteOptions extends RequestOptions {
   /** The server checks everything and changes nothing. */
   readonly dryRun?: boolean | undefined;
   readonly fieldManager?: string | undefined;
+  /** A field that the kind does not have is an error, not a warning. */
+  readonly strict?: boolean | undefined;
 }
 
 export interface DeleteOptions extends RequestOptions {
@@ -81,12 +95,14 @@ export class KubeClient {
   readonly basePath: string;
   readonly discovery: Discovery;
   readonly streams: StreamBudget;
+  readonly listTurns: Turns;
   readonly #options: KubeClientOptions;
   readonly #exchange: Exchange;
 
   constructor(options: KubeClientOptions) {
     this.streams = options.streams ?? new StreamBudget({ log: options.log });
-    this.#options = { ...options, streams: this.streams };
+    this.listTurns = options.listTurns ?? new Turns(LISTS_AT_ONCE);
+    this.#options = { ...options, streams: this.streams, listTurns: this.listTurns };
     this.basePath = checkedBasePath(options.basePath ?? "");
     this.#exchange = new Exchange(this.basePath, options);
     this.discovery = new Discovery({ clock: options.clock, getJson: (path, request) => this.getJson(path, request) });
@@ -137,7 +153,7 @@ export class KubeClient {
       object: describe(of, { ...(options.namespace && { namespace: options.namespace }) }),
       safety: "read",
     };
-    const { list, items } = await this.#exchange.list(of, call, options);
+    const { list, items } = await this.#exchange.list(of, call, options, options.unwanted);
     const metadata = isJsonObject(list.metadata) ? list.metadata : {};
     return {
       items,
@@ -413,7 +429,8 @@ function selectionQuery(selection: Selection): Query {
 }
 
 function writeQuery(options: WriteOptions): Query {
-  return { dryRun: options.dryRun ? "All" : undefined, fieldManager: options.fieldManager };
+  const { dryRun, fieldManager, strict } = options;
+  return { dryRun: dryRun ? "All" : undefined, fieldManager, fieldValidation: strict ? "Strict" : undefined };
 }
 
 function withType(of: AnyResource, object: JsonObject | KubeObject): JsonObject {

@@ -167,6 +167,21 @@ it("a leader that cannot renew stops before another candidate can take its lease
   expect((takenMs ?? 0) - (stoppedMs ?? Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(4_000);
 });
 
+it("a process restarted under a unique identity takes its dead predecessor's lease at once, and no other one", async () => {
+  const { clock, api } = setUp(0);
+  const unique = { isIdentityUnique: true };
+  const pod = (name: string, seed: number, options = unique) => new Candidate(clock, api, name, seed, options);
+  const dead = pod("pod-a", 1).start();
+  await clock.advance(3_000);
+  dead.link.state = "refused";
+  const others = [pod("pod", 2), pod("pod-b", 3), pod("pod-a", 4, { isIdentityUnique: false })];
+  for (const other of others) other.start();
+  const restarted = pod("pod-a", 5).start();
+  await clock.advance(3_000);
+  expect(restarted.terms).toEqual([2]);
+  expect(others.flatMap(({ terms }) => terms)).toEqual([]);
+});
+
 it("the deadline counts from when the renewal was sent, not from when it was answered", async () => {
   const { clock, a } = setUp(1);
   a.start();

@@ -37,6 +37,11 @@ export interface ElectionOptions {
    * candidate.
    */
   readonly identity: string;
+  /**
+   * Two processes never run with this identity at once, as with a pod's name: a process that finds the lease of an
+   * earlier one with its identity knows that this one is dead, and takes the lease at once.
+   */
+  readonly isIdentityUnique?: boolean | undefined;
   readonly leaseDurationMs?: number | undefined;
   readonly renewDeadlineMs?: number | undefined;
   readonly retryPeriodMs?: number | undefined;
@@ -241,6 +246,8 @@ export class Election {
   #mayTake(lease: KubeObject): boolean {
     const { holder, durationMs } = readLease(lease);
     if (holder === "" || holder === this.identity) return true;
+    const { identity, isIdentityUnique } = this.#options;
+    if (isIdentityUnique && holder.startsWith(`${identity}_`) && holder.length === this.identity.length) return true;
     const unchangedMs = this.#clock.monotonicMs() - (this.#observed?.sinceMs ?? Number.POSITIVE_INFINITY);
     // The holder relies on its own duration, which may be longer than ours.
     return unchangedMs >= Math.max(durationMs, this.#leaseMs);

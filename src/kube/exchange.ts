@@ -13,7 +13,7 @@ import {
 } from "../runtime/index.ts";
 import { Breather } from "./breather.ts";
 import { BadResponseError, InvalidRequestError, type RequestContext, WriteOutcomeUnknownError } from "./errors.ts";
-import { cutList } from "./list-body.ts";
+import { cutList, itemText, type UnwantedKeys } from "./list-body.ts";
 import type { KubeObject } from "./object.ts";
 import { type Resource, readObject } from "./resource.ts";
 import { type RequestOptions, type Safety, Sender } from "./sender.ts";
@@ -101,21 +101,25 @@ export class Exchange {
     }
   }
 
-  /** A list and its items. Large ones are parsed object by object, and yield to other work in between. */
+  /**
+   * A list and its items. Large ones are parsed object by object, and yield to other work in between; the texts of
+   * unwanted keys are then empty.
+   */
   async list<T extends KubeObject>(
     of: Resource<T>,
     call: Call,
     options: RequestOptions,
+    unwanted?: UnwantedKeys,
   ): Promise<{ list: JsonObject; items: T[] }> {
     const text = (await this.send(call, options))?.body ?? "";
-    const cut = text.length > MAX_TEXT_PARSED_AT_ONCE ? cutList(text) : undefined;
+    const cut = text.length > MAX_TEXT_PARSED_AT_ONCE ? cutList(text, unwanted) : undefined;
     const list = this.json(call, cut ? cut.envelope : text);
     const whole = list.items ?? [];
     if (!Array.isArray(whole)) throw new BadResponseError(this.context(call), "the answer is not a list");
     const items = whole.map((item) => this.#read(of, call, item));
     const breather = new Breather(this.#clock);
-    for (const [start, end] of cut?.items ?? []) {
-      items.push(this.object(of, call, text.slice(start, end)));
+    for (const item of cut?.items ?? []) {
+      items.push(this.object(of, call, itemText(text, item)));
       if (breather.isDue) await breather.rest();
     }
     return { list, items };

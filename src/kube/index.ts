@@ -50,6 +50,7 @@ export {
 export type { EventNote, EventRecorderOptions, EventStats } from "./events.ts";
 export { EventRecorder } from "./events.ts";
 export type { IndexFunction } from "./indexes.ts";
+export { unwantedKeys } from "./list-body.ts";
 export { explainMissingKind } from "./missing-kind.ts";
 export type { KubeObject, ObjectMeta, ObjectName } from "./object.ts";
 export { deepFreeze, isKubeObject, keyOf, nameOfKey, withoutManagedFields } from "./object.ts";

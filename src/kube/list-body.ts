@@ -6,11 +6,46 @@ export interface ListBody {
   /** The list without its items, as JSON. */
   readonly envelope: string;
   /** Where each item begins and ends. */
-  readonly items: readonly (readonly [start: number, end: number])[];
+  readonly items: readonly CutItem[];
 }
 
+export interface CutItem {
+  readonly start: number;
+  readonly end: number;
+  /** Texts inside it that are not wanted, with their quotes: starts and ends in turn. */
+  readonly unwanted: readonly number[];
+}
+
+/** The item's JSON, with empty texts in the place of unwanted ones. */
+export function itemText(text: string, { start, end, unwanted }: CutItem): string {
+  let wanted = "";
+  let from = start;
+  for (let index = 0; index < unwanted.length; index += 2) {
+    wanted += `${text.slice(from, unwanted[index])}""`;
+    from = unwanted[index + 1] ?? end;
+  }
+  return wanted + text.slice(from, end);
+}
+
+/** Keys whose texts are not wanted, by the length of the key with its quotes. */
+export type UnwantedKeys = ReadonlyMap<number, ReadonlySet<string>>;
+
+/** Keys without characters that JSON escapes. */
+export function unwantedKeys(keys: Iterable<string>): UnwantedKeys {
+  const byLength = new Map<number, Set<string>>();
+  for (const key of keys) {
+    const quoted = JSON.stringify(key);
+    const same = byLength.get(quoted.length);
+    if (same) same.add(quoted);
+    else byLength.set(quoted.length, new Set([quoted]));
+  }
+  return byLength;
+}
+
+const NO_KEYS: UnwantedKeys = new Map();
+
 /** Undefined for text that is not a well-formed list; the caller then parses it as a whole and gets the error. */
-export function cutList(text: string): ListBody | undefined {
+export function cutList(text: string, unwanted = NO_KEYS): ListBody | undefined {
   let at = skipSpace(text, 0);
   if (text[at] !== "{") return undefined;
   at = skipSpace(text, at + 1);
@@ -19,7 +54,7 @@ export function cutList(text: string): ListBody | undefined {
     const colon = skipSpace(text, keyEnd);
     if (keyEnd < 0 || text[colon] !== ":") return undefined;
     const valueStart = skipSpace(text, colon + 1);
-    if (text.slice(at, keyEnd) === '"items"' && text[valueStart] === "[") return cutItems(text, valueStart);
+    if (text.slice(at, keyEnd) === '"items"' && text[valueStart] === "[") return cutItems(text, valueStart, unwanted);
     at = skipSpace(text, skipValue(text, valueStart));
     if (text[at] !== ",") return undefined;
     at = skipSpace(text, at + 1);
@@ -27,13 +62,14 @@ export function cutList(text: string): ListBody | undefined {
   return undefined;
 }
 
-function cutItems(text: string, arrayStart: number): ListBody | undefined {
-  const items: [number, number][] = [];
+function cutItems(text: string, arrayStart: number, keys: UnwantedKeys): ListBody | undefined {
+  const items: CutItem[] = [];
   let at = skipSpace(text, arrayStart + 1);
   while (text[at] !== "]") {
-    const end = skipValue(text, at);
+    const unwanted: number[] = [];
+    const end = skipValue(text, at, keys, unwanted);
     if (end <= at) return undefined;
-    items.push([at, end]);
+    items.push({ start: at, end, unwanted });
     at = skipSpace(text, end);
     if (text[at] === ",") {
       at = skipSpace(text, at + 1);
@@ -45,6 +81,7 @@ function cutItems(text: string, arrayStart: number): ListBody | undefined {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 
 function skipSpace(text: string, from: number): number {
   let at = from;
@@ -54,8 +91,11 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** The index behind the value; 0 or less if it has no end. Values are not validated: parsing does that. */
-function skipValue(text: string, start: number): number {
+/**
+ * The index behind the value; 0 or less if it has no end. Values are not validated: parsing does that. `unwanted`
+ * receives where the texts of these keys are.
+ */
+function skipValue(text: string, start: number, keys = NO_KEYS, unwanted: number[] = []): number {
   const first = text[start];
   if (first === '"') return skipString(text, start);
   if (first !== "{" && first !== "[") {
@@ -67,8 +107,16 @@ function skipValue(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at = skipString(text, at) - 1;
-      if (at < 0) return -1;
+      const end = skipString(text, at);
+      if (end < 0) return -1;
+      // A text that is followed by a colon is a key.
+      if (text.charCodeAt(end) === COLON && keys.get(end - at)?.has(text.slice(at, end))) {
+        const valueStart = skipSpace(text, end + 1);
+        const valueEnd = text.charCodeAt(valueStart) === QUOTE ? skipString(text, valueStart) : valueStart;
+        if (valueEnd < 0) return -1;
+        if (valueEnd > valueStart) unwanted.push(valueStart, valueEnd);
+        at = valueEnd - 1;
+      } else at = end - 1;
     } else if (code === 0x7b || code === 0x5b) depth++;
     else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
   }

@@ -6,6 +6,7 @@ import { allowManyListeners, childAbort, orAbort, withDeadline } from "./deadlin
 import { ExpiredError, ForbiddenError, StatusError, statusError, statusInfo } from "./errors.ts";
 import type { IndexFunction } from "./indexes.ts";
 import { LineSplitter } from "./lines.ts";
+import type { UnwantedKeys } from "./list-body.ts";
 import { deepFreeze, type KubeObject, keyOf, withoutManagedFields } from "./object.ts";
 import { type Resource, readObject } from "./resource.ts";
 import { isOlder } from "./resource-version.ts";
@@ -25,6 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;
   /** Drops unused fields before an object is kept. */
   readonly transform?: ((object: T) => T) | undefined;
+  /** Keys whose texts `transform` drops anyway: long lists are read without them. */
+  readonly unwanted?: UnwantedKeys | undefined;
   /** Makes changing a cached object throw. For tests. */
   readonly freeze?: boolean | undefined;
   readonly pageObjects?: number | undefined;
@@ -79,6 +82,8 @@ const USEFUL_WATCH_MS = 5_000;
 /** After this many failed watches in a row, the version itself is suspect, and everything is listed again. */
 const MAX_FRUITLESS_WATCHES = 5;
 const PAGE_ATTEMPTS = 4;
+/** A page is read and parsed within this time, unless its server is slow. */
+const LIST_TURN_MS = 1_000;
 /** After its continue tokens expired this often, a list is read without pages. */
 const MAX_EXPIRED_PAGES = 2;
 /**
@@ -211,7 +216,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, selection, metadataOnly, feed } = this.#options;
+    const { client, resource, selection, metadataOnly, feed, unwanted } = this.#options;
     const limit = this.#expiredPages > MAX_EXPIRED_PAGES ? 0 : (this.#options.pageObjects ?? LIMITS.listPageObjects);
     const listed = new Set<string>();
     let reset = false;
@@ -221,30 +226,33 @@ export class Reflector<T extends KubeObject> {
     feed?.listBegins();
     this.#isListAsked = false;
     do {
-      let page: ListPage<T>;
+      const turn = await this.#listTurn(signal);
       try {
         // `run` retries the first page, with its longer pauses; the others are retried here, so that one failure does
         // not discard them all.
         const maxAttempts = token === undefined ? 1 : PAGE_ATTEMPTS;
-        page = await client.listPage(resource, { ...selection, metadataOnly, limit, signal, maxAttempts }, token);
+        const options = { ...selection, metadataOnly, limit, signal, maxAttempts, unwanted };
+        const page: ListPage<T> = await client.listPage(resource, options, token);
+        this.#breather.rested();
+        if (token === undefined) reset = this.#isHistoryReset(page.resourceVersion);
+        version = page.resourceVersion;
+        for (const item of page.items) {
+          const object = this.#prepared(item);
+          if (feed) feed.listed(object);
+          else {
+            listed.add(keyOf(object.metadata));
+            if (reset) this.#cache.forceUpsert(object);
+            else this.#cache.upsert(object);
+          }
+          if (this.#breather.isDue) await this.#breather.rest();
+        }
+        token = page.continueToken;
       } catch (error) {
         if (error instanceof ExpiredError) this.#expiredPages++;
         throw error;
+      } finally {
+        turn.end();
       }
-      this.#breather.rested();
-      if (token === undefined) reset = this.#isHistoryReset(page.resourceVersion);
-      version = page.resourceVersion;
-      for (const item of page.items) {
-        const object = this.#prepared(item);
-        if (feed) feed.listed(object);
-        else {
-          listed.add(keyOf(object.metadata));
-          if (reset) this.#cache.forceUpsert(object);
-          else this.#cache.upsert(object);
-        }
-        if (this.#breather.isDue) await this.#breather.rest();
-      }
-      token = page.continueToken;
       this.#lastHeardMs = this.#showLife();
     } while (token !== undefined);
     if (signal.aborted) return;
@@ -255,6 +263,19 @@ export class Reflector<T extends KubeObject> {
     this.#setFailure(undefined);
     if (this.#lists === 1) this.#options.healthChanged?.();
     this.#log.debug("listed", { objects: listed.size, version });
+  }
+
+  /** A server that does not answer soon gives way to others, so that an unreachable cluster delays none. */
+  async #listTurn(signal: AbortSignal): Promise<{ end(): void }> {
+    const pass = await this.#options.client.listTurns.take(signal);
+    const waiting = new AbortController();
+    void this.#clock.sleep(LIST_TURN_MS, waiting.signal).then(pass, () => {});
+    return {
+      end: () => {
+        waiting.abort();
+        pass();
+      },
+    };
   }
 
   /** Throws StaleListError while an older list may come from a lagging cache. */

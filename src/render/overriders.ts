@@ -1,4 +1,4 @@
-import { parse as parseYaml, stringify as stringifyYaml, type Tags } from "yaml";
+import { parse as parseYaml, type Tags } from "yaml";
 import {
   applyPatch,
   escapePointer,
@@ -13,7 +13,9 @@ import {
 } from "../runtime/index.ts";
 import { formatImage, parseImage, withTagOrDigest } from "./image-reference.ts";
 import { ensureObject, objectAt, stringAt } from "./json.ts";
+import { parseJsonText, printJsonText } from "./json-text.ts";
 import type { OverrideBudget } from "./override-budget.ts";
+import { printYamlText } from "./yaml-text.ts";
 
 /** The maximum length of a path or an image in an error, because errors appear in conditions. */
 const SHOWN_CHARACTERS = 200;
@@ -223,7 +225,7 @@ function fieldPatches(object: JsonObject, entry: JsonObject, place: string, budg
     throw new OverriderError(
       place,
       path,
-      "the text contains a number that is too large to be exact; write it as a string",
+      "the text contains a number that is too large to be exact, or infinite; write it as a string",
     );
   }
   try {
@@ -234,11 +236,7 @@ function fieldPatches(object: JsonObject, entry: JsonObject, place: string, budg
   }
 }
 
-const JSON_TEXT = {
-  name: "JSON",
-  parse: (source: string): Json => JSON.parse(source),
-  print: (value: Json): string => JSON.stringify(value),
-} as const;
+const JSON_TEXT = { name: "JSON", parse: parseJsonText, print: printJsonText } as const;
 
 /** YAML 1.1, as Kubernetes' own YAML library reads it: 12:30 is not a number, and dates are strings. */
 const YAML_OPTIONS = {
@@ -255,12 +253,12 @@ const YAML_OPTIONS = {
 const YAML_TEXT = {
   name: "YAML",
   parse: (source: string): Json => parseYaml(source, YAML_OPTIONS),
-  print: (value: Json): string =>
-    stringifyYaml(value, { ...YAML_OPTIONS, sortMapEntries: true, indentSeq: false, lineWidth: 0 }),
+  print: printYamlText,
 } as const;
 
 function holdsInexactNumber(value: Json): boolean {
-  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (typeof value === "number")
+    return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
   if (Array.isArray(value)) return value.some(holdsInexactNumber);
   if (isJsonObject(value))
     return Object.values(value).some((entry) => entry !== undefined && holdsInexactNumber(entry));

@@ -128,7 +128,7 @@ data:
         {subPath: /log/level, operator: replace, value: debug}, {subPath: /list/-, operator: add, value: b}]}]}`,
       object,
     );
-    expect(valueAtPointer(result, "/data/app.yaml")).toBe("list:\n- a\n- b\nlog:\n  level: debug\ntime: 12:30:45\n");
+    expect(valueAtPointer(result, "/data/app.yaml")).toBe('list:\n- a\n- b\nlog:\n  level: debug\ntime: "12:30:45"\n');
   });
 
   it("refuses a text in another format, without quoting it", () => {
@@ -138,11 +138,13 @@ data:
     expect(() => overridden(`{fieldOverrider: [${entry}]}`, secret)).toThrow(/not JSON(?!.*pass-word)/);
   });
 
-  it("refuses to lose digits of a large number", () => {
+  it("keeps the digits of a large number in JSON, and refuses to lose them in YAML", () => {
     const config =
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {k: '{\"id\": 12345678901234567890}'}}";
-    const entry = "{fieldPath: /data/k, json: [{subPath: /a, operator: add, value: 1}]}";
-    expect(() => overridden(`{fieldOverrider: [${entry}]}`, config)).toThrow(/too large to be exact/);
+    const entry = (format: string) => `{fieldPath: /data/k, ${format}: [{subPath: /a, operator: add, value: 1}]}`;
+    const inJson = overridden(`{fieldOverrider: [${entry("json")}]}`, config);
+    expect(inJson.data).toEqual({ k: '{"id":12345678901234567890,"a":1}' });
+    expect(() => overridden(`{fieldOverrider: [${entry("yaml")}]}`, config)).toThrow(/too large to be exact/);
   });
 
   it("needs operations", () => {

@@ -59,6 +59,13 @@ function isHubKey(key: string): boolean {
   return domain === "karmada.io" || domain.endsWith(".karmada.io") || HUB_ANNOTATIONS.has(key);
 }
 
+/** Where an API server puts the hub's uid of a Job, by which pods would never be found in a member. */
+const JOB_LABELS = [
+  ["spec", "selector", "matchLabels"],
+  ["spec", "template", "metadata", "labels"],
+];
+const GENERATED_JOB_LABELS = ["controller-uid", "job-name"].flatMap((key) => [key, `batch.kubernetes.io/${key}`]);
+
 /** Fields of single kinds that the API server or a controller fills in. */
 function sanitizeKind(object: JsonObject): void {
   if (object.kind === "Service") {
@@ -78,6 +85,14 @@ function sanitizeKind(object: JsonObject): void {
     delete object.data;
     const annotations = objectAt(object, "metadata", "annotations");
     if (annotations) delete annotations["kubernetes.io/service-account.uid"];
+  }
+  // A Job that the member deletes after its end would be created again, and run again, by what keeps members in step.
+  if (object.kind === "Job") delete objectAt(object, "spec")?.ttlSecondsAfterFinished;
+  if (object.kind === "Job" && objectAt(object, "spec")?.manualSelector !== true) {
+    for (const path of JOB_LABELS) {
+      const labels = objectAt(object, ...path);
+      for (const key of GENERATED_JOB_LABELS) if (labels) delete labels[key];
+    }
   }
   if (object.kind === "PersistentVolumeClaim") {
     const annotations = objectAt(object, "metadata", "annotations");

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { adoptionStory } from "../stories/adoption.ts";
 import { editsStory } from "../stories/edits.ts";
+import { renderingStory } from "./rendering/story.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** One world for both: each story has an application of its own. */
+/** One world for all: each story has an application of its own. */
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
@@ -16,4 +17,8 @@ describe("an application that Karmada already runs", () => {
 
 describe("an application that is edited in quick succession", () => {
   editsStory(() => world, "edited");
+});
+
+describe("what Karmada renders without Lockstep, and what Lockstep renders", () => {
+  renderingStory(() => world);
 });

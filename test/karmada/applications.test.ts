@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type RealRenderer, realRenderer } from "../apps/harness.ts";
 import { applicationStory } from "../stories/applications.ts";
+import { operatorByChartStory } from "../stories/operator-by-chart.ts";
 import { startQuickWorld, type World } from "./world.ts";
 
 describe("a chart over three real clusters of Karmada", () => {
@@ -16,4 +17,8 @@ describe("a chart over three real clusters of Karmada", () => {
   });
 
   applicationStory(() => world);
+  operatorByChartStory(
+    () => world,
+    () => renderer,
+  );
 });

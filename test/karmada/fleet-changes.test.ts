@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { propagation, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import type { KubeObject } from "../../src/kube/index.ts";
 import { isLongForm } from "../form.ts";
+import { agentOf } from "../stack/ground.ts";
 import { PodRecorder, podImages, podUids, STATEFULSETS } from "../stories/world.ts";
 import { CCS, type KarmadaWorld, MANAGER, POLICIES, startWorld } from "./world.ts";
 
@@ -82,6 +83,38 @@ describe("an application on a real Karmada whose fleet changes in the middle of 
     await updateWhile(() => tainted("member1", [taint]));
     expect(await divided()).toEqual({ member1: 2, member2: 2, member3: 1, member4: 1 });
     await tainted("member1", []);
+  });
+
+  it("continues in a cluster that is cordoned in mid-update, and moves nothing away", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await updateWhile(async () => {
+      await world.stack.karmadactl("cordon", "member3");
+    });
+    expect(await divided()).toEqual({ member1: 2, member2: 2, member3: 1, member4: 1 });
+    await world.stack.karmadactl("uncordon", "member3");
+  });
+
+  it("waits for the pull-mode cluster whose agent is killed in mid-update, and continues when it returns", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await updateWhile(async () => {
+      const agent = agentOf("member2");
+      await world.stack.processes.end(agent);
+      await world.until("Karmada says that it is not Ready", async () => (await ready("member2")) !== "True", 120_000);
+      world.stack.processes.restart(agent);
+    });
+    expect(await divided()).toEqual({ member1: 2, member2: 2, member3: 1, member4: 1 });
+  });
+
+  it("waits for the pull-mode cluster that is killed in mid-update, and continues when it returns", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await updateWhile(async () => {
+      await world.cut("member2");
+      await world.until("Karmada says that it is not Ready", async () => (await ready("member2")) === "False", 120_000);
+      await world.mend("member2");
+    });
   });
 
   it("changes its weights in mid-update with never more than one instance missing", {

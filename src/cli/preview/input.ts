@@ -35,6 +35,7 @@ import { eventsOf } from "./events.ts";
 import type { Approval } from "./forecast.ts";
 import { engineFacts, offlineFacts, previewMoment, renderedIn } from "./moment.ts";
 import { observationsOf } from "./observations.ts";
+import { withQuotas } from "./quotas.ts";
 import { HubReads, overlay } from "./reads.ts";
 import { DraftRevisions, listRevisions } from "./revisions.ts";
 import { asApplied, findStatefulset, findTemplate, listIfServed, readObjects, withNamespace } from "./sources.ts";
@@ -149,7 +150,9 @@ async function load(
   });
   const key = keyOf(metadata);
   const input = { key, statefulset, app, template: { kind: "one" as const, object: template } };
-  const gathered = await settled(reads, answers, () => gatherer.gather(input, ledger, moment, renderedIn(facts)));
+  const asked = await settled(reads, answers, () => gatherer.gather(input, ledger, moment, renderedIn(facts)));
+  const { engine } = facts;
+  const gathered = hub && engine ? await withQuotas(hub, engine, asked, metadata.namespace, notes) : asked;
   for (const { ref } of reviser.seen(key)?.dependencies ?? []) {
     if (reads.get(key, ref).kind === "present") continue;
     notes.push(`${ref.kind} ${ref.namespace}/${ref.name} is named by the template and not there yet; it is left out`);

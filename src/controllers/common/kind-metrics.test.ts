@@ -28,12 +28,12 @@ it("a kind's objects are counted, with the reasons for which they wait and the t
   const hooks = queueHooks(metrics, KIND);
   hooks.started?.("shop/web", 2_000, 3);
   const lines = metrics.text().split("\n");
-  expect(lines).toContain(`application_count{kind="${KIND}"} 3`);
+  expect(lines).toContain(`applications{kind="${KIND}"} 3`);
   expect(lines).toContain(`application_waiting{kind="${KIND}",reason="Paused",needs_person="true"} 1`);
   expect(lines).toContain(`application_without_progress_seconds{kind="${KIND}",namespace="shop",name="api"} 600`);
   expect(lines.filter((line) => line.startsWith("application_without_progress_seconds{"))).toHaveLength(1);
   expect(lines).toContain('workqueue_depth{name="distributedapplication"} 4');
   expect(lines).toContain('workqueue_queue_duration_seconds_count{name="distributedapplication"} 1');
   stop();
-  expect(metrics.text()).not.toContain("application_count{");
+  expect(metrics.text()).not.toContain("applications{");
 });

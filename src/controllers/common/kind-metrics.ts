@@ -32,7 +32,7 @@ export function serveKindMetrics({ metrics, clock, kind, cache, depth }: KindMet
   return metrics.gauges((set) => {
     set("workqueue_depth", { name: kind.toLowerCase() }, depth());
     const objects = cache.list();
-    set("application_count", { kind }, objects.length);
+    set("applications", { kind }, objects.length);
     const byReason = new Map<string, number>();
     for (const { metadata, status } of objects) {
       if (!isJsonObject(status)) continue;

@@ -59,7 +59,7 @@ export class Telemetry {
   serve(): () => void {
     const { metrics, kind, clock } = this.#options;
     return metrics.gauges((set) => {
-      set("application_count", { kind }, this.#known.size);
+      set("applications", { kind }, this.#known.size);
       const byReason = new Map<ReasonCode | ControllerReason, number>();
       for (const [key, { reasons, margin, progressMs }] of this.#known) {
         for (const reason of reasons) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);

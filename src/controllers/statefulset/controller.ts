@@ -41,6 +41,7 @@ import { Ending } from "./ending.ts";
 import { LedgerStore, ledgerOwner } from "./ledger/ledger-store.ts";
 import { sweepRevisions } from "./ledger/revision-sweep.ts";
 import { Gatherer } from "./observe/gather.ts";
+import { Quotas } from "./observe/quotas.ts";
 import { Volumes } from "./observe/volumes.ts";
 import { Reconciler } from "./reconcile.ts";
 import { Announcements } from "./report/announce.ts";
@@ -163,6 +164,7 @@ export class StatefulsetController {
       ...(allowedClusters && { allowedClusters }),
     });
     const volumes = new Volumes(engine, clock);
+    const quotas = new Quotas(engine, clock);
     const parts = new PartsSeen({ ...shared, engine, signal });
     const statuses = new StatusWriter({ ...shared, hub, cache, mayAct });
     const reporter = new Reporter({ interpreter, clock, revisions, reviser, announcements, statuses, telemetry });
@@ -182,6 +184,7 @@ export class StatefulsetController {
       hubObjects,
       reviser,
       volumes,
+      quotas,
       parts,
       announcements,
       reporter,
@@ -205,6 +208,7 @@ export class StatefulsetController {
       approvals,
       gatherer,
       volumes,
+      quotas,
       carryOutOptions,
       reporter,
       telemetry,

@@ -23,6 +23,7 @@ import { claimedMessage } from "./observe/claims.ts";
 import { parseForDeletion } from "./observe/deletion.ts";
 import type { Gatherer } from "./observe/gather.ts";
 import { takeMoment } from "./observe/moment.ts";
+import type { Quotas } from "./observe/quotas.ts";
 import { findTemplate, unknownKindText } from "./observe/template.ts";
 import { refusedKind } from "./observe/template-kind.ts";
 import { type Volumes, withVolumes } from "./observe/volumes.ts";
@@ -47,6 +48,7 @@ export interface ReconcilerParts {
   readonly approvals: Approvals;
   readonly gatherer: Gatherer;
   readonly volumes: Volumes;
+  readonly quotas: Quotas;
   readonly carryOutOptions: CarryOutOptions;
   readonly reporter: Reporter;
   readonly telemetry: Telemetry;
@@ -208,15 +210,22 @@ export class Reconciler {
 
   /** `rendered`: clusters that the engine itself rendered the template for. */
   async #step(subject: Subject, rendered: ReadonlySet<string>, session: Session): Promise<WorkResult | undefined> {
-    const { engine, clock, gatherer, volumes, carryOutOptions, reporter, approvals, ending, telemetry } = this.#parts;
+    const { engine, clock, gatherer, volumes, quotas, carryOutOptions, reporter, approvals, ending, telemetry } =
+      this.#parts;
     const { key, statefulset } = subject;
     const { ledger } = session;
     const moment = takeMoment(engine, subject, ledger, rendered, clock.now());
-    const { intent, seen: gathered, former } = await gatherer.gather(subject, ledger, moment, rendered);
+    const {
+      intent,
+      seen: gathered,
+      former,
+    } = await gatherer.gather(subject, ledger, moment, rendered, quotas.known(key));
     const known = volumes.take(key);
     const seen = withVolumes(gathered, known?.found);
     const result = plan(intent, ledger, seen, moment.nowMs);
     if (await volumes.ask(subject, moment, ledger, result, known)) return PLAN_AGAIN;
+    if (await quotas.ask(subject, moment, ledger, result)) return PLAN_AGAIN;
+    quotas.used(key, result);
 
     const adopting = new Set([...rendered, ...former]);
     const wanted = intent.deletion || intent.schedule.kind !== "known" ? [] : intent.schedule.clusters;

@@ -118,7 +118,7 @@ function noRoom(draft: Draft, cluster: ClusterName, added: number, { instances, 
     "NoRoom",
     cluster,
     `${added === 1 ? "one more instance does" : `${added} more instances do`} not fit: ${evidence}`,
-    "Free resources there or add nodes, lower the requests, or schedule the instances elsewhere.",
+    "Free resources there, add nodes or raise the quota, lower the requests, or schedule the instances elsewhere.",
     [{ object: `cluster ${cluster}`, field: "room", value: `${instances} instances; ${evidence}` }],
   );
   return false;

@@ -87,13 +87,13 @@ export const METRICS = {
       legend: "{{step}}",
     },
   },
-  application_count: {
+  applications: {
     type: "gauge",
     help: "Applications that the leader looks after",
     labels: ["kind"],
     panel: {
       title: "Applications",
-      expression: "sum by (kind) (application_count)",
+      expression: "sum by (kind) (applications)",
       unit: "short",
       legend: "{{kind}}",
     },

@@ -1,140 +1,149 @@
 /** What can happen to a real Karmada in the middle of an update, and how it is mended. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CONTROLLER_ACCOUNT } from "../../../src/api/index.ts";
-import { HOSTS } from "../../stack/ground.ts";
+import { agentOf, HOSTS } from "../../stack/ground.ts";
 import { SYSTEM_NAMESPACE } from "../../stories/world.ts";
 import type { KarmadaWorld } from "../world.ts";
 
 export interface Fault {
   readonly name: string;
-  /** From the first instance that runs the new image until the fault is mended. */
-  happen(world: KarmadaWorld): Promise<void>;
+  /** Makes it happen; resolves when it is seen to be in force. One instance is down at that moment, in mid-update. */
+  begin(world: KarmadaWorld): Promise<void>;
+  /** How long it stays, while the instance that was down comes back. */
+  readonly lastsMs: number;
+  end(world: KarmadaWorld): Promise<void>;
 }
 
 /** Longer than any request of the controller waits for an answer before it asks again. */
-const STOPPED_MS = 8_000;
+const LASTS_MS = 8_000;
 
 /** A process is stopped with its connections open, and continues later. */
-function stopped(name: string, forMs = STOPPED_MS): Fault {
+function stopped(name: string, lastsMs = LASTS_MS): Fault {
   return {
-    name: `${name} does not answer for ${forMs / 1000} s`,
-    async happen({ stack }) {
-      stack.processes.pause(name);
-      await sleep(forMs);
-      stack.processes.resume(name);
-    },
+    name: `${name} does not answer for ${lastsMs / 1000} s`,
+    lastsMs,
+    begin: async ({ stack }) => stack.processes.pause(name),
+    end: async ({ stack }) => stack.processes.resume(name),
   };
 }
 
-/** A process is killed and started again at once. */
+/** A process is killed, and started again later. */
 function killed(name: string): Fault {
   return {
-    name: `${name} is killed and starts again`,
-    async happen(world) {
-      await world.stack.processes.end(name);
+    name: `${name} is killed, and starts again after some seconds`,
+    lastsMs: 4_000,
+    begin: ({ stack }) => stack.processes.end(name),
+    async end(world) {
       world.stack.processes.restart(name);
-      await world.until("the hub answers", () => world.stack.hub.ok("/readyz"));
+      const [, member] = /^(member\d)-apiserver$/.exec(name) ?? [];
+      const api = member === undefined ? world.stack.hub : world.stack.members.get(member);
+      await world.until("its API server answers", () => api?.ok("/readyz") ?? false);
     },
   };
 }
 
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const PROBE = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "probe", namespace: "default" } };
+
+/** A request to the hub's etcd, past the API server. */
+async function etcd(world: KarmadaWorld, path: string, body: object): Promise<{ ok: boolean; text: string }> {
+  const answer = await fetch(`${world.stack.hubEtcd}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
+  return { ok: answer.ok, text: await answer.text() };
+}
+
+const FILLER_BYTES = 1_000_000;
+const fillerKey = (at: number) => Buffer.from(`/filler/${at}`).toString("base64");
+
 const hasNoSpace: Fault = {
-  name: "the disk of the hub's etcd is full",
-  async happen(world) {
-    const { hubEtcd } = world.stack;
-    const asked = async (path: string, body: object) => {
-      const answer = await fetch(`${hubEtcd}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
-      return { ok: answer.ok, text: await answer.text() };
-    };
-    const key = (at: number) => Buffer.from(`/filler/${at}`).toString("base64");
-    const value = Buffer.alloc(1_000_000, "x").toString("base64");
-    let written = 0;
-    for (; written < 1_000; written += 1) {
-      const { ok, text } = await asked("kv/put", { key: key(written), value });
-      if (ok) continue;
+  name: "the disk of the hub's etcd is full (NOSPACE)",
+  lastsMs: LASTS_MS,
+  async begin(world) {
+    const value = Buffer.alloc(FILLER_BYTES, "x").toString("base64");
+    for (let written = 0; ; written += 1) {
+      const { ok, text } = await etcd(world, "kv/put", { key: fillerKey(written), value });
+      if (ok && written < 1_000) continue;
       if (!text.includes("database space exceeded")) throw new Error(text);
       break;
     }
-    const probe = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "probe", namespace: "default" } };
-    const { status, text } = await world.stack.hub.request("POST", "/api/v1/namespaces/default/configmaps", probe);
+    const { status, text } = await world.stack.hub.request("POST", CONFIG_MAPS, PROBE);
     if (status < 500) throw new Error(`the hub accepts writes: ${status} ${text}`);
-    await sleep(STOPPED_MS);
-    // What etcd's manual says: delete, compact, defragment, disarm.
-    const range = { key: key(0), range_end: Buffer.from("/filler0").toString("base64") };
-    const deleted = JSON.parse((await asked("kv/deleterange", range)).text) as { header: { revision: string } };
-    await asked("kv/compaction", { revision: deleted.header.revision, physical: true });
-    await asked("maintenance/defragment", {});
-    const disarmed = await asked("maintenance/alarm", { action: "DEACTIVATE", alarm: "NOSPACE" });
+  },
+  /** What etcd's manual says: delete, compact, defragment, disarm. */
+  async end(world) {
+    const range = { key: fillerKey(0), range_end: Buffer.from("/filler0").toString("base64") };
+    const { text } = await etcd(world, "kv/deleterange", range);
+    const deleted = JSON.parse(text) as { header: { revision: string } };
+    await etcd(world, "kv/compaction", { revision: deleted.header.revision, physical: true });
+    await etcd(world, "maintenance/defragment", {});
+    const disarmed = await etcd(world, "maintenance/alarm", { action: "DEACTIVATE", alarm: "NOSPACE" });
     if (!disarmed.ok) throw new Error(disarmed.text);
     await world.until("the hub accepts writes", async () => {
-      const answer = await world.stack.hub.request("POST", "/api/v1/namespaces/default/configmaps", probe);
+      const answer = await world.stack.hub.request("POST", CONFIG_MAPS, PROBE);
       return answer.status === 201 || answer.text;
     });
+    await world.stack.hub.request("DELETE", `${CONFIG_MAPS}/${PROBE.metadata.name}`);
   },
 };
 
-/** The hub's own priority and fairness refuses every request of the controller, again and again. */
+const FLOW_CONTROL = "/apis/flowcontrol.apiserver.k8s.io/v1";
+const STORM = { name: "lockstep-storm" };
+
+/** The hub's own priority and fairness refuses every request of the controller. */
 const isThrottled: Fault = {
-  name: "the hub answers all that the controller asks with 429, three times for 4 s",
-  async happen(world) {
-    const root = "/apis/flowcontrol.apiserver.k8s.io/v1";
-    const metadata = { name: "lockstep-storm" };
-    const level = {
-      metadata,
-      spec: {
-        type: "Limited",
-        limited: { nominalConcurrencyShares: 0, borrowingLimitPercent: 0, limitResponse: { type: "Reject" } },
-      },
-    };
+  name: "the hub answers all that the controller asks with 429",
+  lastsMs: 4_000,
+  async begin(world) {
+    const refuses = { nominalConcurrencyShares: 0, borrowingLimitPercent: 0, limitResponse: { type: "Reject" } };
     const account = { namespace: SYSTEM_NAMESPACE, name: CONTROLLER_ACCOUNT };
     const everything = {
       subjects: [{ kind: "ServiceAccount", serviceAccount: account }],
       resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
       nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
     };
-    const schema = {
-      metadata,
-      spec: { priorityLevelConfiguration: metadata, matchingPrecedence: 2, rules: [everything] },
-    };
-    const send = async (path: string, body: object) => {
-      const { status, text } = await world.stack.hub.request("POST", `${root}/${path}`, body);
+    const create = async (path: string, spec: object) => {
+      const { status, text } = await world.stack.hub.request("POST", `${FLOW_CONTROL}/${path}`, {
+        metadata: STORM,
+        spec,
+      });
       if (status !== 201 && status !== 409) throw new Error(`${path}: ${status} ${text}`);
     };
-    await send("prioritylevelconfigurations", level);
-    for (let time = 0; time < 3; time += 1) {
-      await send("flowschemas", schema);
-      await sleep(4_000);
-      await world.stack.hub.request("DELETE", `${root}/flowschemas/${metadata.name}`);
-      await sleep(1_000);
-    }
-    await world.until("requests were refused", async () => {
+    await create("prioritylevelconfigurations", { type: "Limited", limited: refuses });
+    const schema = { priorityLevelConfiguration: STORM, matchingPrecedence: 2, rules: [everything] };
+    await create("flowschemas", schema);
+    // The controller renews its lease every two seconds: so something of it is refused, however little else it asks.
+    await world.until("requests are refused", async () => {
       const { text } = await world.stack.hub.request("GET", "/metrics");
       return /apiserver_flowcontrol_rejected_requests_total\{[^}]*lockstep-storm[^}]*\} [1-9]/.test(text);
     });
   },
+  async end({ stack }) {
+    await stack.hub.request("DELETE", `${FLOW_CONTROL}/flowschemas/${STORM.name}`);
+  },
 };
+
+/** The hub's API server starts again with another certificate, which ends then. */
+async function recertify({ stack }: KarmadaWorld, until?: Date): Promise<void> {
+  const { certificate, privateKey } = await stack.authority.issueServer(HOSTS, until);
+  writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.crt"), certificate);
+  writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.key"), privateKey);
+  await stack.processes.end("hub-apiserver");
+  stack.processes.restart("hub-apiserver");
+}
 
 const hasExpired: Fault = {
   name: "the hub's certificate has expired, until it is renewed",
-  async happen(world) {
-    const { stack } = world;
-    const write = async (until?: Date) => {
-      const { certificate, privateKey } = await stack.authority.issueServer(HOSTS, until);
-      writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.crt"), certificate);
-      writeFileSync(join(stack.folder, "pki", "hub-server", "hub-server.key"), privateKey);
-      await stack.processes.end("hub-apiserver");
-      stack.processes.restart("hub-apiserver");
-    };
-    await write(new Date(Date.now() - 60_000));
+  lastsMs: LASTS_MS,
+  async begin(world) {
+    await recertify(world, new Date(Date.now() - 60_000));
     await world.until("clients see that it has expired", async () => {
-      const failure = await stack.hub.ok("/readyz").catch((error) => String(error.cause ?? error));
+      const failure = await world.stack.hub.ok("/readyz").catch((error) => String(error.cause ?? error));
       return String(failure).toLowerCase().includes("expired") || String(failure);
     });
-    await sleep(STOPPED_MS);
-    await write();
-    await world.until("the hub answers", () => stack.hub.ok("/readyz"));
+  },
+  async end(world) {
+    await recertify(world);
+    await world.until("the hub answers", () => world.stack.hub.ok("/readyz"));
   },
 };
 
@@ -142,18 +151,24 @@ const hasExpired: Fault = {
 export const FEW: readonly Fault[] = [stopped("hub-apiserver", 5_000)];
 
 export const MORE: readonly Fault[] = [
-  // Only on a machine that is busy enough: otherwise the update is over before the first request is refused.
   isThrottled,
   stopped("karmada-aggregated-apiserver"),
   stopped("karmada-controller-manager"),
   stopped("karmada-scheduler"),
   stopped("karmada-webhook"),
   stopped("member2-apiserver"),
+  stopped("member3-apiserver"),
+  stopped(agentOf("member2")),
   stopped("hub-etcd"),
   killed("hub-apiserver"),
+  killed("hub-etcd"),
   killed("karmada-aggregated-apiserver"),
   killed("karmada-controller-manager"),
   killed("karmada-scheduler"),
+  killed("karmada-webhook"),
+  killed("member2-apiserver"),
+  killed("member3-apiserver"),
+  killed(agentOf("member2")),
   hasNoSpace,
   hasExpired,
 ];

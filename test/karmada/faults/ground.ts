@@ -1,11 +1,14 @@
-/** An application of five instances on a real Karmada, updated under faults, with observers of every moment. */
+/** An application of five instances on a real Karmada, one of whose members is in pull mode, updated under faults, with observers of every moment. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { statefulSet } from "../../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../../src/engine/testing/observer.ts";
 import { PodRecorder, podImages, STATEFULSETS } from "../../stories/world.ts";
 import { type KarmadaWorld, startWorld } from "../world.ts";
+import type { Fault } from "./faults.ts";
 
 const INSTANCES = 5;
 const QUORUM = 3;
+const KUBELETS = "simulated-kubelets";
 /** Karmada's retries back off, so the last of them comes late after a long fault. */
 const RECOVERY_MS = 150_000;
 
@@ -15,13 +18,18 @@ export interface Rehearsal {
   readonly observer: Observer;
   /** Updates to the next image, and calls `meanwhile` when the first instance runs it. Resolves when all is settled. */
   update(meanwhile: () => Promise<void>): Promise<void>;
+  /**
+   * Updates to the next image, with a fault that begins while the first instance is down and cannot come back, so it is
+   * always in mid-update, and ends some time after the instance was let back. Resolves when all is settled.
+   */
+  updateUnder(fault: Fault): Promise<void>;
   /** Whether all run the image of the last update, and it is settled; otherwise what is missing. */
   isDone(): Promise<true | string>;
   stop(): Promise<void>;
 }
 
 export async function startRehearsal(): Promise<Rehearsal> {
-  const world = await startWorld();
+  const world = await startWorld({ pulled: ["member2"] });
   const observer = await world.watch(STATEFULSETS);
   const pods = new PodRecorder();
   for (const [cluster, api] of world.stack.members) pods.follow(cluster, api, "web");
@@ -46,6 +54,23 @@ export async function startRehearsal(): Promise<Rehearsal> {
       await declare();
       await world.until("the update has begun", async () => (await images()).some(isNew));
       await meanwhile();
+      await world.until("all run the new image, and it is settled", isDone, RECOVERY_MS);
+    },
+    async updateUnder(fault) {
+      version += 1;
+      pods.expect(INSTANCES, QUORUM);
+      const { processes } = world.stack;
+      // Nothing starts or ends without kubelets, so the update cannot get past its first instance.
+      processes.pause(KUBELETS);
+      try {
+        await declare();
+        await world.until("the first instance is down", () => pods.worst === 1);
+        await fault.begin(world);
+      } finally {
+        processes.resume(KUBELETS);
+      }
+      await sleep(fault.lastsMs);
+      await fault.end(world);
       await world.until("all run the new image, and it is settled", isDone, RECOVERY_MS);
     },
     isDone,

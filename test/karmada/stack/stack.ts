@@ -1,8 +1,10 @@
 /**
  * A real Karmada on loopback: the hub and the members of test/stack, and Karmada's own programs.
  */
+import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { createCertificateAuthority } from "../../../src/apiserver/front/certificates.ts";
 import { systemClock } from "../../../src/runtime/index.ts";
 import { Api, objectsOf } from "../../stack/api.ts";
@@ -44,6 +46,8 @@ export interface KarmadaStack extends Stack {
   readonly hubEtcd: string;
   /** Starts one more cluster, which joins in push mode. */
   addMember(name: string): Promise<void>;
+  /** Runs karmadactl against the hub, such as `cordon member1`; resolves to what it printed. */
+  karmadactl(...args: string[]): Promise<string>;
   /** Lets a cluster go, as an administrator does: Karmada deletes what it has propagated there. */
   unjoin(name: string): Promise<void>;
 }
@@ -148,6 +152,10 @@ class Boot {
         await this.join(hub, member);
         ground.startKubelets([member], `simulated-kubelet-${name}`);
         stack.members.set(name, member.api);
+      },
+      karmadactl: async (...args) => {
+        const flags = [`--kubeconfig=${hub.kubeconfig}`, "--karmada-context=hub"];
+        return (await promisify(execFile)(this.programs.karmadactl, [...args, ...flags])).stdout;
       },
       unjoin: async (name) => {
         const flags = [`--kubeconfig=${hub.kubeconfig}`, "--karmada-context=hub"];

@@ -23,7 +23,7 @@ export function runConfirmLost(
     const found = await hub.client.find(engine.clusters, { name: cluster }, hub.request);
     if (found && engine.readCluster(found)?.state === "Ready") {
       throw new CommandError(
-        `Cluster ${cluster} is Ready: its instances are not lost. To move them away, set it to 0 in spec.topology (lockstep scale NAME --cluster ${cluster}=0), or remove it from the PropagationPolicy`,
+        `Cluster ${cluster} is Ready: its instances are not lost. To move them away, set it to 0 in spec.topology (lockstep scale NAME --cluster ${cluster}=0), or remove it from the ${engine.selects}`,
       );
     }
     const names = objects.map(describe).join(", ");

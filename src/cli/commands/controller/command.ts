@@ -19,6 +19,7 @@ export interface ControllerOptions extends ProgramOptions {
   readonly maxStreams?: string;
   readonly logLevel: string;
   readonly identity?: string;
+  readonly uniqueIdentity?: boolean;
   readonly metrics?: string;
   readonly dashboard?: string;
   readonly dashboardReadOnly?: boolean;
@@ -40,6 +41,10 @@ export function registerController(registry: Registry): void {
     .option("--max-streams <n>", "open watches, over the hub and all clusters (default: 1024)")
     .option("--log-level <level>", "debug, info, warn or error", "info")
     .option("--identity <name>", "name of the lease holder, for users (default: the host name)")
+    .option(
+      "--unique-identity",
+      "no other process has this identity at the same time, as with a pod's name: after a restart, take the lease at once",
+    )
     .option("--metrics <host:port>", "serve /metrics, /healthz and /readyz there, such as 0.0.0.0:8080")
     .option("--dashboard <host:port>", "serve the dashboard there; viewers sign in with their own tokens")
     .option("--dashboard-read-only", "the dashboard changes nothing, whatever a viewer may do")

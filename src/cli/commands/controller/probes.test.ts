@@ -79,7 +79,7 @@ it("metrics, probes and log tell of a rollout; a standby takes over within 5 s o
   expect(metrics).toContain(`application_started_steps_total{${labels},step="deploy"} 5`);
   expect(metrics).toContain(`application_complete_step_duration_seconds_count{${labels},step="deploy"} 5`);
   expect(metrics).toContain(`application_quorum_margin{${labels},namespace="default",name="web"} 2`);
-  expect(metrics).toContain(`application_count{${labels}} 1`);
+  expect(metrics).toContain(`applications{${labels}} 1`);
   expect(metrics).toMatch(/application_dispatch_grant_duration_seconds_count\{[^}]*\} [1-9]/);
   expect(metrics).toMatch(/rest_client_requests_total\{cluster="hub",method="POST",code="201"\} [1-9]/);
   expect(metrics).toMatch(/watch_streams\{lane="members",state="open"\} [1-9]/);

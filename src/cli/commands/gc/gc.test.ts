@@ -39,7 +39,7 @@ describe("lockstep gc", () => {
   const remove = (name: string) => world.ask(world.hub.delete(CROSS_CLUSTER_JOBS, { namespace: "default", name }));
 
   beforeAll(async () => {
-    await world.start();
+    await cli.deploy();
     await world.apply(job("left", "Never"));
     await world.apply(job("living", "AfterTTL"));
     for (const name of ["left", "living"]) await world.until(`${name} ends`, () => phaseOf(name) === "Complete");
@@ -84,6 +84,7 @@ describe("lockstep gc", () => {
     expect(out).toMatch(/hub +Work karmada-es-member1\/work-old +CrossClusterStatefulset default\/gone is gone; kept/);
     expect(out).toMatch(/member1 +Job default\/left-\w{5}-1 +its CrossClusterJob is gone/);
     expect(out).not.toContain("living-");
+    expect(out).not.toContain("web");
     expect(out).toContain("not looked at: member3");
     expect(out).toContain("Nothing was deleted. 'lockstep gc --yes' deletes 3 of 4.");
     expect(jobs().sort()).toEqual(["left", "living"]);

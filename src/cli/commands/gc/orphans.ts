@@ -132,18 +132,27 @@ async function orphanDispatches(
 ): Promise<Orphan[]> {
   const found: Orphan[] = [];
   for (const object of dispatches) {
-    const marks = object.metadata.annotations ?? {};
-    const owner: Named = {
-      kind: marks[DISPATCH_MARKS.appKind] ?? CROSS_CLUSTER_STATEFULSET.kind,
-      namespace: marks[DISPATCH_MARKS.appNamespace] ?? "",
-      name: marks[DISPATCH_MARKS.appName] ?? "",
-      ...(marks[`${DISPATCH_MARKS.note}life`] !== undefined && { uid: marks[`${DISPATCH_MARKS.note}life`] as string }),
-    };
+    const owner = dispatchOwner(object.metadata.annotations ?? {});
     if (owner.name === "" || !(await isGone(hub, owner))) continue;
     const kept = "deleting it would delete what it delivered: look at that first";
     found.push({ where: "hub", resource: of, object, why: `${title(owner)} is gone`, kept });
   }
   return found;
+}
+
+/**
+ * Only work of a CrossClusterJob belongs to one life of it: a CrossClusterStatefulset or DistributedApplication that is
+ * created again takes up what runs, so any life of it counts.
+ */
+function dispatchOwner(marks: Readonly<Record<string, string>>): Named {
+  const kind = marks[DISPATCH_MARKS.appKind] ?? CROSS_CLUSTER_STATEFULSET.kind;
+  const uid = kind === CROSS_CLUSTER_JOB.kind ? marks[`${DISPATCH_MARKS.note}life`] : undefined;
+  return {
+    kind,
+    namespace: marks[DISPATCH_MARKS.appNamespace] ?? "",
+    name: marks[DISPATCH_MARKS.appName] ?? "",
+    ...(uid !== undefined && { uid }),
+  };
 }
 
 /** Attempts of CrossClusterJobs that are gone. A StatefulSet that was released stays on purpose, and is none. */

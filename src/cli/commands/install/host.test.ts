@@ -33,6 +33,7 @@ describe("install --set host", () => {
       args: [
         "controller",
         "--identity=$(POD_NAME)",
+        "--unique-identity",
         "--metrics=0.0.0.0:8080",
         "--system-namespace=lockstep-system",
         "--workload=xlineclusters.apps.my.io",

@@ -73,6 +73,7 @@ export function controllerArguments({
   return [
     "controller",
     "--identity=$(POD_NAME)",
+    "--unique-identity",
     `--metrics=0.0.0.0:${METRICS_PORT}`,
     ...(engine === undefined ? [] : [`--engine=${engine}`]),
     `--system-namespace=${systemNamespace}`,

@@ -2,6 +2,7 @@
 import {
   accountUser,
   admissionPolicies,
+  CLUSTERS_IN_USE,
   CONTROLLER_ACCOUNT,
   customResourceDefinitions,
   type EngineName,
@@ -71,7 +72,7 @@ export function installManifests(settings: InstallSettings): JsonObject[] {
       apiVersion: RBAC,
       kind: "Role",
       metadata: { name: CONTROLLER_ACCOUNT, namespace: systemNamespace, labels: LABELS },
-      rules: systemRules().map((each) => ({ ...each })),
+      rules: systemRules(engine).map((each) => ({ ...each })),
     },
     {
       apiVersion: RBAC,
@@ -80,7 +81,7 @@ export function installManifests(settings: InstallSettings): JsonObject[] {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: CONTROLLER_ACCOUNT },
       subjects: [subject],
     },
-    ...(engine === "karmada" ? karmadaManifests(settings, subject) : peopleRoles(engine)),
+    ...(engine === "karmada" ? karmadaManifests(settings, subject) : ocmManifests(systemNamespace)),
     // Last: from then on, only the controller and administrators write Lockstep's own objects.
     ...admissionPolicies(policySettings(settings)),
   ];
@@ -104,6 +105,14 @@ function karmadaManifests(settings: InstallSettings, subject: JsonObject): JsonO
       { apiVersion: RBAC, kind: "ClusterRoleBinding", labelSelector: { matchLabels: { [ON_CALL_LABEL]: "true" } } },
     ]),
     ...(standingHold ? [standingHoldPolicy(settings)] : []),
+  ];
+}
+
+/** The controller keeps the list of clusters that may not be detached; an admission policy reads it. */
+function ocmManifests(namespace: string): JsonObject[] {
+  return [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: CLUSTERS_IN_USE, namespace, labels: LABELS } },
+    ...peopleRoles("ocm"),
   ];
 }
 

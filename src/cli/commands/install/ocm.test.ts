@@ -24,8 +24,33 @@ describe("what is installed on a hub of Open Cluster Management", () => {
     expect(names).toContain("works");
     expect(names).toContain("work-contents");
     expect(names).not.toContain("holds");
-    const guarded = policies.filter(({ spec }) => JSON.stringify(spec).includes("manifestworks"));
+    const guarded = policies.filter(({ spec }) => JSON.stringify(spec).includes('"resources":["manifestworks"]'));
     expect(guarded.map(({ metadata }) => metadata.name.split(".")[0])).toEqual(["works", "work-contents"]);
+  });
+
+  it("refuses to detach a cluster that the controller lists, whose list is all it may write of ConfigMaps", () => {
+    const name = "lockstep-clusters-in-use";
+    const list = manifests.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === name);
+    expect(list?.metadata.namespace).toBe("lockstep-system");
+    const binding = manifests.find(
+      ({ kind, metadata }) =>
+        kind === "ValidatingAdmissionPolicyBinding" && metadata.name === "clusters-in-use.lockstep.karmada.io",
+    );
+    // A hub from which Lockstep was removed must be able to detach its clusters.
+    expect(binding?.spec).toMatchObject({
+      validationActions: ["Deny"],
+      paramRef: { name, namespace: "lockstep-system", parameterNotFoundAction: "Allow" },
+    });
+    const writing = manifests.flatMap(({ kind, rules }) =>
+      (kind === "Role" || kind === "ClusterRole") && Array.isArray(rules)
+        ? rules.filter(
+            (rule) => /"configmaps"/.test(JSON.stringify(rule)) && /patch|update|create/.test(JSON.stringify(rule)),
+          )
+        : [],
+    );
+    expect(writing).toEqual([
+      { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch"], resourceNames: [name] },
+    ]);
   });
 
   it("carries the executor's account and rights to a cluster, orphans them, and lets the controller name it", () => {

@@ -1,6 +1,13 @@
 import { expect, it } from "vitest";
 import { account, defaultRoles } from "../../../apiserver/testing/roles.ts";
 import { runManager } from "../../../controllers/index.ts";
+import {
+  application,
+  configMap,
+  DISTRIBUTED_APPLICATIONS,
+  inline,
+  settle,
+} from "../../../embedded/testing/application.ts";
 import { CROSS_CLUSTER_STATEFULSETS, World } from "../../../embedded/testing/world.ts";
 import { KarmadaEngine } from "../../../engine/index.ts";
 import { KubeClient, type KubeObject } from "../../../kube/index.ts";
@@ -11,7 +18,9 @@ import {
   seededRandom,
   silentLog,
   type Transport,
+  valueAt,
 } from "../../../runtime/index.ts";
+import { rulesFor } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
 import { hubRules, memberRules, type Rule, systemRules } from "./roles.ts";
 
@@ -74,23 +83,14 @@ function unused(rules: readonly Rule[], where: Right["where"], asked: ReadonlyMa
 /** Rights that this story does not need, each with what needs it. */
 const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
   hub: [
-    // The other kinds, and what an application's ServiceAccount may distribute.
+    // At the end of spec.lifetime, which src/embedded/lifetime.test.ts runs.
     "delete crossclusterstatefulsets.apps.karmada.io",
-    "update distributedapplications.apps.karmada.io",
     "delete distributedapplications.apps.karmada.io",
-    "update crossclusterjobs.apps.karmada.io",
     "delete crossclusterjobs.apps.karmada.io",
-    "update distributedapplications/status.apps.karmada.io",
-    "update crossclusterjobs/status.apps.karmada.io",
-    "create subjectaccessreviews.authorization.k8s.io",
     "delete clusters/proxy.cluster.karmada.io", // see below
     "create overridepolicies.policy.karmada.io", // server-side apply of a new object needs it, on a real API server
   ],
   member: [
-    // Of a CrossClusterJob. What applications distribute has rules of its own (distributed.ts).
-    "get jobs.batch",
-    "list jobs.batch",
-    "watch jobs.batch",
     "delete pods.", // broken pods that keep a StatefulSet from going back
     "delete persistentvolumeclaims.", // volumes, if retentionPolicy is Delete and the StatefulSet cannot do it
   ],
@@ -140,6 +140,52 @@ function template(image: string): KubeObject {
       volumeClaimTemplates,
     },
   };
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+
+/** A DistributedApplication is deployed, and deleted with what it brought. */
+async function runApplication(world: World): Promise<void> {
+  const metadata = { name: "deployer", namespace: "default" };
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["distribute"] }];
+  await world.apply({ apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules });
+  await world.apply({
+    apiVersion: `${RBAC}/v1`,
+    kind: "RoleBinding",
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: "Role", name: "deployer" },
+    subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
+  });
+  const source = inline(configMap("settings", { mode: "x" }));
+  const spec = { source, clusters: { names: ["member1"] }, revisionSettleSeconds: 0, deletionPolicy: "Teardown" };
+  await world.apply(application("shop", spec));
+  await settle(world, "shop");
+  const at = { namespace: "default", name: "shop" };
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, at));
+  await world.until("it is gone", () => world.fleet.hubObject(APPLICATIONS, "default", "shop") === undefined);
+}
+
+const APPLICATIONS = "apps.karmada.io/distributedapplications";
+const JOBS = "apps.karmada.io/crossclusterjobs";
+
+/** A CrossClusterJob runs to its end, and is deleted. */
+async function runJob(world: World): Promise<void> {
+  const pods = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "worker:1" }] } };
+  const at = { namespace: "default", name: "train" };
+  await world.apply({
+    apiVersion: "apps.karmada.io/v1alpha1",
+    kind: "CrossClusterJob",
+    metadata: at,
+    spec: {
+      template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, template: pods } },
+      clusters: { names: ["member1"] },
+    },
+  });
+  const phase = () => valueAt(world.fleet.hubObject(JOBS, "default", "train") ?? {}, "status", "phase");
+  await world.until("it is complete", () => phase() === "Complete");
+  const resource = await world.ask(world.hub.discovery.resource("apps.karmada.io/v1alpha1", "CrossClusterJob"));
+  await world.ask(world.hub.delete(resource, at));
+  await world.until("it is gone", () => world.fleet.hubObject(JOBS, "default", "train") === undefined);
 }
 
 interface Audit {
@@ -229,6 +275,8 @@ it("with only the installed roles, from deployment to teardown nothing is denied
     await world.until("it waits for an old volume", waits("VolumeSurvives"));
     await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "web" }));
     await world.until("it is gone", () => world.statefulset("web") === undefined);
+    await runApplication(world);
+    await runJob(world);
   } finally {
     await stop();
     await world.clock.run(world.fleet.stop());
@@ -237,7 +285,9 @@ it("with only the installed roles, from deployment to teardown nothing is denied
     hub: [...hubRules({ workloads: [] }), ...systemRules()],
     member: memberRules({ workloads: [] }),
   };
-  expect([...asked.values()].filter((right) => !allows(rules[right.where], right))).toEqual([]);
+  // Which of what may be distributed is read depends on what tenants distribute, so not every one of these is used.
+  const granted = { ...rules, member: [...rules.member, ...rulesFor([], [...READS])] };
+  expect([...asked.values()].filter((right) => !allows(granted[right.where], right))).toEqual([]);
   expect(audit.denied).toEqual([]);
   const never = { hub: unused(rules.hub, "hub", asked), member: unused(rules.member, "member", asked) };
   expect(never).toEqual(NOT_IN_THIS_STORY);
@@ -245,6 +295,6 @@ it("with only the installed roles, from deployment to teardown nothing is denied
   expect(onSecrets.map(({ verb }) => verb)).toEqual(expect.arrayContaining(["list", "watch", "get"]));
   const inMembers = [...asked.values()].filter(({ where }) => where === "member");
   expect(new Set(inMembers.map(({ resource }) => resource))).toEqual(
-    new Set(["statefulsets", "pods", "persistentvolumeclaims", "configmaps"]),
+    new Set(["statefulsets", "pods", "persistentvolumeclaims", "configmaps", "jobs", "resourcequotas", "limitranges"]),
   );
 });

@@ -1,5 +1,5 @@
 /** Rights: the controller's on the hub and in the members, and roles for people. Pure. */
-import { APPS_GROUP, type EngineName, type Workload } from "../../../api/index.ts";
+import { APPS_GROUP, CLUSTERS_IN_USE, type EngineName, type Workload } from "../../../api/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 
 export interface Rule {
@@ -76,8 +76,9 @@ const OCM_HUB_RULES = [
 ];
 
 /** Only in Lockstep's own namespace: the lease, the ledgers, and the revisions, which are Secrets. */
-export function systemRules(): Rule[] {
+export function systemRules(engine: EngineName = "karmada"): Rule[] {
   return [
+    ...(engine === "ocm" ? [{ ...rule("", ["configmaps"], ["get", "patch"]), resourceNames: [CLUSTERS_IN_USE] }] : []),
     rule("coordination.k8s.io", ["leases"], ["get", "create", "update"]),
     rule(APPS_GROUP, ["crossclusterledgers"], [...READ, "create", "update", "delete"]),
     rule("", ["secrets"], ["get", "list", "create", "delete"]),
@@ -97,6 +98,8 @@ export function memberRules({ workloads }: { readonly workloads: readonly Worklo
     rule("", ["configmaps"], ["get"]),
     // Read before an ordinal is reused, and never watched.
     rule("", ["persistentvolumeclaims"], ["get", "list", "delete"]),
+    // Read before a cluster gets more instances, and never watched.
+    rule("", ["resourcequotas", "limitranges"], ["list"]),
   ];
 }
 
@@ -137,6 +140,8 @@ function onCallRules(): Rule[] {
     rule("", ["pods"], [...READ, "delete"]),
     rule("", ["pods/log"], ["get"]),
     rule("", ["events", "persistentvolumeclaims", "services"], READ),
+    // The room that 'plan' shows.
+    rule("", ["resourcequotas", "limitranges"], ["list"]),
     rule("apps", ["statefulsets", "controllerrevisions"], READ),
     rule("batch", ["jobs"], READ),
   ];

@@ -15,6 +15,8 @@ import { membershipOf } from "./membership.ts";
 import { MissingClusters } from "./missing-clusters.ts";
 import { type Moment, memberIn } from "./moment.ts";
 import { instanceHomes, observe, reportIn } from "./observe.ts";
+import { quotaRooms } from "./quota-room.ts";
+import type { KnownLimits } from "./quotas.ts";
 import { runningOf } from "./running.ts";
 import { sizeIn } from "./template.ts";
 
@@ -54,12 +56,16 @@ export class Gatherer {
     this.#options = options;
   }
 
-  /** `adopting`: clusters that the engine itself rendered the template for. */
+  /**
+   * `adopting`: clusters that the engine itself rendered the template for. `limits`: what was read of the namespace's
+   * limits in clusters.
+   */
   async gather(
     subject: GatheredSubject,
     ledger: Ledger,
     moment: Moment,
     adopting: ReadonlySet<string>,
+    limits: KnownLimits = new Map(),
   ): Promise<Gathered> {
     const { approvals, interpreter, reviser } = this.#options;
     const { key, statefulset, template } = subject;
@@ -87,6 +93,7 @@ export class Gatherer {
       template: object,
       templateReplicas: size?.replicas,
       ...(size && { instanceRequest: size.request }),
+      quotaRooms: object && size ? quotaRooms({ template: object, request: size.request }, limits, ledger, moment) : {},
       ...(settingProblems.length > 0 && { settingProblems }),
       revision,
       inForce,

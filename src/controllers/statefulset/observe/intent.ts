@@ -13,12 +13,12 @@ import type {
   SettingProblem,
   UpdateStrategy,
 } from "../../../plan/index.ts";
-import type { WindowState } from "../../../rollout/index.ts";
+import type { Room, WindowState } from "../../../rollout/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
 import { promotionOf } from "../report/acts.ts";
 import type { TopologyRefusal } from "./allowed-topology.ts";
 import type { LeaderSource } from "./observe.ts";
-import { roomIn } from "./room.ts";
+import { lesserRoom, roomIn } from "./room.ts";
 import { scoredSchedule } from "./scored-schedule.ts";
 
 export interface IntentFacts {
@@ -29,6 +29,8 @@ export interface IntentFacts {
   readonly templateReplicas: number | undefined;
   /** What one instance requests, as far as the interpreter reads it. */
   readonly instanceRequest?: Readonly<Record<string, string>>;
+  /** What the namespace's quotas leave, by cluster, where they were read and limit anything. */
+  readonly quotaRooms?: Readonly<Record<string, Room>>;
   readonly revision: RevisionIntent;
   readonly inForce?: InForce | undefined;
   readonly schedule: EngineSchedule;
@@ -249,13 +251,14 @@ function requestsOf({ statefulset, approvals, clusters }: IntentFacts): Requests
   };
 }
 
-function fleetOf({ clusters, goneSinceMs, nowMs, instanceRequest = {} }: IntentFacts): Record<string, FleetFact> {
+function fleetOf(facts: IntentFacts): Record<string, FleetFact> {
+  const { clusters, goneSinceMs, nowMs, instanceRequest = {}, quotaRooms } = facts;
   const fleet: Record<string, FleetFact> = {};
   for (const [name, sinceMs] of Object.entries(goneSinceMs)) fleet[name] = { state: "Gone", sinceMs };
   for (const { name, state, sinceMs, cordoned, capacity } of clusters) {
     if (state === "Ready") {
       const maintenance = isDrainTaint(cordoned) && ({ maintenance: true } as const);
-      const room = roomIn(capacity, instanceRequest);
+      const room = lesserRoom(roomIn(capacity, instanceRequest), quotaRooms?.[name]);
       fleet[name] = { state, ...(cordoned !== undefined && { cordoned }), ...maintenance, ...(room && { room }) };
     } else if (state === "NotReady") fleet[name] = { state, sinceMs: sinceMs ?? nowMs };
     else fleet[name] = { state, ...(sinceMs !== undefined && { sinceMs }) };

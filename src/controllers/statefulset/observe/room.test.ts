@@ -30,6 +30,13 @@ describe("the room for further instances in a cluster", () => {
     expect(roomIn({ ...CAPACITY, taken: [{ cpu: "5" }] }, { cpu: "1" })).toMatchObject({ instances: 0 });
   });
 
+  it("is at most what the nodes offer in all if it is not known what is taken", () => {
+    expect(roomIn({ allocatable: { cpu: "4", pods: "110" } }, { cpu: "3" })).toEqual({
+      instances: 1,
+      evidence: "its nodes offer 4 cpu, and what is free is not known, an instance requests 3",
+    });
+  });
+
   it("is not known without figures, and not judged by a resource that the cluster does not list or that is no quantity", () => {
     expect(roomIn(undefined, { cpu: "1" })).toBeUndefined();
     expect(roomIn({ allocatable: { cpu: "1" }, taken: [] }, { "example.com/gpu": "1" })).toBeUndefined();

@@ -1,7 +1,7 @@
 /** How many more instances of an application fit into a cluster. Pure. */
 import type { ClusterCapacity } from "../../../engine/index.ts";
-import { Quantity, QuantityError } from "../../../interpret/index.ts";
 import type { Room } from "../../../rollout/index.ts";
+import { amount, short, timesIn } from "./quantities.ts";
 
 /**
  * `request`: what one instance requests. Every instance is also a pod. Undefined: the engine knows nothing of the
@@ -12,39 +12,22 @@ export function roomIn(
   request: Readonly<Record<string, string>>,
 ): Room | undefined {
   if (!capacity) return undefined;
-  const rooms = Object.entries({ pods: "1", ...request }).flatMap(([name, each]) => {
+  const rooms: Room[] = Object.entries({ pods: "1", ...request }).flatMap(([name, each]) => {
     const [allocatable, wanted] = [amount(capacity.allocatable[name]), amount(each)];
     if (allocatable === undefined || wanted === undefined || wanted <= 0) return [];
-    const taken = capacity.taken.reduce((sum, part) => sum + (amount(part[name]) ?? 0), 0);
+    const taken = (capacity.taken ?? []).reduce((sum, part) => sum + (amount(part[name]) ?? 0), 0);
     const free = Math.max(0, allocatable - taken);
-    const evidence = `${short(free)} of ${short(allocatable)} ${name} are free, an instance requests ${short(wanted)}`;
-    // Sums of floating-point numbers may miss a whole number by a hair.
-    return [{ instances: Math.floor(free / wanted + 1e-9), evidence }];
+    const offer = capacity.taken
+      ? `${short(free)} of ${short(allocatable)} ${name} are free`
+      : `its nodes offer ${short(allocatable)} ${name}, and what is free is not known`;
+    const evidence = `${offer}, an instance requests ${short(wanted)}`;
+    return [{ instances: timesIn(free, wanted), evidence }];
   });
-  return rooms.reduce<Room | undefined>(
-    (least, room) => (least && least.instances <= room.instances ? least : room),
-    undefined,
-  );
+  return rooms.reduce(lesserRoom, undefined);
 }
 
-const UNITS: ReadonlyArray<readonly [string, number]> = [
-  ["Ti", 1024 ** 4],
-  ["Gi", 1024 ** 3],
-  ["Mi", 1024 ** 2],
-];
-
-/** For people: thousandths for small numbers, binary units for large ones. */
-function short(value: number): string {
-  const [unit, size] = UNITS.find(([, each]) => value >= each) ?? ["", 1];
-  return `${Math.round((value / size) * 1000) / 1000}${unit}`;
-}
-
-function amount(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return Quantity.parse(text).toNumber();
-  } catch (error) {
-    if (error instanceof QuantityError) return undefined;
-    throw error;
-  }
+/** The one that allows less; one that is not known allows everything. */
+export function lesserRoom(one: Room | undefined, other: Room | undefined): Room | undefined {
+  if (!one || !other) return one ?? other;
+  return one.instances <= other.instances ? one : other;
 }

@@ -2,19 +2,20 @@ import type { ParsedCrossClusterStatefulset } from "../../../api/index.ts";
 import type { EngineApp } from "../../../engine/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import type { PlanResult } from "../../../plan/index.ts";
-import { REASONS } from "../../../rollout/index.ts";
 import type { Announcer } from "../../common/announcer.ts";
+import { Warnings } from "../../common/warnings.ts";
 import { ActEvents } from "./acts.ts";
 import { sentence } from "./words.ts";
 
 /** Turns plans into Events worth reading: each step once, each warning once until it has gone. */
 export class Announcements {
   readonly #announcer: Announcer;
-  readonly #warned = new Map<string, Set<string>>();
+  readonly #warnings: Warnings;
   readonly #acts = new ActEvents();
 
   constructor(announcer: Announcer) {
     this.#announcer = announcer;
+    this.#warnings = new Warnings(announcer);
   }
 
   announce(
@@ -28,16 +29,7 @@ export class Announcements {
       // A step also updates the topology in all other clusters. Users only need the Event of the step itself.
       if (kind !== "topology") this.#announcer.event(object, "Normal", STEP_REASONS[kind], `${cluster}: ${why}`);
     }
-    const now = new Map(
-      waiting.filter(({ code }) => REASONS[code].needsPerson).map((one) => [`${one.code}/${one.cluster ?? ""}`, one]),
-    );
-    const before = this.#warned.get(key) ?? new Set();
-    for (const [id, one] of now) {
-      if (before.has(id)) continue;
-      const where = one.cluster === undefined ? "" : `${one.cluster}: `;
-      this.#announcer.event(object, "Warning", one.code, where + sentence(one));
-    }
-    this.#warned.set(key, new Set(now.keys()));
+    this.#warnings.waiting(key, object, waiting, sentence);
   }
 
   /** Users' requests, and their results. */
@@ -48,10 +40,7 @@ export class Announcements {
   }
 
   refused(key: string, object: KubeObject, reason: string, message: string): void {
-    const before = this.#warned.get(key);
-    const id = `${reason}/${message}`;
-    if (!before?.has(id)) this.#announcer.event(object, "Warning", reason, message);
-    this.#warned.set(key, new Set([id]));
+    this.#warnings.refused(key, object, reason, message);
   }
 
   holdKept(object: KubeObject, { template }: EngineApp, hold: string): void {
@@ -63,7 +52,7 @@ export class Announcements {
   }
 
   forget(key: string): void {
-    this.#warned.delete(key);
+    this.#warnings.forget(key);
     this.#acts.forget(key);
   }
 }
