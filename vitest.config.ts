@@ -22,7 +22,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "web/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     pool: "threads",
     // Vitest leaves one core to itself, which is half of a small machine.

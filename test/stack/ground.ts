@@ -45,6 +45,7 @@ export const MEMBER_CONTROLLERS = [
   "disruption-controller",
   "endpointslice-controller",
   "pod-garbage-collector-controller",
+  "resourcequota-controller",
   // Without it the deletion of a claim hangs on its finalizer.
   "persistentvolumeclaim-protection-controller",
 ];

@@ -201,24 +201,23 @@ export function ownAddress(): string {
   return `127.${64 + randomInt(64)}.${randomInt(256)}.${1 + randomInt(254)}`;
 }
 
+/** Below those that the system gives to clients' connections, which would take one before its program listens. */
+const PORTS = { from: 10_000, to: 32_000 };
+
 /** Ports that were free a moment ago, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
-          const server = createServer();
-          server.on("error", reject);
-          server.listen(0, "127.0.0.1", () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port was given");
-    return address.port;
+  const found = new Set<number>();
+  while (found.size < count) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if (await isFree(port)) found.add(port);
+  }
+  return [...found];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

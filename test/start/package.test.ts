@@ -6,6 +6,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { version } from "../../package.json";
+import { findKubectl } from "../kubectl/find.ts";
 import { Fleet } from "./fleet.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -36,6 +37,49 @@ describe("the npm package", () => {
     expect(run("npx", ["--offline", "lockstep", "--version"], home).trim()).toBe(version);
     expect(run("npx", ["--offline", "kubectl-lockstep", "install"], home)).toContain("kind: CustomResourceDefinition");
   });
+
+  it("has an SDK with types, and an operator on it follows every rule of the contract", async () => {
+    const home = join(folder, "operator");
+    mkdirSync(home);
+    run("npm", ["init", "--yes"], home);
+    run("npm", ["install", "--offline", "--no-audit", "--no-fund", archive], home);
+    const example = join(home, "node_modules/lockstep/examples/operator");
+    for (const file of readdirSync(example)) cpSync(join(example, file), join(home, file));
+    const types = join(ROOT, "node_modules/@types");
+    const strict = [
+      "--checkJs",
+      "--noEmit",
+      "--strict",
+      "--module",
+      "nodenext",
+      "--types",
+      "node",
+      "--typeRoots",
+      types,
+    ];
+    run(join(ROOT, "node_modules/.bin/tsc"), [...strict, "operator.mjs"], home);
+
+    const fleet = new Fleet();
+    await fleet.start();
+    const env = { ...process.env, KUBECONFIG: fleet.kubeconfig };
+    const operator = spawn(process.execPath, ["operator.mjs", "member1"], { cwd: home, env, stdio: "pipe" });
+    const ended = new Promise<number | null>((resolve) => operator.on("exit", resolve));
+    let printed = "";
+    operator.stderr.on("data", (data) => (printed += data));
+    try {
+      const definition = join(home, "definition.yaml");
+      const { path } = await findKubectl();
+      const applied = await fleet.execute(path, ["apply", "--context", "member1", "-f", definition]);
+      expect(applied.out).toBe("customresourcedefinition.apiextensions.k8s.io/caches.example.io created\n");
+      const trial = join(home, "trial.yaml");
+      const { out, err } = await fleet.run("conformance", "--context", "member1", "-f", trial, "--quiet", "2s");
+      expect({ out, err, printed }).toMatchObject({ out: expect.stringMatching(/\n\d+ passed, 0 failed\n$/) });
+    } finally {
+      operator.kill("SIGTERM");
+      expect(await ended).toBe(0);
+      await fleet.close();
+    }
+  }, 300_000);
 
   it("is the same bytes when it is packed again", () => {
     expect(readFileSync(pack(join(folder, "second"))).equals(readFileSync(archive))).toBe(true);
@@ -71,7 +115,7 @@ it("two builds in two folders are the same bytes", () => {
   const copies = ["one", "another/deeper"].map((name) => {
     const copy = join(folder, "builds", name);
     mkdirSync(copy, { recursive: true });
-    for (const part of ["src", "web", "scripts", "package.json", "tsconfig.json", "LICENSE", "NOTICE"]) {
+    for (const part of ["src", "sdk", "web", "scripts", "package.json", "tsconfig.json", "LICENSE", "NOTICE"]) {
       cpSync(join(ROOT, part), join(copy, part), { recursive: true });
     }
     // A copy, because the bundler would follow a symbolic link to where the repository is.

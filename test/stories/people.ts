@@ -13,20 +13,25 @@ export async function connectAs(stack: Stack, { name, groups }: User): Promise<C
   return connectCluster({ clock: systemClock, kubeconfig: await stack.kubeconfigOf({ name, groups: own }) });
 }
 
+/** A token of a ServiceAccount on the hub. */
+export async function accountToken(stack: Stack, namespace: string, name: string): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 7_200 } };
+  const { status, text } = await stack.hub.request("POST", path, request);
+  if (status !== 201) throw new Error(`no token for ${namespace}/${name}: ${status} ${text}`);
+  const { status: answer }: { status: { token: string } } = JSON.parse(text);
+  return answer.token;
+}
+
 /** Connects with a token of a ServiceAccount, as a pod would. */
 export async function connectAsAccount(
   stack: Stack,
   namespace: string,
   name: string,
 ): Promise<{ transport: Transport; close(): Promise<void> }> {
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 7_200 } };
-  const { status, text } = await stack.hub.request("POST", path, request);
-  if (status !== 201) throw new Error(`no token for ${namespace}/${name}: ${status} ${text}`);
-  const { status: answer }: { status: { token: string } } = JSON.parse(text);
+  const authorization = `Bearer ${await accountToken(stack, namespace, name)}`;
   const { server, tls } = stack.hub;
   const http = await openHttpTransport({ server, tls: { ca: tls.ca } });
-  const authorization = `Bearer ${answer.token}`;
   return {
     transport: {
       request: (each) => http.request({ ...each, headers: { ...each.headers, authorization } }),

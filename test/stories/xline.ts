@@ -9,7 +9,7 @@ export const XLINES = resource({
   namespaced: true,
 });
 /** The custom kind of the proposal: the members' operators act on it, the hub only stores it. */
-function xlineCrd() {
+export function xlineCrd() {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -83,5 +83,10 @@ export async function installXline(world: World): Promise<void> {
   await world.stack.hub.apply(crd);
   for (const api of world.stack.members.values()) await api.apply(crd);
   await world.stage.prepareKind(world);
+  await describeXline(world);
+}
+
+/** How the hub reads it. */
+export async function describeXline(world: World): Promise<void> {
   await world.stack.hub.apply(customization);
 }

@@ -160,6 +160,8 @@ export class DatabaseOperator {
     const { transferLeaderTo, partition, revision } = grant;
     if (transferLeaderTo !== undefined && instances.some(({ name }) => name === application.leader)) {
       await application.transfer(transferLeaderTo);
+      // Nothing else happens while the leader is here: Lockstep withdraws the request if it takes too long.
+      if (instances.some(({ name }) => name === application.leader)) return;
     }
     const leaving = instances.find(({ state, pod, remembered }) => state === "leaving" && (pod ?? remembered));
     if (leaving) return this.#remove(object, leaving, application);

@@ -15,7 +15,7 @@ import {
 import type { SeedPool } from "./seed-pool.ts";
 
 /** What fits a developer's `npm test`: about two minutes of two cores. CI runs larger worlds and further seeds. */
-const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 2_000);
+const LEAN_SEEDS = Number(process.env.LOCKSTEP_SIM_SEEDS ?? 1_000);
 /** How many seeds of the lean tier are skipped, because another run covers them. */
 const LEAN_PASSED_OVER = Number(process.env.LOCKSTEP_SIM_AFTER ?? 0);
 /**
