@@ -69,10 +69,12 @@ export class Tally {
   }
 
   /**
-   * A step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at one
-   * time.
+   * An update step starts in the cluster; what it already held is replaced by it. `own`: what it may replace in all at
+   * one time. [Q5] From now on its joiners count as members: one that is not ready may come up before the operator acts.
    */
   charge(cluster: ClusterName, cost: number, own: number): void {
+    const view = viewIn(this.#draft, cluster);
+    this.unavailable += Math.max(0, view.voters - view.ready - view.unavailable);
     const held = this.#pendingOf.get(cluster) ?? 0;
     const charged = Math.max(held, cost);
     this.#pending += charged - held;

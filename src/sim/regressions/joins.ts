@@ -147,4 +147,23 @@ export const JOINS: readonly Story[] = [
       { atMs: 79_595, kind: "give up", cluster: "member2" },
     ],
   },
+  {
+    title: "a joiner that is replaced at no cost uses the budget at once, because it may come up first",
+    timing: 500,
+    protocol: "statefulset",
+    replicas: { member1: 1, member2: 1, member3: 1 },
+    scheduled: true,
+    parallel: true,
+    noQuorum: true,
+    standby: true,
+    upgrades: true,
+    settles: true,
+    calmAtMs: 30_000,
+    ending: "Teardown",
+    happenings: [
+      { atMs: 0, kind: "crash at write", write: 15, point: "crash after" },
+      { atMs: 16_964, kind: "edit", image: "app:2" },
+      { atMs: 18_431, kind: "restart" },
+    ],
+  },
 ];
