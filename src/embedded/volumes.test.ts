@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../runtime/index.ts";
-import { CROSS_CLUSTER_STATEFULSETS, World } from "./testing/world.ts";
+import { CROSS_CLUSTER_STATEFULSETS, PodRecorder, World } from "./testing/world.ts";
 
 const schemas = new SchemaCache();
 const CLAIMS = "/persistentvolumeclaims";
@@ -94,6 +94,16 @@ describe("an ordinal whose volume may survive", () => {
       "member1/data-web-1",
       "member2/data-web-100",
     ]);
+  });
+});
+
+describe("a teardown", () => {
+  it("removes the instances from the last of the global order to the first", async () => {
+    await deploy({ deletionPolicy: "Teardown" });
+    const pods = new PodRecorder(world.fleet);
+    await world.ask(world.hub.delete(CROSS_CLUSTER_STATEFULSETS, { namespace: "default", name: "web" }));
+    await world.until("it is gone", () => world.statefulset("web") === undefined);
+    expect(pods.gone).toEqual(["member2/web-100", "member1/web-1", "member1/web-0"]);
   });
 });
 

@@ -189,9 +189,11 @@ export class World {
   }
 }
 
-/** Follows the pods of every member and records the worst moment, and the order in which they became ready. */
+/** Follows the pods of every member and records the worst moment, and the order in which they became ready and went. */
 export class PodRecorder {
   readonly order: string[] = [];
+  /** Those that were deleted, in the order in which they went. */
+  readonly gone: string[] = [];
   worst = 0;
   readonly #ready = new Set<string>();
   readonly #images = new Map<string, string>();
@@ -222,8 +224,10 @@ export class PodRecorder {
     if (isReady && !this.#ready.has(key)) this.order.push(key);
     if (isReady) this.#ready.add(key);
     else this.#ready.delete(key);
-    if (type === "DELETED") this.#images.delete(key);
-    else this.#images.set(key, /"image":"([^"]+)"/.exec(JSON.stringify(pod.spec))?.[1] ?? "");
+    if (type === "DELETED") {
+      this.#images.delete(key);
+      this.gone.push(key);
+    } else this.#images.set(key, /"image":"([^"]+)"/.exec(JSON.stringify(pod.spec))?.[1] ?? "");
     this.worst = Math.max(this.worst, this.#expected - this.#ready.size);
   }
 }

@@ -39,6 +39,12 @@ it("doctor reports what the installed policies allow, from the settings of the i
   expect(said).toContain("a namespace without allowed clusters may use none");
 });
 
+it("doctor says what the policies guard on this engine", async () => {
+  const said = await diagnosis(admissionPolicies({ ...settings, engine: "ocm" }));
+  expect(said).toContain("ManifestWorks, ledgers, revisions and namespace lockstep-system are written by");
+  expect(said).not.toContain("holds");
+});
+
 it("doctor names policies that are missing, unbound, loosened or edited, with the remedy", async () => {
   const changed = policies.flatMap((object) => {
     const [name, kind] = [nameOf(object).split(".")[0], object.kind];

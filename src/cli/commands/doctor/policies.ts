@@ -57,11 +57,12 @@ export async function checkPolicies({ client, request }: Hub, settings: PolicySe
   const { controller, systemNamespace, workloads, requireAllowedClusters } = settings;
   const installed = admissionPolicies(settings).length / 2;
   const kinds = ["StatefulSet", ...workloads.map(workloadText)].join(", ");
+  const guarded = settings.engine === "ocm" ? "ManifestWorks" : "holds, Works";
   return [
     {
       check,
       state: "ok",
-      message: `${installed} are installed and bound to deny; templates may be ${kinds}; holds, Works, ledgers, revisions and namespace ${systemNamespace} are written by ${controller} and administrators only; a namespace without allowed clusters may use ${requireAllowedClusters ? "none" : "all"}`,
+      message: `${installed} are installed and bound to deny; templates may be ${kinds}; ${guarded}, ledgers, revisions and namespace ${systemNamespace} are written by ${controller} and administrators only; a namespace without allowed clusters may use ${requireAllowedClusters ? "none" : "all"}`,
     },
   ];
 }
