@@ -141,6 +141,8 @@ export interface EngineCluster {
   readonly sinceMs?: number;
   /** The taint that repels new instances, as `KEY:EFFECT`; a user's drain (drain.ts) before any other. */
   readonly cordoned?: string;
+  /** A user's taint also ends what runs there already. Absent: none does, or this engine has no such taints. */
+  readonly evicts?: true;
   /** As far as the engine knows it, in Kubernetes' quantities. */
   readonly capacity?: ClusterCapacity;
   readonly labels: Readonly<Record<string, string>>;

@@ -9,6 +9,8 @@ import { PROTECTION } from "./resources.ts";
 
 /** Taints that Karmada derives from the Ready condition, which `state` already reports. */
 const DERIVED_TAINTS = new Set(["cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"]);
+/** Taints that Karmada itself sets: whether work is lost there is Lockstep's decision. */
+const OWN_TAINTS = "cluster.karmada.io/";
 
 /** No object has a field of this name, so removing it fails on every object. */
 const HOLD_PATH = "/lockstep-holds-this";
@@ -22,11 +24,13 @@ export function readCluster(cluster: KubeObject): EngineCluster {
   );
   // Any of them repels new instances; a user's drain requests more.
   const taint = taints.find(({ key }) => key === DRAIN_TAINT) ?? taints[0];
+  const evicts = taints.some(({ key, effect }) => effect === "NoExecute" && !String(key).startsWith(OWN_TAINTS));
   return {
     name: cluster.metadata.name,
     state: ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown",
     ...(Number.isFinite(sinceMs) && { sinceMs }),
     ...(taint && { cordoned: `${taint.key}:${taint.effect}` }),
+    ...(evicts && { evicts }),
     ...capacityOf(cluster),
     labels: cluster.metadata.labels ?? {},
     ...(typeof spec.provider === "string" && { provider: spec.provider }),

@@ -17,9 +17,6 @@ import { attemptRef, readAttemptMark } from "../attempt-marks.ts";
 import { type JobSession, ordersStop } from "../ledger.ts";
 import type { SecondLooks } from "./second-looks.ts";
 
-/** Taints that Karmada itself sets on a cluster that it cannot reach: whether work is lost there is Lockstep's decision. */
-const ENGINE_TAINTS = "cluster.karmada.io/";
-
 /** What the hub and the members showed at one moment, in the planner's words. */
 export interface JobMoment {
   readonly nowMs: number;
@@ -94,9 +91,8 @@ export function takeJobMoment(
   };
 }
 
-export function jobClusterOf({ state, cordoned }: EngineCluster): JobCluster {
-  const isOwn = cordoned?.startsWith(ENGINE_TAINTS) ?? false;
-  const evicts = isDrainTaint(cordoned) || (!isOwn && (cordoned?.endsWith(":NoExecute") ?? false));
+export function jobClusterOf({ state, cordoned, evicts: isEvicting }: EngineCluster): JobCluster {
+  const evicts = isDrainTaint(cordoned) || isEvicting === true;
   return { state, ...(cordoned !== undefined && { repels: cordoned }), ...(evicts && { evicts }) };
 }
 
