@@ -7,7 +7,7 @@ const SEEDS = 200;
 const FIRST = 601;
 const MINUTES_MS = 60_000;
 
-const PATHS = ["../engine/ocm/reports.ts", "../engine/ocm/wait.ts", "../engine/ocm/values.ts"];
+const PATHS = ["reports", "wait", "values", "works"].map((name) => `../engine/ocm/${name}.ts`);
 
 afterEach(() => {
   for (const path of PATHS) vi.doUnmock(path);
@@ -114,4 +114,28 @@ it("values that stay after their object is gone, and count as fresh, are noticed
     }),
     601,
   );
+});
+
+interface Written {
+  readonly spec: JsonObject;
+}
+type WorkFor = (...args: unknown[]) => Written;
+
+it("a ManifestWork that takes its object with it when it goes is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  await noticed<{ workFor: WorkFor }>(
+    "../engine/ocm/works.ts",
+    ({ workFor }) => ({
+      workFor: (...args) => {
+        const work = workFor(...args);
+        return { ...work, spec: { ...work.spec, deleteOption: { propagationPolicy: "Foreground" } } };
+      },
+    }),
+    602,
+  );
+});
+
+type IsApplied = (...args: unknown[]) => boolean | undefined;
+
+it("what no agent has applied, and counts as applied, is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  await noticed<{ isApplied: IsApplied }>("../engine/ocm/reports.ts", () => ({ isApplied: () => true }), 601);
 });
