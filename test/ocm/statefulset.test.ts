@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { OCM_HUB } from "../../src/engine/testing/contract/index.ts";
 import { adoptionStory } from "../stories/adoption.ts";
 import { editsStory } from "../stories/edits.ts";
+import { inlineStory } from "../stories/inline.ts";
 import { statefulSetStory } from "../stories/statefulset.ts";
 import type { World } from "../stories/world.ts";
 import { startWorld } from "./world.ts";
@@ -15,6 +16,10 @@ afterAll(() => world?.stop());
 
 describe("an inline StatefulSet over three real clusters of OCM", () => {
   statefulSetStory(() => world);
+});
+
+describe("a workload in spec.template", () => {
+  inlineStory(() => world, "inline");
 });
 
 describe("an application that ManifestWorks of another writer already deliver", () => {

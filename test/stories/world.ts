@@ -224,7 +224,7 @@ interface PodList {
   readonly items: { metadata: { name: string; uid: string }; spec: { containers: { image: string }[] } }[];
 }
 
-async function podsOf(world: World, app: string): Promise<[string, PodList["items"]][]> {
+async function podsOf(world: Pick<World, "stack">, app: string): Promise<[string, PodList["items"]][]> {
   const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`;
   const found: [string, PodList["items"]][] = [];
   for (const [cluster, api] of world.stack.members) found.push([cluster, (await api.get<PodList>(path))?.items ?? []]);
@@ -240,7 +240,7 @@ export async function podUids(world: World, app: string): Promise<Record<string,
 }
 
 /** What each cluster's pods run, such as `web-0 web:1`. */
-export async function podImages(world: World, app: string): Promise<Record<string, string[]>> {
+export async function podImages(world: Pick<World, "stack">, app: string): Promise<Record<string, string[]>> {
   const pods = (await podsOf(world, app)).map(([cluster, items]) => [
     cluster,
     items.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`).sort(),
