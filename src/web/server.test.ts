@@ -47,6 +47,11 @@ class FakeHub {
       },
       logs: async ({ pod }) => `${user} reads ${pod}`,
       pods: async ({ job }) => [`${job}-1`],
+      podReports: async ({ namespace, name }) => ({
+        atMs: 1,
+        pods: [],
+        notes: [`${user} asks for ${namespace}/${name}`],
+      }),
       close: async () => {},
     };
   }

@@ -7,11 +7,12 @@ import { nowMs } from "../state.ts";
 
 const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
 
-/** A word with its colour and a sign, so that the colour never says it alone. */
-export function Pill({ word, tone = toneOf(word) }: { word: string; tone?: Tone }) {
+/** A word with its colour and a sign, so that the colour never says it alone. `isCode`: as Kubernetes writes it. */
+export function Pill(props: { word: string; tone?: Tone; isCode?: boolean }) {
+  const { word, tone = toneOf(word), isCode = false } = props;
   return (
     <span class={`pill ${tone}`}>
-      <span aria-hidden="true">{MARKS[tone]}</span> {words(word)}
+      <span aria-hidden="true">{MARKS[tone]}</span> {isCode ? word : words(word)}
     </span>
   );
 }
