@@ -56,7 +56,7 @@ function matches(row: ApplicationRow): boolean {
 function Share({ value, of, word, isGood = false }: { value: number; of: number; word: string; isGood?: boolean }) {
   return (
     <span class="share">
-      <span class="number">
+      <span class="number" data-word={isGood ? "ready" : "updated"}>
         {value}/{of}
       </span>
       <progress
