@@ -67,6 +67,7 @@ async function start(options: { readOnly?: boolean; host?: string } = {}) {
     pageFolder: folder,
     signIn: hub.signIn,
     readOnly: options.readOnly ?? false,
+    program: "./bin/lockstep",
     ...(options.host !== undefined && { host: options.host }),
   });
   started.push(dashboard);
@@ -133,7 +134,12 @@ describe("signing in", () => {
     const { dashboard } = await start();
     const { headers, body } = await post(dashboard, "/api/session", { token: "Bearer ada" });
     expect(headers["set-cookie"]?.[0]).toMatch(/HttpOnly; SameSite=Strict$/);
-    expect(JSON.parse(body)).toEqual({ user: "ada", server: "https://hub", readOnly: false });
+    expect(JSON.parse(body)).toEqual({
+      user: "ada",
+      server: "https://hub",
+      readOnly: false,
+      program: "./bin/lockstep",
+    });
     expect(body).not.toContain("secret");
   });
 

@@ -20,6 +20,8 @@ export interface DashboardOptions {
   /** Opens a connection to the hub with this bearer token. Throws Refused if the hub does not accept it. */
   readonly signIn: (token: string) => Promise<Viewer>;
   readonly readOnly: boolean;
+  /** How commands to paste begin. */
+  readonly program: string;
   /** Loopback only. */
   readonly host?: string;
   /** By default 0 (a free port). */
@@ -166,7 +168,8 @@ class DashboardServer implements Dashboard {
   }
 
   #view({ viewer: { user, server } }: Pick<Session, "viewer">): SessionView {
-    return { user, server, readOnly: this.#options.readOnly };
+    const { readOnly, program } = this.#options;
+    return { user, server, readOnly, program };
   }
 
   async #signIn(before: string | undefined, body: string, response: ServerResponse): Promise<void> {

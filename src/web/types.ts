@@ -79,6 +79,8 @@ export interface SessionView {
   /** The hub. */
   readonly server: string;
   readonly readOnly: boolean;
+  /** How commands to paste begin, such as ./bin/lockstep. */
+  readonly program: string;
 }
 
 export interface EvidenceView {

@@ -74,7 +74,7 @@ function Progress({ updated, desired }: { updated: number; desired: number }) {
   );
 }
 
-/** Nothing is read of a cluster that nobody can reach. */
+/** Nothing is read of a cluster that cannot be reached. */
 function hasPodsToRead({ clusters, why }: ApplicationView): boolean {
   return why.reason !== undefined && clusters.some(({ ready, replicas }) => ready !== undefined && ready < replicas);
 }

@@ -48,7 +48,7 @@ function gateWords({ gate, turn }: ClusterView): string {
   return `gate ${gate.toLowerCase()}${its}`;
 }
 
-/** A cluster that nobody can observe is not shown as settled, whatever it was: unknown is never healthy. */
+/** A cluster that cannot be observed is not shown as settled, whatever it was: unknown is never healthy. */
 function Standing({ phase, health }: Pick<ClusterView, "phase" | "health">) {
   if (phase !== "Settled" || health === "Healthy") return <Pill word={phase} />;
   return <Pill word={health} tone={health === "Unknown" ? "busy" : toneOf(health)} />;

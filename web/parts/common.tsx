@@ -3,7 +3,7 @@ import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ago, type Tone, toneOf, words } from "../format.ts";
-import { nowMs } from "../state.ts";
+import { nowMs, session } from "../state.ts";
 
 const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
 
@@ -41,8 +41,10 @@ export function Ago({ time }: { time: string }) {
   return <>{text}</>;
 }
 
-/** A command to paste. */
-export function Command({ text }: { text: string }) {
+/** A command to paste. The page's own begin with `lockstep`: they get the name that works where the viewer is. */
+export function Command({ text: given }: { text: string }) {
+  const program = session.value.kind === "in" ? session.value.program : "lockstep";
+  const text = given.startsWith("lockstep ") ? `${program}${given.slice("lockstep".length)}` : given;
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text);

@@ -1,4 +1,4 @@
-/** What the pods that are not ready say themselves, read with the viewer's own rights while somebody looks. */
+/** What the pods that are not ready say themselves, read with the viewer's own rights while they look. */
 import { useEffect, useState } from "preact/hooks";
 import type { AppAddress, PodReportsView, PodReportView } from "../../src/web/types.ts";
 import { podReports } from "../api.ts";

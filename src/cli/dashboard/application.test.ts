@@ -105,7 +105,7 @@ it("a row says what needs a user, also if only one cluster does", () => {
   });
 });
 
-it("a row whose cluster is drained calls nobody: a person is at it already; a step that is due there does", () => {
+it("a row whose cluster is drained calls for no other person; a step that is due there does", () => {
   const row = (reason: string) =>
     ROWS.ccs({
       apiVersion: "apps.karmada.io/v1alpha1",
