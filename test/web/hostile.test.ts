@@ -79,7 +79,7 @@ describe("what a tenant writes into the hub", () => {
     await page.locator(".spans li", { hasText: "Hostile" }).filter({ hasText: "onerror" }).waitFor();
     await isOnlyText(page);
     const { saved, end } = await openSaved(page);
-    await saved.getByText("onerror").first().waitFor();
+    await saved.locator("ol.spans li", { hasText: "onerror" }).waitFor();
     await isOnlyText(saved);
     end();
     await fleet.setImage("example.com/xline:1.0");

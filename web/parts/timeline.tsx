@@ -187,7 +187,7 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
           <i class="key running" /> runs
         </span>
         <span>
-          <i class="key waiting" /> held by a gate, seen since you opened this page
+          <i class="key waiting" /> held by a gate, as far as an open page saw it
         </span>
         {!isPast && ahead.length > 0 && (
           <span>
