@@ -1,5 +1,5 @@
 /** Requests to the dashboard's own server. */
-import type { Act, ClusterAct, LogsOf, PodsOf, SessionView } from "../src/web/types.ts";
+import type { Act, AppAddress, ClusterAct, LogsOf, PodReportsView, PodsOf, SessionView } from "../src/web/types.ts";
 
 /** Thrown with the server's words. */
 export class ApiError extends Error {
@@ -33,4 +33,6 @@ export const signInWith = (credentials: { token: string } | { link: string }) =>
 export const endSession = () => ask<object>("DELETE", "/api/session");
 export const act = (what: Act | ClusterAct) => ask<{ effect: string }>("POST", "/api/act", what);
 export const logs = (of: LogsOf) => ask<{ text: string }>("GET", `/api/logs?${new URLSearchParams({ ...of })}`);
+export const podReports = ({ namespace, name }: AppAddress) =>
+  ask<PodReportsView>("GET", `/api/pod-reports?${new URLSearchParams({ namespace, name })}`);
 export const pods = (of: PodsOf) => ask<{ pods: string[] }>("GET", `/api/pods?${new URLSearchParams({ ...of })}`);

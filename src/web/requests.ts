@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../runtime/index.ts";
 import {
   ACTIONS,
   type Act,
+  type AppAddress,
   type AppType,
   CLUSTER_ACTIONS,
   type ClusterAct,
@@ -47,6 +48,11 @@ export function readLogsOf(query: URLSearchParams): LogsOf {
     cluster: named("cluster", query.get("cluster")),
     pod: named("pod", query.get("pod")),
   };
+}
+
+/** Which CrossClusterStatefulset's pods. */
+export function readAddress(query: URLSearchParams): AppAddress {
+  return { namespace: named("namespace", query.get("namespace")), name: named("name", query.get("name")) };
 }
 
 /** Which attempt's pods. */

@@ -47,6 +47,11 @@ class FakeHub {
       },
       logs: async ({ pod }) => `${user} reads ${pod}`,
       pods: async ({ job }) => [`${job}-1`],
+      podReports: async ({ namespace, name }) => ({
+        atMs: 1,
+        pods: [],
+        notes: [`${user} asks for ${namespace}/${name}`],
+      }),
       close: async () => {},
     };
   }
@@ -62,6 +67,7 @@ async function start(options: { readOnly?: boolean; host?: string } = {}) {
     pageFolder: folder,
     signIn: hub.signIn,
     readOnly: options.readOnly ?? false,
+    program: "./bin/lockstep",
     ...(options.host !== undefined && { host: options.host }),
   });
   started.push(dashboard);
@@ -128,7 +134,12 @@ describe("signing in", () => {
     const { dashboard } = await start();
     const { headers, body } = await post(dashboard, "/api/session", { token: "Bearer ada" });
     expect(headers["set-cookie"]?.[0]).toMatch(/HttpOnly; SameSite=Strict$/);
-    expect(JSON.parse(body)).toEqual({ user: "ada", server: "https://hub", readOnly: false });
+    expect(JSON.parse(body)).toEqual({
+      user: "ada",
+      server: "https://hub",
+      readOnly: false,
+      program: "./bin/lockstep",
+    });
     expect(body).not.toContain("secret");
   });
 

@@ -5,7 +5,7 @@ import type { Clock, Log } from "../runtime/index.ts";
 import { type Assets, readAssets } from "./assets.ts";
 import { CLEAR_COOKIE, cookieOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
 import { LiveStream } from "./live.ts";
-import { readAct, readCredentials, readJson, readLogsOf, readPodsOf, readTopic } from "./requests.ts";
+import { readAct, readAddress, readCredentials, readJson, readLogsOf, readPodsOf, readTopic } from "./requests.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import type { SessionView } from "./types.ts";
 import { Refused, type Viewer } from "./viewer.ts";
@@ -20,6 +20,8 @@ export interface DashboardOptions {
   /** Opens a connection to the hub with this bearer token. Throws Refused if the hub does not accept it. */
   readonly signIn: (token: string) => Promise<Viewer>;
   readonly readOnly: boolean;
+  /** How commands to paste begin. */
+  readonly program: string;
   /** Loopback only. */
   readonly host?: string;
   /** By default 0 (a free port). */
@@ -149,6 +151,8 @@ class DashboardServer implements Dashboard {
         return json(response, 200, { text: await this.#signedIn(secret).viewer.logs(readLogsOf(query)) });
       case "GET /api/pods":
         return json(response, 200, { pods: await this.#signedIn(secret).viewer.pods(readPodsOf(query)) });
+      case "GET /api/pod-reports":
+        return json(response, 200, await this.#signedIn(secret).viewer.podReports(readAddress(query)));
       case "GET /api/live/application":
       case "GET /api/live/overview":
         return this.#live(secret, route.slice("GET ".length), query, response);
@@ -164,7 +168,8 @@ class DashboardServer implements Dashboard {
   }
 
   #view({ viewer: { user, server } }: Pick<Session, "viewer">): SessionView {
-    return { user, server, readOnly: this.#options.readOnly };
+    const { readOnly, program } = this.#options;
+    return { user, server, readOnly, program };
   }
 
   async #signIn(before: string | undefined, body: string, response: ServerResponse): Promise<void> {

@@ -18,6 +18,7 @@ function setUp() {
     act: async () => "",
     logs: async () => "",
     pods: async () => [],
+    podReports: async () => ({ atMs: 0, pods: [], notes: [] }),
     close: async () => void closed.push(user),
   });
   return { sessions, viewer, closed, pass: (ms: number) => (nowMs += ms) };

@@ -14,6 +14,8 @@ export interface ApplicationName {
   readonly name: string;
 }
 
+export type AppAddress = Omit<ApplicationName, "type">;
+
 /** What a page watches. Overview: every application that the viewer may list, and the fleet. */
 export type Topic =
   | ({ readonly kind: "application" } & ApplicationName)
@@ -45,6 +47,25 @@ export interface LogsOf {
   readonly pod: string;
 }
 
+/** The pods of a CrossClusterStatefulset that are not ready, with their own words: a report, read when it is asked for. */
+export interface PodReportsView {
+  readonly atMs: number;
+  readonly pods: readonly PodReportView[];
+  /** What could not be read, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface PodReportView {
+  readonly cluster: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message?: string;
+  /** How its container ended the last time. */
+  readonly last?: { readonly exitCode: number; readonly reason?: string; readonly finishedAt?: string };
+  /** The last lines that it has written. */
+  readonly log: readonly string[];
+}
+
 /** The pods of one attempt of a CrossClusterJob. */
 export interface PodsOf {
   readonly namespace: string;
@@ -58,6 +79,8 @@ export interface SessionView {
   /** The hub. */
   readonly server: string;
   readonly readOnly: boolean;
+  /** How commands to paste begin, such as ./bin/lockstep. */
+  readonly program: string;
 }
 
 export interface EvidenceView {

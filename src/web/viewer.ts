@@ -1,5 +1,5 @@
 /** The port to the hub: everything that a signed-in viewer sees and does, with the viewer's own credentials. */
-import type { Act, ClusterAct, LiveEvent, LogsOf, PodsOf, Topic } from "./types.ts";
+import type { Act, AppAddress, ClusterAct, LiveEvent, LogsOf, PodReportsView, PodsOf, Topic } from "./types.ts";
 
 export interface Viewer {
   /** The user's name on the hub. */
@@ -13,6 +13,8 @@ export interface Viewer {
   logs(of: LogsOf): Promise<string>;
   /** The names of an attempt's pods. Throws Refused. */
   pods(of: PodsOf): Promise<readonly string[]>;
+  /** The pods of a CrossClusterStatefulset that are not ready. Throws Refused. */
+  podReports(of: AppAddress): Promise<PodReportsView>;
   /** Closes the connections to the hub. */
   close(): Promise<void>;
 }

@@ -95,6 +95,7 @@ describe("without a token", () => {
     }
     expect((await fetch(new URL("/api/logs?namespace=default&cluster=member1&pod=xline-0", url))).status).toBe(401);
     expect((await fetch(new URL("/api/pods?namespace=default&cluster=member1&job=x", url))).status).toBe(401);
+    expect((await fetch(new URL("/api/pod-reports?namespace=default&name=xline", url))).status).toBe(401);
     expect((await post("/api/act", PAUSE)).status).toBe(401);
   });
 
@@ -144,6 +145,11 @@ describe("a viewer", () => {
     });
     expect(log.status).toBeGreaterThanOrEqual(400);
     expect(await log.text()).toMatch(/"tina\\" cannot|forbidden/i);
+    const reports = await fetch(new URL("/api/pod-reports?namespace=default&name=xline", url), {
+      headers: { cookie: tina },
+    });
+    expect(reports.status).toBe(403);
+    expect(await reports.text()).toMatch(/"tina\\" cannot/);
   });
 
   it("is not tricked by another page: without the header, with another origin or under another name", async () => {

@@ -198,8 +198,12 @@ export class WebFleet {
     return this.hub.patch(STATEFULSETS, APP, { type: "merge", body: { spec } }, { fieldManager: "web-suite" });
   }
 
+  object(): Promise<KubeObject> {
+    return this.hub.get(STATEFULSETS, APP);
+  }
+
   async status(): Promise<JsonObject> {
-    const { status } = await this.hub.get(STATEFULSETS, APP);
+    const { status } = await this.object();
     return isJsonObject(status) ? status : {};
   }
 

@@ -7,6 +7,7 @@ import { Card, Change } from "./common.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
+import { PodReports } from "./pod-reports.tsx";
 import { Quorum } from "./quorum.tsx";
 import { Replay } from "./replay.tsx";
 import { Title } from "./title.tsx";
@@ -73,6 +74,21 @@ function Progress({ updated, desired }: { updated: number; desired: number }) {
   );
 }
 
+/** Nothing is read of a cluster that cannot be reached. */
+function hasPodsToRead({ clusters, why }: ApplicationView): boolean {
+  return why.reason !== undefined && clusters.some(({ ready, replicas }) => ready !== undefined && ready < replicas);
+}
+
+function hasFailingPods({ clusters }: ApplicationView): boolean {
+  return clusters.some(({ instances }) =>
+    instances.some(({ ready, reason }) => ready === false && reason !== undefined),
+  );
+}
+
+function podsOf({ why, clusters }: ApplicationView): string {
+  return [why.reason, why.cluster, ...clusters.map(({ ready, replicas }) => `${ready}/${replicas}`)].join();
+}
+
 export function Application({ at }: { at: ApplicationName }) {
   const app = application.value;
   if (!app) return <NotYet at={at} />;
@@ -83,7 +99,9 @@ export function Application({ at }: { at: ApplicationName }) {
       </Title>
       <Progress updated={app.updated} desired={app.desired} />
       <div class="grid top">
-        <Wait of={app} />
+        <Wait of={app} hasFailing={hasFailingPods(app)}>
+          {hasPodsToRead(app) && <PodReports of={app} change={podsOf(app)} />}
+        </Wait>
         <Card title="Quorum" id="quorum">
           <Quorum quorum={app.quorum} />
         </Card>

@@ -48,6 +48,12 @@ function gateWords({ gate, turn }: ClusterView): string {
   return `gate ${gate.toLowerCase()}${its}`;
 }
 
+/** A cluster that cannot be observed is not shown as settled, whatever it was: unknown is never healthy. */
+function Standing({ phase, health }: Pick<ClusterView, "phase" | "health">) {
+  if (phase !== "Settled" || health === "Healthy") return <Pill word={phase} />;
+  return <Pill word={health} tone={health === "Unknown" ? "busy" : toneOf(health)} />;
+}
+
 function Cluster({
   cluster,
   namespace,
@@ -65,13 +71,17 @@ function Cluster({
     <li class={`cluster ${toneOf(phase)} ${isActive ? "active" : ""}`}>
       <div class="cluster-head">
         <h3>{name}</h3>
-        <Pill word={phase} />
+        <Standing phase={phase} health={health} />
       </div>
       <p class="cluster-facts">
         <strong>
           {ready ?? "?"}/{replicas} ready
         </strong>
-        <span class={`health ${toneOf(health)}`}>{health.toLowerCase()}</span>
+        {health !== "Healthy" && cluster.isBusy ? (
+          <span class="health busy">not healthy during its step</span>
+        ) : (
+          <span class={`health ${toneOf(health)}`}>{health.toLowerCase()}</span>
+        )}
         <span>{gateWords(cluster)}</span>
         {ordinals !== "" && <span>ordinals {ordinals}</span>}
         <span title={revision}>{short(revision)}</span>

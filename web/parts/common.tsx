@@ -3,15 +3,16 @@ import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ago, type Tone, toneOf, words } from "../format.ts";
-import { nowMs } from "../state.ts";
+import { nowMs, session } from "../state.ts";
 
 const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
 
-/** A word with its colour and a sign, so that the colour never says it alone. */
-export function Pill({ word, tone = toneOf(word) }: { word: string; tone?: Tone }) {
+/** A word with its colour and a sign, so that the colour never says it alone. `isCode`: as Kubernetes writes it. */
+export function Pill(props: { word: string; tone?: Tone; isCode?: boolean }) {
+  const { word, tone = toneOf(word), isCode = false } = props;
   return (
     <span class={`pill ${tone}`}>
-      <span aria-hidden="true">{MARKS[tone]}</span> {words(word)}
+      <span aria-hidden="true">{MARKS[tone]}</span> {isCode ? word : words(word)}
     </span>
   );
 }
@@ -40,8 +41,10 @@ export function Ago({ time }: { time: string }) {
   return <>{text}</>;
 }
 
-/** A command to paste. */
-export function Command({ text }: { text: string }) {
+/** A command to paste. The page's own begin with `lockstep`: they get the name that works where the viewer is. */
+export function Command({ text: given }: { text: string }) {
+  const program = session.value.kind === "in" ? session.value.program : "lockstep";
+  const text = given.startsWith("lockstep ") ? `${program}${given.slice("lockstep".length)}` : given;
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text);

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { FleetCluster, LoadView } from "../../src/web/types.ts";
-import { count } from "../format.ts";
+import { count, words } from "../format.ts";
 import { fleetInOrder, inOrder, keyOf, type Runs, runsByCluster } from "../overview.ts";
 import { addressOf, overview, session } from "../state.ts";
 import { Confirm } from "./actions.tsx";
@@ -61,7 +61,7 @@ function FleetCard({ cluster, runs, mayDrain }: FleetCardProps) {
         {nodes !== undefined && <span>{count(nodes, "node")}</span>}
         {since !== undefined && (
           <span>
-            {health === "Ready" ? "ready" : "so"} for <Ago time={since} />
+            {words(health).toLowerCase()} for <Ago time={since} />
           </span>
         )}
       </p>

@@ -6,6 +6,8 @@ const WIDTH = 22;
 /** Above this, segments would be too thin to be seen: each then stands for several. */
 const MAX_SEGMENTS = 48;
 const GAP = 0.035;
+/** More digits than these get smaller letters, so that they do not reach the arc. */
+const ROOMY_DIGITS = 2;
 
 function point(share: number, radius: number): string {
   const angle = Math.PI * (1 - share);
@@ -49,7 +51,7 @@ export function Gauge({ value, of, word, label, tone, rest = "off", mark }: Gaug
           <path d={`M ${point(mark / of, RADIUS - WIDTH * 0.66)} L ${point(mark / of, RADIUS + WIDTH * 0.74)}`} />
         </g>
       )}
-      <text x={CENTRE.x} y={CENTRE.y - 22} class="big">
+      <text x={CENTRE.x} y={CENTRE.y - 22} class={`big ${`${value}${of}`.length > ROOMY_DIGITS ? "long" : ""}`}>
         {value}
         <tspan class="of"> / {of}</tspan>
       </text>

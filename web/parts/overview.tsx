@@ -14,7 +14,7 @@ const standing = signal<Standing | "">("");
 /** More rows than a person reads at once; a button shows the next ones. */
 const PAGE_ROWS = 100;
 const shownRows = signal(PAGE_ROWS);
-const MAX_CLUSTERS = 4;
+const MAX_CLUSTERS = 2;
 
 /** What each kind is called in the list, and what its numbers count. */
 export const KINDS: Readonly<
@@ -28,7 +28,7 @@ const TYPES = Object.keys(KINDS) as AppType[];
 
 const CHIPS: readonly { readonly of: Standing; readonly label: string; readonly tone: string }[] = [
   { of: "urgent", label: "waiting for a person", tone: "bad" },
-  { of: "moving", label: "in progress", tone: "busy" },
+  { of: "moving", label: "moving or waiting", tone: "busy" },
   { of: "steady", label: "steady", tone: "good" },
 ];
 
@@ -56,7 +56,7 @@ function matches(row: ApplicationRow): boolean {
 function Share({ value, of, word, isGood = false }: { value: number; of: number; word: string; isGood?: boolean }) {
   return (
     <span class="share">
-      <span class="number">
+      <span class="number" data-word={isGood ? "ready" : "updated"}>
         {value}/{of}
       </span>
       <progress
@@ -111,9 +111,9 @@ class Row extends Component<{ row: ApplicationRow }> {
             </>
           )}
         </td>
-        <td class="dim wide" title={names.join(", ")}>
+        <td class="dim wide places" title={names.join(", ")}>
           {names.slice(0, MAX_CLUSTERS).join(", ")}
-          {rest > 0 && ` and ${rest} more`}
+          {rest > 0 && ` +${rest}`}
         </td>
       </tr>
     );

@@ -1,7 +1,7 @@
 /** A rollout over time, with a slider to go back in it, and as one file for those who were not there. */
 import { useEffect, useState } from "preact/hooks";
 import type { ApplicationView } from "../../src/web/types.ts";
-import { clockTime, dateTime, duration, short, words } from "../format.ts";
+import { clockTime, count, dateTime, duration, short, words } from "../format.ts";
 import { type SeenWait, say, seenWaits } from "../state.ts";
 import { Change } from "./common.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -159,6 +159,7 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
       atMs: fromMs,
       endMs: toMs ?? fromMs,
       isWarning: false,
+      isStep: true,
       title: `${cluster}: ${words(what).toLowerCase()}`,
       text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}; ${why}`,
     })),
@@ -166,6 +167,7 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
       atMs,
       endMs: atMs,
       isWarning,
+      isStep: false,
       title: words(reason),
       text: message,
     })),
@@ -179,9 +181,9 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
         be down at a time, over all clusters.
       </p>
       <ol class="spans">
-        {lines.map(({ atMs, endMs, isWarning, title, text }) => {
-          const pausedMs = atMs - busyUntilMs;
-          busyUntilMs = Math.max(busyUntilMs, endMs);
+        {lines.map(({ atMs, endMs, isWarning, isStep, title, text }) => {
+          const pausedMs = isStep ? atMs - busyUntilMs : 0;
+          if (isStep) busyUntilMs = Math.max(busyUntilMs, endMs);
           return (
             <li key={`${atMs}${title}`} class={isWarning ? "warning" : ""}>
               {pausedMs > MIN_PAUSE_MS && <span class="dim">For {duration(pausedMs)} no step ran. </span>}
@@ -218,7 +220,7 @@ export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
           <span>
             {dateTime(new Date(fromMs).toISOString())}, {duration(toMs - fromMs)}
           </span>
-          <span>{warnings === 0 ? "no warning" : `${warnings} warnings`}</span>
+          <span>{warnings === 0 ? "no warning" : count(warnings, "warning")}</span>
         </p>
       </div>
       <section class="card" aria-labelledby="saved-title">

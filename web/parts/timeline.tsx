@@ -13,7 +13,7 @@ const LANE = 40;
 const TOP = 30;
 const BAR = 22;
 const MIN_BAR = 5;
-/** A step whose time is not known is drawn this long, with a question mark. */
+/** A step whose time is not known is drawn this long. */
 const UNKNOWN_MS = 8_000;
 const MAX_LANES = 30;
 /** What is ahead gets this much of the width, whatever it takes compared with what ran. */
@@ -142,9 +142,9 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
                     rx="6"
                   />
                   <text x={(x(step.fromMs) + x(step.toMs)) / 2} y={21}>
-                    {`${step.number}${step.isKnown ? "" : "?"}`}
+                    {step.number}
                   </text>
-                  <title>{`Next, step ${step.number}: ${step.step} in ${name}`}</title>
+                  <title>{`Next, step ${step.number}: ${step.step} in ${name}${step.isKnown ? "" : "; its time is not known"}`}</title>
                 </g>
               ))}
           </g>
@@ -187,7 +187,7 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
           <i class="key running" /> runs
         </span>
         <span>
-          <i class="key waiting" /> held by a gate, seen since you opened this page
+          <i class="key waiting" /> held by a gate, as far as an open page saw it
         </span>
         {!isPast && ahead.length > 0 && (
           <span>

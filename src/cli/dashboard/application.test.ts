@@ -105,6 +105,23 @@ it("a row says what needs a user, also if only one cluster does", () => {
   });
 });
 
+it("a row whose cluster is drained calls for no other person; a step that is due there does", () => {
+  const row = (reason: string) =>
+    ROWS.ccs({
+      apiVersion: "apps.karmada.io/v1alpha1",
+      kind: "CrossClusterStatefulset",
+      metadata: { name: "a", namespace: "default" },
+      spec: { resourceSelector: { apiVersion: "apps/v1", kind: "StatefulSet", name: "a" } },
+      status: { phase: "Settled", clusters: [{ name: "west", reason, message: "it is drained" }] },
+    });
+  expect(row("InMaintenance")).toMatchObject({
+    needsPerson: false,
+    reason: "InMaintenance",
+    message: "it is drained",
+  });
+  expect(row("WaitingForMaintenance")).toMatchObject({ needsPerson: true });
+});
+
 it("ordinals are shown as ranges", () => {
   expect(ranges([2, 0, 1, 7, 9, 10])).toBe("0-2, 7, 9-10");
   expect(ranges([])).toBe("");

@@ -14,7 +14,7 @@ import { ledgerOf } from "../hub/hub.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
-import { given, historyView, meaningOf } from "./words.ts";
+import { given, historyView, isInHand, meaningOf } from "./words.ts";
 
 type Status = CrossClusterStatefulsetStatus;
 type Spec = CrossClusterStatefulset["spec"];
@@ -103,7 +103,7 @@ function whyView({ object, program, engine }: ApplicationFacts, spec: Spec | und
     sentence,
     evidence,
     remedy,
-    needsPerson,
+    needsPerson: needsPerson && !isInHand(reason),
     others,
     ...given("reason", reason),
     ...given("meaning", reason === undefined ? undefined : meaningOf(reason)),

@@ -1,10 +1,13 @@
 /** Pods and their logs in a member, read with the viewer's own rights. */
+import { parseCrossClusterStatefulset } from "../../api/index.ts";
 import { resource } from "../../kube/index.ts";
-import type { LogsOf, PodsOf } from "../../web/index.ts";
+import type { AppAddress, LogsOf, PodsOf } from "../../web/index.ts";
 import { CommandError } from "../errors.ts";
 import { engineOf } from "../hub/engine.ts";
-import { withHub } from "../hub/hub.ts";
+import { getStatefulset, withHub } from "../hub/hub.ts";
 import { withMember } from "../hub/members.ts";
+import { type PodReports, podReports } from "../hub/pod-reports.ts";
+import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
@@ -38,6 +41,17 @@ export function podsOfJob(io: Io, { namespace, cluster, job }: PodsOf): Promise<
       return items.map(({ metadata }) => metadata.name).slice(0, MAX_PODS);
     }),
   );
+}
+
+/** The same as `lockstep why` prints: the awaited cluster's pods first. */
+export function reportsOf(io: Io, { namespace, name }: AppAddress): Promise<PodReports> {
+  return withHub(io, { namespace }, async (hub) => {
+    const object = await getStatefulset(hub, name);
+    const parsed = parseCrossClusterStatefulset(object);
+    const status = statusOf(object);
+    const at = (parsed.ok ? parsed.value.spec.resourceSelector.namespace : undefined) ?? namespace;
+    return podReports(hub, { namespace: at, status, first: status.step?.cluster, withLogs: true });
+  });
 }
 
 /** What Kubernetes says of a refusal; a proxy on the way may answer in another form. */

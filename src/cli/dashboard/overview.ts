@@ -6,7 +6,7 @@ import { statusOf } from "../hub/status.ts";
 import { kindOf } from "./application.ts";
 import { distributionStatus } from "./distribution.ts";
 import { jobStatus, kindOfWork } from "./job.ts";
-import { given, needsPerson } from "./words.ts";
+import { given, isInHand, needsPerson } from "./words.ts";
 
 export const ROWS: Readonly<Record<AppType, (object: KubeObject) => ApplicationRow>> = {
   ccs: statefulsetRow,
@@ -22,7 +22,8 @@ function statefulsetRow(object: KubeObject): ApplicationRow {
   const rows = status.clusters ?? [];
   const reasons = [status.reason, ...rows.map(({ reason }) => reason)];
   const urgent = reasons.find(needsPerson);
-  const reason = urgent ?? status.reason;
+  const inHand = rows.find((row) => isInHand(row.reason))?.reason;
+  const reason = urgent ?? status.reason ?? inHand;
   const message = rows.find((row) => row.reason === reason && reason !== undefined)?.message ?? status.message;
   const desired = status.desiredReplicas ?? 0;
   const placed = rows

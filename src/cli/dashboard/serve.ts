@@ -44,6 +44,7 @@ export async function serveDashboard(options: ServeOptions): Promise<ServedDashb
     clock,
     log,
     readOnly,
+    program,
     newSecret: () => randomBytes(SECRET_BYTES).toString("base64url"),
     pageFolder: pageFolder(),
     signIn: open,

@@ -93,6 +93,11 @@ describe("the start of a rollout", () => {
     expect(rolloutStart(undefined, { updateRevision: "web-b", history })).toBe(ms(20));
     expect(rolloutStart(undefined, { updateRevision: "web-x", history })).toBeUndefined();
   });
+
+  it("is the creation of a newer revision that was given up: the last rollout went back from it", () => {
+    const given = [...history, { revision: "web-c", createdAt: at(40) }];
+    expect(rolloutStart(undefined, { updateRevision: "web-b", history: given })).toBe(ms(40));
+  });
 });
 
 describe("the timeline with the status", () => {

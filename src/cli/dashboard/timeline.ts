@@ -37,10 +37,12 @@ export function rolloutStart(
 ): number | undefined {
   const running = Date.parse(status.rollout?.since ?? "");
   if (Number.isFinite(running)) return running;
-  const { updateRevision } = status;
-  const created = status.history?.find(({ revision }) => revision === updateRevision)?.createdAt;
+  const { updateRevision, history = [] } = status;
+  // Also of a newer revision that was given up: the last rollout went to it, or back from it.
+  const isKnown = history.some(({ revision }) => revision === updateRevision);
+  const created = isKnown ? history.map(({ createdAt }) => createdAt) : [];
   const undone = spec?.undo?.to === updateRevision ? spec?.undo?.at : undefined;
-  const starts = [created, undone].map((time) => Date.parse(time ?? "")).filter(Number.isFinite);
+  const starts = [...created, undone].map((time) => Date.parse(time ?? "")).filter(Number.isFinite);
   return starts.length === 0 ? undefined : Math.max(...starts);
 }
 

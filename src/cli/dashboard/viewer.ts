@@ -13,6 +13,7 @@ import {
 import { type Clock, isJsonObject, type JsonObject, type Random, silentLog } from "../../runtime/index.ts";
 import {
   type Act,
+  type AppAddress,
   type ApplicationName,
   type ApplicationView,
   type ClusterAct,
@@ -20,6 +21,7 @@ import {
   type LiveEvent,
   type LogsOf,
   type PlanView,
+  type PodReportsView,
   type PodsOf,
   Refused,
   type Topic,
@@ -36,7 +38,7 @@ import { carryOut } from "./carry-out.ts";
 import { distributionView } from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
-import { podLog, podsOfJob } from "./logs.ts";
+import { podLog, podsOfJob, reportsOf } from "./logs.ts";
 import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
 import { rightsOf } from "./rights.ts";
@@ -91,6 +93,11 @@ export class HubViewer implements Viewer {
 
   pods(of: PodsOf): Promise<readonly string[]> {
     return this.#asked((io) => podsOfJob(io, of));
+  }
+
+  async podReports(of: AppAddress): Promise<PodReportsView> {
+    const reports = await this.#asked((io) => reportsOf(io, of));
+    return { atMs: this.#options.clock.now(), ...reports };
   }
 
   async act(act: Act | ClusterAct): Promise<string> {

@@ -16,8 +16,16 @@ export function meaningOf(reason: string): string | undefined {
   return Object.hasOwn(MEANINGS, reason) ? MEANINGS[reason]?.meaning : undefined;
 }
 
+/** A person is at it already, and ends it: to call another one would hide what is urgent. */
+const IN_HAND: ReadonlySet<string> = new Set(["InMaintenance"]);
+
+export function isInHand(reason: string | undefined): boolean {
+  return reason !== undefined && IN_HAND.has(reason);
+}
+
 export function needsPerson(reason: string | undefined): boolean {
-  return reason !== undefined && Object.hasOwn(MEANINGS, reason) && MEANINGS[reason]?.needsPerson === true;
+  if (reason === undefined || isInHand(reason) || !Object.hasOwn(MEANINGS, reason)) return false;
+  return MEANINGS[reason]?.needsPerson === true;
 }
 
 type Given<K extends string, V> = { readonly [key in K]?: Exclude<V, undefined> };
