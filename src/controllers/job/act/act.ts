@@ -24,7 +24,7 @@ export interface JobActResult {
   readonly failures: readonly { readonly cluster: string; readonly message: string }[];
   /** Something is still going away and has to be looked at again. */
   readonly isUnfinished: boolean;
-  /** An attempt that has ended was just ordered to stop: the next plan reads the order on the hub, and goes on. */
+  /** An attempt that has ended was just ordered to stop: the next plan reads the order on the hub, and continues. */
   readonly isOrdered: boolean;
 }
 
