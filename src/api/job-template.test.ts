@@ -33,6 +33,22 @@ it("an Indexed Job needs completions, and pods need a container and a restartPol
   ]);
 });
 
+it("a count that is none is refused at once: no status could show it", () => {
+  for (const value of [-1, 1.5, "3", 2 ** 31]) {
+    expect(mistakes({ completions: value, parallelism: 1 })).toEqual([
+      "spec.template.spec.completions: it must be a whole number from 0 to 2147483647",
+    ]);
+    expect(mistakes({ parallelism: value })).toHaveLength(1);
+  }
+  expect(mistakes({ completions: 2 ** 31 - 1, parallelism: 0 })).toEqual([]);
+  const graced = (seconds: unknown) => ({ spec: { ...PODS.spec, terminationGracePeriodSeconds: seconds } }) as never;
+  expect(mistakes({}, graced("x"))).toEqual([
+    "spec.template.spec.template.spec.terminationGracePeriodSeconds: it must be a whole number",
+  ]);
+  // Kubernetes takes it for one second.
+  expect(mistakes({}, graced(-5))).toEqual([]);
+});
+
 it("other kinds are left to their own API", () => {
   expect(jobTemplateMistakes({ template: { apiVersion: "ray.io/v1", kind: "RayJob" } } as never)).toEqual([]);
 });

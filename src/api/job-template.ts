@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, nearest, valueAt } from "../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, nearest, valueAt } from "../runtime/index.ts";
 import type { CrossClusterJobSpec } from "./kinds/cross-cluster-job.ts";
 import type { FieldError } from "./schema/types.ts";
 import { wording } from "./schema/wording.ts";
@@ -55,6 +55,12 @@ const JOB_FIELDS = [
   ...["successPolicy", "suspend", "template", "ttlSecondsAfterFinished"],
 ];
 const RESTART_POLICIES = ["Never", "OnFailure"];
+const COUNTS = ["activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes"];
+const MOST = 2 ** 31 - 1;
+
+function isCount(value: Json | undefined): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MOST;
+}
 
 /**
  * What every member's API server would refuse, or drop without a word. It is checked before the first attempt only: work
@@ -71,6 +77,14 @@ export function jobTemplateMistakes({ template }: Pick<CrossClusterJobSpec, "tem
     if (meant !== undefined)
       mistakes.push(`spec.template.spec.${field}: a Job has no such field; did you mean ${meant}?`);
   }
+  for (const field of [...COUNTS, "parallelism"]) {
+    const value = spec[field] ?? undefined;
+    if (value === undefined || isCount(value)) continue;
+    mistakes.push(`spec.template.spec.${field}: it must be a whole number from 0 to ${MOST}`);
+  }
+  const grace = valueAt(spec, "template", "spec", "terminationGracePeriodSeconds");
+  if (grace !== undefined && grace !== null && !Number.isSafeInteger(grace))
+    mistakes.push("spec.template.spec.template.spec.terminationGracePeriodSeconds: it must be a whole number");
   if (spec.completionMode === "Indexed" && spec.completions === undefined)
     mistakes.push("spec.template.spec.completions: it is required with completionMode: Indexed");
   const pods = valueAt(spec, "template", "spec");

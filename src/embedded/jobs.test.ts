@@ -97,6 +97,38 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     expect(runs.all).toHaveLength(2);
   });
 
+  it("with Exclusive the next attempt starts at once when the lost one must be over", async () => {
+    const onClusterLoss = { guarantee: "Exclusive", afterSeconds: 10, windowSeconds: 60, clockAllowanceSeconds: 5 };
+    await world.apply(ccj({}, { runMs: 100_000, failover: { onClusterLoss } }));
+    await world.until("running", () => runs.all.length === 1);
+    cut(world, "member1");
+    await world.until("waits", () => status().reason === "WaitingForDeadline");
+    const [, due = ""] = /another one starts at ([^.]+Z)/.exec(String(status().message)) ?? [];
+    const created: number[] = [];
+    const note = () => created.push(world.clock.now());
+    world.fleet.member("member2").api.on("batch/jobs", note);
+    await world.until("created", () => created.length > 0);
+    // The time in the message is in whole seconds.
+    expect((created[0] ?? 0) - Date.parse(due)).toBeLessThan(1_500);
+  });
+
+  it("an ordinary job costs six writes of its ledger, and one dispatch object that is created once", async () => {
+    const ledgers: string[] = [];
+    const works = new Set<string>();
+    world.fleet.onChange(({ server, resource, object }) => {
+      if (server !== "") return;
+      const { uid = "", resourceVersion = "" } = object.metadata;
+      if (resource === "apps.karmada.io/crossclusterledgers") ledgers.push(resourceVersion);
+      if (resource === "work.karmada.io/works") works.add(uid);
+    });
+    await world.apply(ccj());
+    await world.until("complete", is("Complete"));
+    await world.until("cleaned up", () => leftovers().length === 0);
+    await world.clock.run(world.clock.sleep(10_000));
+    expect(works.size).toBe(1);
+    expect(ledgers).toHaveLength(6);
+  });
+
   it("with AtLeastOnce continues elsewhere at once, and says what may run twice", async () => {
     const onClusterLoss = { guarantee: "AtLeastOnce", afterSeconds: 10 };
     await world.apply(ccj({}, { runMs: 100_000, failover: { onClusterLoss } }));

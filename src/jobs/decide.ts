@@ -77,15 +77,16 @@ function notePending(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     if (attempt.pendingSinceMs !== null) draft.update(attempt, { pendingSinceMs: null });
     return;
   }
-  const sinceMs = attempt.pendingSinceMs ?? nowMs;
-  draft.update(attempt, { pendingSinceMs: sinceMs });
   draft.wait(
     "AttemptPending",
     cluster,
     `attempt ${number}: no pod runs in ${cluster} yet`,
     "check the pods' Events there; spec.failover.pendingAfterSeconds lets the work continue elsewhere",
   );
+  // Every Job begins without a pod that runs: without a limit this is nothing to write a ledger for.
   if (intent.pendingAfterMs === 0) return;
+  const sinceMs = attempt.pendingSinceMs ?? nowMs;
+  draft.update(attempt, { pendingSinceMs: sinceMs });
   if (nowMs < sinceMs + intent.pendingAfterMs) return draft.wakeAt(sinceMs + intent.pendingAfterMs);
   const [known] = draft.attempts.filter((each) => each.number === number);
   if (known)

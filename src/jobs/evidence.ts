@@ -3,7 +3,7 @@ import { timestamp } from "../runtime/index.ts";
 import { conclude } from "./conclude.ts";
 import type { Draft } from "./draft.ts";
 import { STOP_DEADLINE_SECONDS } from "./grants.ts";
-import { atPositions, indexesText, parseIndexes, union } from "./index-set.ts";
+import { atPositions, indexesText, MAX_RANGES, parseIndexes, union } from "./index-set.ts";
 import { neverCreated, taken } from "./name-taken.ts";
 import type { Attempt, AttemptPresent } from "./types.ts";
 
@@ -65,11 +65,13 @@ const wasDeleted = ({ stop }: Attempt) => stop?.reason === "Replaced" || stop?.r
 function doneOf({ share, done }: Attempt, seen: AttemptPresent): Attempt["done"] {
   const positions = parseIndexes(seen.completedIndexes ?? "") ?? [];
   const own = share.kind === "indexes" ? atPositions(parseIndexes(share.indexes) ?? [], positions) : positions;
+  const all = union(parseIndexes(done.indexes) ?? [], own);
   return {
     // A status that was lost takes nothing back.
     succeeded: Math.max(done.succeeded, seen.succeeded ?? 0),
     failed: Math.max(done.failed, seen.failed ?? 0),
-    indexes: indexesText(union(parseIndexes(done.indexes) ?? [], own)),
+    // A set that could not be read again would take back everything.
+    indexes: all.length > MAX_RANGES ? done.indexes : indexesText(all),
   };
 }
 

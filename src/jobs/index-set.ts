@@ -6,16 +6,19 @@ export type IndexRange = readonly [first: number, last: number];
 /** More ranges than this are no set that Lockstep keeps: a ledger is one small object. */
 export const MAX_RANGES = 5_000;
 
+/** A Job's completions are at most 2^31 - 1. */
+const MAX_INDEX = 2 ** 31 - 2;
+
 /** Undefined: not a set of indexes. */
 export function parseIndexes(text: string): IndexSet | undefined {
   if (text === "") return [];
   const ranges: IndexRange[] = [];
   for (const part of text.split(",", MAX_RANGES + 1)) {
-    const match = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
+    const match = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(part);
     if (!match || ranges.length === MAX_RANGES) return undefined;
     const first = Number(match[1]);
     const last = match[2] === undefined ? first : Number(match[2]);
-    if (last < first) return undefined;
+    if (last < first || last > MAX_INDEX) return undefined;
     ranges.push([first, last]);
   }
   return normal(ranges);

@@ -1,6 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { resource } from "../../src/kube/index.ts";
 import { timesDone } from "./runs.ts";
 import { JobWorld } from "./world.ts";
+
+const CLUSTERS = resource({
+  apiVersion: "cluster.karmada.io/v1alpha1",
+  kind: "Cluster",
+  plural: "clusters",
+  namespaced: false,
+});
 
 describe("work that fails or finds no place continues in another cluster", () => {
   const world = new JobWorld();
@@ -69,6 +77,27 @@ describe("work that fails or finds no place continues in another cluster", () =>
     expect(world.attempts("pending")[0]).toMatchObject({ cluster: "member1", state: "Failed", reason: "Pending" });
     world.empty("member1");
     await world.clean("pending");
+  });
+
+  it.each([
+    ["drained", { key: "lockstep.karmada.io/drain", effect: "NoSchedule" }],
+    ["tainted", { key: "example.com/repair", effect: "NoExecute" }],
+  ])("a cluster that is %s loses the work: it is ended there before it starts elsewhere", async (name, taint) => {
+    const taintIn = (taints: (typeof taint)[]) =>
+      world.fleet.client().patch(CLUSTERS, { name: "member1" }, { type: "merge", body: { spec: { taints } } });
+    world.close("all");
+    await world.submit(name);
+    await world.until("it runs", () => world.runs(name).length === 1, name);
+    await taintIn([taint]);
+    await world.until("it runs elsewhere", () => world.runs(name).length === 2, name);
+    world.open("all");
+    await world.phase(name, "Complete");
+    const [first, second] = world.runs(name);
+    expect(courses(name)).toEqual(["member1 stopped", "member2 done"]);
+    expect(second?.fromMs).toBeGreaterThan(first?.end?.atMs ?? Number.POSITIVE_INFINITY);
+    expect(world.attempts(name)[0]).toMatchObject({ state: "Moved", reason: "Drained" });
+    await taintIn([]);
+    await world.clean(name);
   });
 
   it("counted work continues with what is left of its number", async () => {

@@ -95,6 +95,21 @@ describe("what is known to have ended never runs again", () => {
     expect(world.runs(name)).toHaveLength(6);
   });
 
+  it("a hub that is restored to a moment before the end learns of it from the Job that its member kept", async () => {
+    const name = "restored";
+    world.close("all");
+    await world.submit(name, { spec: { memberCleanup: "AfterTTL" } });
+    await world.until("it runs", () => world.runs(name).length === 1, name);
+    await world.phase(name, "Running");
+    const backup = await world.backup(name);
+    world.open("all");
+    await world.phase(name, "Complete");
+    await restart(() => backup.restore());
+    await world.phase(name, "Complete");
+    expect(done(name)).toEqual(["member1 done"]);
+    expect(world.courses(name)).toEqual(["member1 Succeeded"]);
+  });
+
   it("indexes of an attempt that has ended and was removed stay done when the ledger is lost afterwards", async () => {
     const name = "lost-between";
     world.close("all");

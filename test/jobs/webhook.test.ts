@@ -106,4 +106,9 @@ describe("a CrossClusterJob of a kind that a webhook interprets", () => {
     await world.phase("train", "Complete");
     expect(world.courses("train")).toEqual(["member1 Failed", "member2 Succeeded"]);
   });
+
+  it("leaves none of the objects behind when the work has ended, and keeps their last status", async () => {
+    await world.until("they are removed", () => world.fleet.memberNames.every((member) => !objectIn(member)), "train");
+    expect(world.status("train").workload).toEqual({ outcome: "good" });
+  });
 });

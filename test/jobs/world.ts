@@ -42,6 +42,12 @@ const LEDGERS = resource({
   plural: "crossclusterledgers",
   namespaced: true,
 });
+const WORKS = resource({
+  apiVersion: "work.karmada.io/v1alpha1",
+  kind: "Work",
+  plural: "works",
+  namespaced: true,
+});
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 const GIVE_UP_MS = 60_000;
 const LOOK_MS = 20;
@@ -210,6 +216,27 @@ export class JobWorld {
   async loseLedgers(): Promise<void> {
     const { items } = await this.fleet.client().listAll(LEDGERS);
     for (const { metadata } of items) await this.fleet.client().delete(LEDGERS, metadata);
+  }
+
+  /** What the hub has of it: its status, its ledger, and what it dispatched. Restoring writes it over what is there. */
+  async backup(name: string): Promise<{ restore(): Promise<void> }> {
+    const hub = this.fleet.client();
+    const isOf = (object: KubeObject) => JSON.stringify(object).includes(`"${name}"`);
+    const stored = await Promise.all([LEDGERS, WORKS].map(async (of) => ({ of, ...(await hub.listAll(of)) })));
+    const kept = stored.flatMap(({ of, items }) => items.filter(isOf).map((object) => ({ of, object })));
+    if (kept.length < 2) throw new Error(`${name} has no ledger, or nothing is dispatched`);
+    const status = this.status(name);
+    return {
+      restore: async () => {
+        for (const { of, object } of kept) {
+          const { resourceVersion } = (await hub.find(of, object.metadata))?.metadata ?? {};
+          if (resourceVersion === undefined) throw new Error(`${object.kind} ${object.metadata.name} is gone`);
+          await hub.update(of, { ...object, metadata: { ...object.metadata, resourceVersion } });
+        }
+        const now = await hub.find(CCJ, { namespace: "default", name });
+        if (now) await hub.update(CCJ, { ...now, status }, { subresource: "status" });
+      },
+    };
   }
 
   runs(name: string): Run[] {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { isLongForm } from "../form.ts";
 import { gcStory } from "../stories/gc.ts";
 import { jobStory } from "../stories/jobs.ts";
 import type { World } from "../stories/world.ts";
@@ -14,6 +13,5 @@ describe("CrossClusterJobs over three real clusters", () => {
 
   jobStory(() => world);
 
-  // Not seen to pass on the real hubs yet.
-  if (isLongForm) describe("what is left of objects that are gone", () => gcStory(() => world));
+  describe("what is left of objects that are gone", () => gcStory(() => world));
 });

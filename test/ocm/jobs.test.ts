@@ -14,6 +14,6 @@ describe("CrossClusterJobs over three real clusters", () => {
 
   jobStory(() => world);
 
-  // Not seen to pass on the real hubs yet.
+  // Not seen to pass on a real Open Cluster Management yet.
   if (isLongForm) describe("what is left of objects that are gone", () => gcStory(() => world));
 });

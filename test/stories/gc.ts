@@ -90,7 +90,7 @@ export function gcStory(on: () => World): void {
       expect(lineOf(lines, world.stage.works.kind, gone)).toContain("kept: deleting it would delete what it delivered");
     }
     expect(lineOf(lines, "CrossClusterLedger", "CrossClusterStatefulset default/left is gone")).not.toContain("kept:");
-    expect(lineOf(lines, "ControllerRevision lockstep-system/")).toContain("no object on the hub has this revision");
+    // The readable copies of its revisions are the garbage collector's, which a real hub has.
     expect(lineOf(lines, "member1", "Job default/ended-")).toMatch(/its CrossClusterJob is gone$/);
     expect(lineOf(lines, "member1", "Job default/torn-")).toContain("kept: it has not ended, and may run");
     expect(lineOf(lines, "not looked at: member3")).not.toBe("");

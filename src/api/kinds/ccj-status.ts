@@ -69,7 +69,7 @@ export const crossClusterJobStatus = object("The state of the work.", {
   startTime: optional(time("When the first attempt was decided on.")),
   completionTime: optional(time("When the work was complete.")),
   waiting: optional(list("What is awaited.", waiting, { maxItems: 32 })),
-  workload: optional(anyObject("The status of the newest attempt's object.")),
+  workload: optional(anyObject("The status of the newest attempt's object; of a large one, its smaller fields.")),
   display: optional(
     object("Texts for kubectl's columns.", {
       completions: optional(text("Done of wanted.", { maxLength: 32 })),

@@ -101,10 +101,7 @@ function whyView({ metadata }: KubeObject, status: Status, program: string): Why
     ...given("cluster", main?.cluster),
     sentence: main?.message ?? message ?? code,
     evidence: [],
-    remedy: [
-      ...retry,
-      ...(main?.remedy === undefined ? [] : [main.remedy.replaceAll("ccj/NAME", `ccj/${metadata.name}`)]),
-    ],
+    remedy: [...retry, ...(main?.remedy === undefined ? [] : [main.remedy])],
     needsPerson: needsPerson(code) || phase === "Failed" || phase === "Invalid",
     others: waiting.filter((one) => one !== main).map((one) => `${one.cluster ?? "all clusters"}: ${one.reason}`),
   };

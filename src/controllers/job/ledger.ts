@@ -69,6 +69,8 @@ function readAttempt(note: string | undefined): Attempt[] {
 export class JobSession {
   /** Every dispatch object carries this leader's term. */
   stamped = false;
+  /** When this process last asked the engine to remove an attempt's object, by the attempt's number. */
+  readonly removedAtMs = new Map<number, number>();
   /** When this process claimed it. */
   readonly openedAtMs: number;
   readonly #store: OwnedLedgers<JobLedger>;

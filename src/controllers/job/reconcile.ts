@@ -53,6 +53,8 @@ export interface JobReconcilerParts {
 
 /** How soon something that is going away is looked at again, should no event say that it has gone. */
 const UNFINISHED_RETRY_MS = 2_000;
+/** The engine shows what was dispatched with its next event; if its watch is slower, an event of the object wakes it. */
+const ORDER_READ_MS = 50;
 /**
  * After it was claimed, no attempt starts for so long while a Ready cluster has not been read yet: the work would go to
  * the first cluster that answers, which may be the one where it has just failed.
@@ -178,7 +180,7 @@ export class JobReconciler {
       return { requeueAfterMs: FIRST_LOOK_RETRY_MS };
     }
     const wasSaved = await session.save(plan.ledger);
-    const done = await actOnJob({ engine, bundle, job, session }, plan, wasSaved);
+    const done = await actOnJob({ engine, bundle, job, session, nowMs }, plan, wasSaved);
     if (plan.isFinished && engine.dispatched(bundle).length === 0) {
       await session.remove();
       return this.#letGo(key, object);
@@ -188,7 +190,10 @@ export class JobReconciler {
     const dueMs = plan.requeueAtMs === undefined ? undefined : Math.max(0, plan.requeueAtMs - nowMs);
     const isBusy = done.isUnfinished || done.failures.length > 0;
     const looksMs = this.#looks.dueInMs(key);
-    const delays = [dueMs, looksMs, isBusy ? UNFINISHED_RETRY_MS : undefined].filter((delay) => delay !== undefined);
+    const orderMs = done.isOrdered && done.failures.length === 0 ? ORDER_READ_MS : undefined;
+    const delays = [dueMs, looksMs, orderMs, isBusy ? UNFINISHED_RETRY_MS : undefined].filter(
+      (delay) => delay !== undefined,
+    );
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : {};
   }
 

@@ -78,6 +78,19 @@ describe("a CrossClusterJob on the command line", () => {
     expect(lasting.err).toContain("CrossClusterJob lasting is not complete: Running");
   });
 
+  it("wait ends at once for work that was refused", async () => {
+    const indexed = { completionMode: "Indexed", template: { spec: { restartPolicy: "Never", containers: [] } } };
+    await cli.world.apply({
+      ...job("refused", "worker:1", 0),
+      spec: { template: { apiVersion: "batch/v1", kind: "Job", spec: indexed }, clusters: { names: ["member1"] } },
+    });
+    await until("refused", "Invalid");
+    const { code, err } = await cli.run(["wait", "ccj/refused", "--timeout", "1h"]);
+    expect(code).toBe(1);
+    expect(err).toContain("CrossClusterJob refused was refused: InvalidSpec");
+    expect(err).toContain("completions");
+  });
+
   it("plan shows what would start where, where it continues after a failure, and what a loss means", async () => {
     const split = job("split", "worker:1", 5_000, {
       division: "Indexes",
@@ -130,6 +143,47 @@ describe("a CrossClusterJob on the command line", () => {
     const { code, out } = await cli.run(["logs", "ccj/train"], { intercept });
     expect(code).toBe(0);
     expect(out).toMatch(/^member1 \S+: epoch 1\nmember1 \S+: {1,2}\[2Jepoch 2\n$/);
+  });
+
+  it("logs of every container are read, and a pod that has not started hides no other pod's", async () => {
+    const pod = (name: string, ...containers: string[]) => ({
+      metadata: { name, namespace: "default" },
+      spec: { containers: containers.map((container) => ({ name: container, image: "worker:1" })) },
+    });
+    const items = [pod("waits", "main"), pod("runs", "main", "sidecar")];
+    const intercept = ({ path }: HttpRequest) => {
+      const [, name, container] = /\/pods\/([^/?]+)\/log\?container=([^&]+)/.exec(path) ?? [];
+      if (name === "waits") {
+        const body = JSON.stringify({ kind: "Status", message: 'container "main" is waiting to start' });
+        return { status: 400, headers: {}, body };
+      }
+      if (name !== undefined) return { status: 200, headers: {}, body: `said by ${container}\n` };
+      const isList = /\/proxy\/api\/v1\/namespaces\/default\/pods\?/.test(path);
+      return isList
+        ? { status: 200, headers: {}, body: JSON.stringify({ apiVersion: "v1", kind: "PodList", metadata: {}, items }) }
+        : undefined;
+    };
+    const { code, out, err } = await cli.run(["logs", "ccj/train"], { intercept });
+    expect(code).toBe(0);
+    expect(out).toBe("member1 runs/main: said by main\nmember1 runs/sidecar: said by sidecar\n");
+    expect(err).toBe('member1 waits: no log: container "main" is waiting to start\n');
+  });
+
+  it("logs of other kinds are found by the label that their operators give to pods", async () => {
+    const asked: string[] = [];
+    const intercept = ({ path }: HttpRequest) => {
+      if (path.endsWith("/crossclusterjobs/spark")) {
+        const template = { apiVersion: "sparkoperator.k8s.io/v1beta2", kind: "SparkApplication" };
+        const attempts = [{ number: 1, cluster: "member1", object: "spark-1a2b3-1", state: "Running" }];
+        const metadata = { name: "spark", namespace: "default" };
+        const body = JSON.stringify({ metadata, spec: { template }, status: { attempts } });
+        return { status: 200, headers: {}, body };
+      }
+      if (path.includes("/pods?")) asked.push(decodeURIComponent(path));
+      return undefined;
+    };
+    await cli.run(["logs", "ccj/spark"], { intercept });
+    expect(asked).toEqual([expect.stringContaining("labelSelector=sparkoperator.k8s.io/app-name=spark-1a2b3-1")]);
   });
 
   it("logs of an attempt that there is not, or whose pods are gone, say so", async () => {

@@ -70,7 +70,7 @@ export function runJobWhy(io: Io, given: string, options: OutputOption & GlobalO
       print(io, `CrossClusterJob ${metadata.name} waits for nothing: it is ${phase ?? "new"}`);
     for (const each of waiting) {
       print(io, `${each.reason}  ${each.message}`);
-      print(io, `  ${each.remedy?.replaceAll("ccj/NAME", `ccj/${metadata.name}`)}`);
+      print(io, `  ${each.remedy}`);
     }
     if (phase === "Failed") print(io, `To try it again with what is left: ${io.program} retry ccj/${metadata.name}`);
   });
@@ -80,7 +80,7 @@ export interface JobWaitOptions {
   readonly timeout: string;
 }
 
-/** 0: complete. It fails at once if the work has failed. */
+/** 0: complete. It fails at once if the work has failed or was refused. */
 export function runJobWait(io: Io, given: string, options: JobWaitOptions & GlobalOptions): Promise<number> {
   const timeoutMs = durationOption("--timeout", options.timeout);
   return withHub(io, options, async (hub) => {
@@ -95,6 +95,8 @@ export function runJobWait(io: Io, given: string, options: JobWaitOptions & Glob
       }
       if (isCurrent && phase === "Failed")
         throw new CommandError(`CrossClusterJob ${object.metadata.name} failed: ${reason}, ${message}`);
+      if (isCurrent && phase === "Invalid" && reason !== "ReconcileFailed")
+        throw new CommandError(`CrossClusterJob ${object.metadata.name} was refused: ${reason}, ${message}`);
       if (hub.clock.monotonicMs() - startedMs >= timeoutMs) {
         io.stderr.write(
           `CrossClusterJob ${object.metadata.name} is not complete: ${phase ?? "no status yet"}${reason ? `, ${reason}: ${message}` : ""}\n`,

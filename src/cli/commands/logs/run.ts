@@ -1,5 +1,5 @@
-import { resource } from "../../../kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
+import { type KubeObject, resource } from "../../../kube/index.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../../../runtime/index.ts";
 import { CommandError, explain } from "../../errors.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import { getJob } from "../../hub/job.ts";
@@ -9,7 +9,15 @@ import { print } from "../../terminal/output.ts";
 import type { LogsOptions } from "./command.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
+/** The label by which each kind's pods name their object. The pods of a RayJob's own Job have the same label as a Job's. */
 const JOB_NAME_LABEL = "batch.kubernetes.io/job-name";
+const NAME_LABELS: Readonly<Record<string, string>> = {
+  "batch.volcano.sh/Job": "volcano.sh/job-name",
+  "kubeflow.org/PyTorchJob": "training.kubeflow.org/job-name",
+  "kubeflow.org/TFJob": "training.kubeflow.org/job-name",
+  "sparkoperator.k8s.io/SparkApplication": "sparkoperator.k8s.io/app-name",
+  "argoproj.io/Workflow": "workflows.argoproj.io/workflow",
+};
 /** The end of each pod's log. */
 const LOG_BYTES = 256 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -25,8 +33,10 @@ export function runLogs(io: Io, given: string, options: LogsOptions & GlobalOpti
         `CrossClusterJob ${metadata.name} has no attempt${options.attempt ? ` ${options.attempt}` : " yet"}`,
       );
     }
+    const label = nameLabelOf(object);
     let count = 0;
-    for (const attempt of attempts) count += await logsOf(io, hub, metadata.namespace ?? "", attempt);
+    for (const attempt of attempts)
+      count += await logsOf(io, hub, `${label}=${String(attempt.object)}`, object, attempt);
     if (count === 0) {
       io.stderr.write(
         "No logs: the pods are gone. With spec.memberCleanup AfterTTL or Never they are kept after the end of an attempt.\n",
@@ -36,27 +46,74 @@ export function runLogs(io: Io, given: string, options: LogsOptions & GlobalOpti
   });
 }
 
-async function logsOf(io: Io, hub: Hub, namespace: string, attempt: JsonObject): Promise<number> {
+function nameLabelOf({ spec }: KubeObject): string {
+  const [group] = String(valueAt(spec, "template", "apiVersion")).split("/");
+  return NAME_LABELS[`${group}/${String(valueAt(spec, "template", "kind"))}`] ?? JOB_NAME_LABEL;
+}
+
+/** How many pods there are. One whose log cannot be read, such as one that has not started, leaves the others readable. */
+async function logsOf(
+  io: Io,
+  hub: Hub,
+  labelSelector: string,
+  { metadata: { namespace = "" } }: KubeObject,
+  attempt: JsonObject,
+): Promise<number> {
   const cluster = String(attempt.cluster);
   const path = ["apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy"] as const;
   try {
-    const selection = { namespace, labelSelector: `${JOB_NAME_LABEL}=${String(attempt.object)}` };
-    const { items } = await hub.client.below(...path).listAll(PODS, { ...selection, ...hub.request });
-    for (const { metadata } of items) {
-      const done = new AbortController();
-      const cancel = hub.clock.after(TIMEOUT_MS, () => done.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
-      const url = `/${path.map(encodeURIComponent).join("/")}/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(metadata.name)}/log?limitBytes=${LOG_BYTES}`;
-      const answer = await hub.transport
-        .request({ method: "GET", path: url, headers: {}, signal: done.signal })
-        .finally(cancel);
-      if (answer.status !== 200) throw new CommandError(`pods/log answered ${answer.status}`);
-      for (const line of answer.body.split("\n"))
-        if (line !== "") print(io, `${cluster} ${metadata.name}: ${plain(line)}`);
+    const { items } = await hub.client.below(...path).listAll(PODS, { namespace, labelSelector, ...hub.request });
+    for (const pod of items) {
+      const containers = containersOf(pod);
+      for (const container of containers) {
+        const shown = `${cluster} ${pod.metadata.name}${containers.length > 1 ? `/${container}` : ""}`;
+        await printLog(io, hub, [...path, "api", "v1", "namespaces", namespace, "pods", pod.metadata.name, "log"], {
+          container,
+          shown,
+        });
+      }
     }
     return items.length;
   } catch (error) {
     io.stderr.write(`attempt ${String(attempt.number)} in ${cluster} cannot be read: ${explain(error)}\n`);
     return 0;
+  }
+}
+
+/** An API server asks for the container's name if there are several. */
+function containersOf({ spec }: KubeObject): string[] {
+  const containers = isJsonObject(spec) && Array.isArray(spec.containers) ? spec.containers.filter(isJsonObject) : [];
+  return containers.map(({ name }) => String(name));
+}
+
+async function printLog(
+  io: Io,
+  hub: Hub,
+  path: readonly string[],
+  { container, shown }: { readonly container: string; readonly shown: string },
+): Promise<void> {
+  const done = new AbortController();
+  const cancel = hub.clock.after(TIMEOUT_MS, () => done.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+  const url = `/${path.map(encodeURIComponent).join("/")}?container=${encodeURIComponent(container)}&limitBytes=${LOG_BYTES}`;
+  try {
+    const { status, body } = await hub.transport
+      .request({ method: "GET", path: url, headers: {}, signal: done.signal })
+      .finally(cancel);
+    if (status === 200) {
+      for (const line of body.split("\n")) if (line !== "") print(io, `${shown}: ${plain(line)}`);
+    } else io.stderr.write(`${shown}: no log: ${plain(messageOf(body) || `its cluster answered ${status}`)}\n`);
+  } catch (error) {
+    io.stderr.write(`${shown}: no log: ${explain(error)}\n`);
+  }
+}
+
+/** The message of a Status; empty if the answer is none. */
+function messageOf(body: string): string {
+  try {
+    const message = valueAt(JSON.parse(body), "message");
+    return typeof message === "string" ? message : "";
+  } catch {
+    return "";
   }
 }
 

@@ -17,13 +17,19 @@ export interface JobActContext {
   readonly bundle: EngineBundle;
   readonly job: ParsedCrossClusterJob;
   readonly session: JobSession;
+  readonly nowMs: number;
 }
 
 export interface JobActResult {
   readonly failures: readonly { readonly cluster: string; readonly message: string }[];
   /** Something is still going away and has to be looked at again. */
   readonly isUnfinished: boolean;
+  /** An attempt that has ended was just ordered to stop: the next plan reads the order on the hub, and continues. */
+  readonly isOrdered: boolean;
 }
+
+/** So long after its dispatch object is gone a member's view may still show what it delivered. */
+const VIEW_LAG_MS = 2_000;
 
 /** What the ledger says, written before. [J13] In order: what was given up gets the order to stop before anything starts. */
 export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: boolean): Promise<JobActResult> {
@@ -32,9 +38,12 @@ export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: 
   const actions = plan.actions.filter((action) => action.kind !== "expire");
   const failures: { cluster: string; message: string }[] = [];
   // [J12] An attempt that has ended is over when this leader's own reading says that its order to stop stands.
-  let isUnfinished = plan.ledger.attempts.some(({ ending, outcome }) => ending !== undefined && outcome === null);
+  const isEnding = ({ ending, outcome }: Attempt) => ending !== undefined && outcome === null;
+  let isUnfinished = plan.ledger.attempts.some(isEnding);
   const mustStamp = isUnfinished && !session.stamped;
-  if (outstanding.length === 0 && actions.length === 0 && !mustStamp) return { failures, isUnfinished };
+  if (outstanding.length === 0 && actions.length === 0 && !mustStamp) {
+    return { failures, isUnfinished, isOrdered: false };
+  }
   // What was decided earlier is carried out by the process that still leads.
   if (!wasSaved) await session.confirm();
   if (!session.stamped) {
@@ -54,7 +63,7 @@ export async function actOnJob(context: JobActContext, plan: JobPlan, wasSaved: 
     if (!mustHaveStopped) await attempt(each.cluster, () => dispatchAttempt(context, each));
   }
   for (const action of actions) await attempt(action.cluster, () => withdraw(context, action));
-  return { failures, isUnfinished };
+  return { failures, isUnfinished, isOrdered: mustStamp || outstanding.some(isEnding) };
 }
 
 function find({ engine, bundle }: JobActContext, cluster: string, ref: ObjectRef): Dispatched | undefined {
@@ -111,11 +120,18 @@ async function reserve(context: JobActContext, cluster: string, ref: ObjectRef, 
 }
 
 async function withdraw(context: JobActContext, action: Exclude<JobAction, { kind: "expire" }>): Promise<boolean> {
-  const { engine, bundle, job } = context;
-  const ref = attemptRef(job, action.attempt);
+  const { engine, bundle, job, session, nowMs } = context;
+  const { attempt, cluster } = action;
+  const ref = attemptRef(job, attempt);
   const what = action.kind === "remove" ? "remove" : "keep";
-  // Without a dispatch object there is nothing that could delete it in the member.
-  if (!find(context, action.cluster, ref) && what === "remove") await reserve(context, action.cluster, ref, true);
-  const found = find(context, action.cluster, ref);
+  const agoMs = nowMs - (session.removedAtMs.get(attempt) ?? Number.NEGATIVE_INFINITY);
+  if (!find(context, cluster, ref) && what === "remove") {
+    // It went with its dispatch object, and the member's watch does not say so yet.
+    if (agoMs >= 0 && agoMs < VIEW_LAG_MS) return false;
+    // Without a dispatch object there is nothing that could delete it in the member.
+    await reserve(context, cluster, ref, true);
+  }
+  const found = find(context, cluster, ref);
+  if (found && what === "remove") session.removedAtMs.set(attempt, nowMs);
   return found === undefined || (await engine.withdraw(bundle, found, what));
 }

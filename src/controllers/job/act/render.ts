@@ -1,5 +1,5 @@
 import type { ParsedCrossClusterJob } from "../../../api/index.ts";
-import { OWNER_LABEL, ownerMark } from "../../../engine/index.ts";
+import { type ObjectRef, OWNER_LABEL, ownerMark } from "../../../engine/index.ts";
 import { type Attempt, sizeOfShare } from "../../../jobs/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
 import { clone, isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
@@ -8,9 +8,19 @@ import { ATTEMPT_ANNOTATION, attemptMark, attemptRef } from "../attempt-marks.ts
 /** Which of the work's indexes this attempt has: its JOB_COMPLETION_INDEX-th entry is the index to work on. */
 export const INDEXES_VARIABLE = "LOCKSTEP_INDEXES";
 
+/** [J4] Where other kinds say when their operators delete them: only Lockstep cleans up. */
+const TTL_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  "batch.volcano.sh/Job": ["ttlSecondsAfterFinished"],
+  "kubeflow.org/PyTorchJob": ["runPolicy", "ttlSecondsAfterFinished"],
+  "kubeflow.org/TFJob": ["runPolicy", "ttlSecondsAfterFinished"],
+  "sparkoperator.k8s.io/SparkApplication": ["timeToLiveSeconds"],
+  "argoproj.io/Workflow": ["ttlStrategy"],
+};
+
 /** The manifest of an attempt, as its grant says. Pure. */
 export function renderAttempt(job: ParsedCrossClusterJob, attempt: Attempt): KubeObject {
-  const { apiVersion, kind, namespace, name } = attemptRef(job, attempt.number);
+  const ref = attemptRef(job, attempt.number);
+  const { apiVersion, kind, namespace, name } = ref;
   const template = clone(job.spec.template);
   const own = objectOf(template.metadata);
   const owner = { kind: "CrossClusterJob" as const, namespace: job.metadata.namespace, name: job.metadata.name };
@@ -29,7 +39,20 @@ export function renderAttempt(job: ParsedCrossClusterJob, attempt: Attempt): Kub
       },
     },
     ...(isBatch && { spec: jobSpec(objectOf(template.spec), attempt, job) }),
+    ...(!isBatch && isJsonObject(template.spec) && { spec: withoutTtl(template.spec, ref) }),
   };
+}
+
+function withoutTtl(spec: JsonObject, { apiVersion, kind }: ObjectRef): JsonObject {
+  const [group = ""] = apiVersion.split("/");
+  return without(spec, TTL_FIELDS[`${group}/${kind}`] ?? []);
+}
+
+function without(object: JsonObject, [field, ...below]: readonly string[]): JsonObject {
+  if (field === undefined) return object;
+  const { [field]: value, ...rest } = object;
+  if (below.length === 0) return rest;
+  return isJsonObject(value) ? { ...rest, [field]: without(value, below) } : object;
 }
 
 function jobSpec(spec: JsonObject, attempt: Attempt, { spec: asked }: ParsedCrossClusterJob): JsonObject {

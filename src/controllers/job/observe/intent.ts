@@ -4,6 +4,8 @@ import type { JobIntent, Work } from "../../../jobs/index.ts";
 import { isJsonObject, type JsonObject, valueAt } from "../../../runtime/index.ts";
 
 const DEFAULT_GRACE_SECONDS = 30;
+/** A later moment would be none that can be written. */
+const MOST_GRACE_SECONDS = 2 ** 31;
 const SECOND_MS = 1000;
 
 export interface IntentSources {
@@ -31,7 +33,7 @@ export function jobIntentOf(job: ParsedCrossClusterJob, sources: IntentSources):
     lostAfterMs: onClusterLoss.afterSeconds * SECOND_MS,
     windowMs: onClusterLoss.windowSeconds * SECOND_MS,
     allowanceMs: onClusterLoss.clockAllowanceSeconds * SECOND_MS,
-    graceMs: numberOr(grace, DEFAULT_GRACE_SECONDS) * SECOND_MS,
+    graceMs: graceSeconds(grace) * SECOND_MS,
     onFailure: failover.onFailure,
     podFailures: failover.podFailures,
     pendingAfterMs: failover.pendingAfterSeconds * SECOND_MS,
@@ -50,7 +52,8 @@ export function jobIntentOf(job: ParsedCrossClusterJob, sources: IntentSources):
 
 /** [J2] Pods of a Job without indexes are interchangeable: another attempt needs only what is left of their number. */
 function workOf({ completions, completionMode }: JsonObject, division: string): Work {
-  if (typeof completions !== "number") return { kind: "whole" };
+  if (typeof completions !== "number" || !Number.isSafeInteger(completions) || completions < 0)
+    return { kind: "whole" };
   if (completionMode === "Indexed") {
     // Without a division its program reads JOB_COMPLETION_INDEX, and knows no other numbers.
     return division === "Indexes" ? { kind: "indexes", total: completions } : { kind: "whole", completions };
@@ -72,6 +75,12 @@ function selected(asked: ParsedCrossClusterJob["spec"]["clusters"], { clusters, 
 function allowed(names: readonly string[], { forbidden }: IntentSources): string[] {
   const refused = new Set(forbidden(names));
   return names.filter((name) => !refused.has(name));
+}
+
+/** Kubernetes gives a pod one second for a negative period. It must never count as time that has passed. */
+function graceSeconds(value: unknown): number {
+  if (typeof value !== "number" || !(value >= 0)) return DEFAULT_GRACE_SECONDS;
+  return Math.min(value, MOST_GRACE_SECONDS);
 }
 
 function numberOr(value: unknown, otherwise: number): number {

@@ -17,6 +17,10 @@ import { attemptRef, readAttemptMark } from "../attempt-marks.ts";
 import { type JobSession, ordersStop } from "../ledger.ts";
 import type { SecondLooks } from "./second-looks.ts";
 
+/** No longer than what an interpreter may answer, and than what the status may say. */
+const MOST_REASON_CHARS = 128;
+const MOST_MESSAGE_CHARS = 1024;
+
 /** What the hub and the members showed at one moment, in the planner's words. */
 export interface JobMoment {
   readonly nowMs: number;
@@ -115,7 +119,7 @@ function lookedUp({ interpreter, looks }: JobMomentParts, { key, ref, attempt, o
   return {
     kind: "absent",
     ...(uid !== null && answer?.kind !== "absent" && { isUnconfirmed: true }),
-    ...(hasFailed && found.delivery.message !== "" && { refusal: found.delivery.message }),
+    ...(hasFailed && found.delivery.message !== "" && { refusal: plain(found.delivery.message, MOST_MESSAGE_CHARS) }),
   };
 }
 
@@ -167,8 +171,8 @@ function seenOf(
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     ...(share && { share }),
     state: completion?.state ?? "unknown",
-    ...(completion?.reason !== undefined && { reason: completion.reason }),
-    ...(completion?.message !== undefined && { message: completion.message }),
+    ...(completion?.reason !== undefined && { reason: plain(completion.reason, MOST_REASON_CHARS) }),
+    ...(completion?.message !== undefined && { message: plain(completion.message, MOST_MESSAGE_CHARS) }),
     ...(active !== undefined && { active }),
     ...(terminating !== undefined && { terminating }),
     ...(succeeded !== undefined && { succeeded }),
@@ -189,6 +193,15 @@ function foreignText({ kind, metadata }: KubeObject): string {
   return `${kind} ${namespace}/${name}${since} does not carry the mark of this attempt`;
 }
 
+/** Counts and seconds. A member may write anything: a status with half a pod would be refused by the hub, always. */
 function numberOf(value: Json | undefined): number | undefined {
-  return typeof value === "number" ? value : undefined;
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Members and programs may write anything: it must not control a terminal, nor make the status too long to be written. */
+function plain(text: string, mostChars: number): string {
+  return text
+    .slice(0, mostChars)
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .trim();
 }

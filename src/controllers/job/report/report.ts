@@ -7,7 +7,7 @@ import {
 } from "../../../api/index.ts";
 import type { Attempt, JobLedger, JobPlan, JobWaiting } from "../../../jobs/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
-import { isJsonObject, timestamp } from "../../../runtime/index.ts";
+import { isJsonObject, type JsonObject, timestamp } from "../../../runtime/index.ts";
 import { endOf } from "../../common/lifetimes.ts";
 import { attemptRef } from "../attempt-marks.ts";
 
@@ -15,6 +15,7 @@ type Condition = NonNullable<CrossClusterJobStatus["conditions"]>[number];
 type AttemptRow = NonNullable<CrossClusterJobStatus["attempts"]>[number];
 
 const MAX_WAITING = 32;
+const MAX_WORKLOAD_CHARS = 64 * 1024;
 const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline"]);
 
 export interface JobReport {
@@ -27,7 +28,11 @@ export interface JobReport {
 
 export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | undefined): CrossClusterJobStatus {
   const { job, plan, failures, newest } = report;
-  const { ledger, figures, waiting } = plan;
+  const { ledger, figures } = plan;
+  const waiting = plan.waiting.map((each) => ({
+    ...each,
+    remedy: each.remedy.replaceAll("ccj/NAME", `ccj/${job.metadata.name}`),
+  }));
   const { end } = ledger;
   const endMs = endOf(job);
   const first = waiting[0];
@@ -72,8 +77,25 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
 
 function workloadOf(newest: KubeObject | undefined, before: CrossClusterJobStatus | undefined) {
   const status = newest?.status;
-  if (isJsonObject(status)) return { workload: status };
+  if (isJsonObject(status)) return { workload: bounded(status) };
   return before?.workload ? { workload: before.workload } : {};
+}
+
+/** The smallest fields that fit: a Workflow lists each of its nodes, and a hub refuses an object that is too large. */
+function bounded(status: JsonObject): JsonObject {
+  const sizes = Object.entries(status).map(([key, value]) => ({
+    key,
+    size: key.length + JSON.stringify(value).length,
+  }));
+  if (sizes.reduce((sum, { size }) => sum + size, 0) <= MAX_WORKLOAD_CHARS) return status;
+  const fitting = new Set<string>();
+  let left = MAX_WORKLOAD_CHARS;
+  for (const { key, size } of sizes.sort((a, b) => a.size - b.size)) {
+    left -= size;
+    if (left < 0) break;
+    fitting.add(key);
+  }
+  return Object.fromEntries(Object.entries(status).filter(([key]) => fitting.has(key)));
 }
 
 function phaseOf(job: ParsedCrossClusterJob, { end, attempts }: JobLedger, waiting: readonly JobWaiting[]): JobPhase {

@@ -8,8 +8,8 @@ import { type JobReport, jobStatusOf } from "./report.ts";
 export class JobReporter {
   readonly #statuses: StatusWriter<CrossClusterJobStatus>;
   readonly #announcer: Announcer;
-  /** What was last announced of each object. */
-  readonly #told = new Map<string, string>();
+  /** What was last announced of each object: of its start, of its last end, of the work's end, of a refusal. */
+  readonly #told = new Map<string, Map<string, string>>();
   /** The newest attempt's object as it was last seen: its end may be written after it is removed. */
   readonly #newest = new Map<string, KubeObject>();
 
@@ -27,7 +27,8 @@ export class JobReporter {
     const ended = attempts.filter(({ outcome }) => outcome !== null).at(-1);
     if (last)
       this.#tell(
-        `${key} started`,
+        key,
+        "started",
         object,
         "Normal",
         "AttemptStarted",
@@ -36,9 +37,9 @@ export class JobReporter {
     if (ended?.outcome) {
       const { kind, reason, message } = ended.outcome;
       const text = `attempt ${ended.number} in ${ended.cluster} ${kind}: ${[reason, message].filter(Boolean).join(", ")}`;
-      this.#tell(`${key} ended`, object, kind === "succeeded" ? "Normal" : "Warning", "AttemptEnded", text);
+      this.#tell(key, "ended", object, kind === "succeeded" ? "Normal" : "Warning", "AttemptEnded", text);
     }
-    if (end) this.#tell(`${key} end`, object, end.kind === "Complete" ? "Normal" : "Warning", end.kind, end.message);
+    if (end) this.#tell(key, "end", object, end.kind === "Complete" ? "Normal" : "Warning", end.kind, end.message);
   }
 
   /** Nothing can be planned: what runs continues as it is. */
@@ -51,18 +52,26 @@ export class JobReporter {
       reason,
       message: message.slice(0, 4096),
     }));
-    this.#tell(`${keyOf(object.metadata)} refused`, object, "Warning", reason, message);
+    this.#tell(keyOf(object.metadata), "refused", object, "Warning", reason, message);
   }
 
   forget(key: string): void {
     this.#statuses.forget(key);
     this.#newest.delete(key);
-    for (const told of [...this.#told.keys()]) if (told.startsWith(`${key} `)) this.#told.delete(told);
+    this.#told.delete(key);
   }
 
-  #tell(what: string, object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void {
-    if (this.#told.get(what) === message) return;
-    this.#told.set(what, message);
+  #tell(
+    key: string,
+    what: string,
+    object: KubeObject,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ): void {
+    const told = this.#told.get(key) ?? new Map<string, string>();
+    if (told.get(what) === message) return;
+    this.#told.set(key, told.set(what, message));
     this.#announcer.event(object, type, reason, message);
   }
 }
