@@ -1,8 +1,9 @@
 /**
  * A rolling restart of a real etcd of five members under real clients (a write or read every few milliseconds, a timeout
- * of one second, one retry): coordinated by Lockstep over three clusters with different distances, left to each
- * cluster's operator, and as a StatefulSet in one cluster. All in one run, one after the other, with the same etcd, the
- * same network and the same clients. Linearizability is checked by porcupine, and every acknowledged write is read back.
+ * of one second, one retry a quarter of a second later): coordinated by Lockstep over three clusters with different
+ * distances, left to each cluster's operator, and as a StatefulSet in one cluster. All in one run, one after the other,
+ * with the same etcd, the same network and the same clients; in one case clients retry at once. Linearizability is
+ * checked by porcupine, and every acknowledged write is read back.
  *
  * The timelines are written into docs/pictures.
  */
@@ -20,6 +21,8 @@ interface Case {
   readonly way: Way;
   /** One way, between two clusters. */
   readonly delayMs: number;
+  /** Of clients that retry sooner or later than the others. */
+  readonly pauseMs?: number;
   readonly picture?: string;
 }
 
@@ -45,6 +48,7 @@ const CASES: readonly Case[] = [
     delayMs: 0,
     picture: "availability-single",
   },
+  { name: "Lockstep, 1 ms, retries at once", title: "", way: COORDINATED, delayMs: 1, pauseMs: 0 },
   { name: "Lockstep, 20 ms", title: "", way: COORDINATED, delayMs: 20 },
   { name: "Lockstep, 80 ms", title: "", way: COORDINATED, delayMs: 80 },
 ];
@@ -53,7 +57,7 @@ export async function run(): Promise<BenchRow[]> {
   const seen: [Case, Seen, load: string][] = [];
   for (const each of CASES) {
     const load = machineLoad();
-    seen.push([each, await see(each.way, each.delayMs), load]);
+    seen.push([each, await see(each.way, each.delayMs, each.pauseMs), load]);
   }
   const pictured = seen.filter(([{ picture }]) => picture !== undefined);
   const seconds = Math.max(...pictured.map(([, { before, during }]) => (during.toUs - before.fromUs) / 1e6));

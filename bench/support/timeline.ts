@@ -31,7 +31,7 @@ export function timelineSvg(title: string, seen: Seen, seconds: number): string 
   const y = (ms: number) => plotTop + PLOT - (Math.log10(clamp(ms) / MIN_MS) / Math.log10(MAX_MS / MIN_MS)) * PLOT;
   const { during, before } = seen.figures;
   const said =
-    `longest time without a write ${Math.round(during.longestWriteGapMs)} ms (before: ${Math.round(before.longestWriteGapMs)} ms), ` +
+    `no write for ${Math.round(during.longestWriteGapMs)} ms (before: ${Math.round(before.longestWriteGapMs)} ms), ` +
     `${during.retried} of ${during.requests} requests retried, ${during.failed} failed, ${during.leaderChanges} leader changes, ` +
     `${(during.withoutQuorumMs / 1000).toFixed(1)} s without quorum`;
   const parts = [

@@ -11,6 +11,8 @@ export interface ProbeOptions {
   readonly proxy: string;
   /** For the record. */
   readonly file: string;
+  /** Between the first attempt and the retry, unless it is the usual one. */
+  readonly pauseMs?: number;
 }
 
 export interface Verdict {
@@ -29,10 +31,11 @@ export class Probe {
   readonly #lines: Interface;
   readonly #output: string[] = [];
 
-  private constructor(program: string, { endpoints, proxy, file }: ProbeOptions) {
+  private constructor(program: string, { endpoints, proxy, file, pauseMs }: ProbeOptions) {
     this.#file = file;
     this.#program = program;
     const args = ["run", "-endpoints", endpoints.join(","), "-proxy", proxy, "-out", file];
+    if (pauseMs !== undefined) args.push("-pause", `${pauseMs}ms`);
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
     this.#lines = createInterface({ input: this.#child.stdout ?? process.stdin });
     this.#lines.on("line", (line) => this.#output.push(line));

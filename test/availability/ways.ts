@@ -38,7 +38,7 @@ const NEW = "--snapshot-count=10002";
 const WRITE = { fieldManager: "test", force: true };
 
 /** Deploys, lets clients work for a while, updates under them, and ends everything. */
-export async function see(way: Way, delayMs: number): Promise<Seen> {
+export async function see(way: Way, delayMs: number, pauseMs?: number): Promise<Seen> {
   const folder = mkdtempSync(join(tmpdir(), "lockstep-record-"));
   const world = new EtcdWorld(way.clusters);
   let probe: Probe | undefined;
@@ -52,7 +52,8 @@ export async function see(way: Way, delayMs: number): Promise<Seen> {
       cluster,
     }));
     const endpoints = members.map(({ endpoint }) => endpoint);
-    probe = await Probe.start({ endpoints, proxy: world.network.proxy(CLIENTS), file: join(folder, "record") });
+    const [proxy, file] = [world.network.proxy(CLIENTS), join(folder, "record")];
+    probe = await Probe.start({ endpoints, proxy, file, ...(pauseMs !== undefined && { pauseMs }) });
     // The first second opens connections.
     await sleep(1_000);
     const before = await windowOf(() => sleep(BEFORE_MS));

@@ -148,20 +148,33 @@ export class EtcdWorld {
     process.kill(this.#pid(instance), "SIGKILL");
   }
 
-  /** As if the disk were full: no file of the process can grow any more. A restarted process can write again. */
-  fillDisk(instance: string): void {
-    const { status, stderr } = spawnSync("prlimit", ["--pid", String(this.#pid(instance)), "--fsize=1"]);
-    if (status !== 0) throw new Error(`prlimit failed: ${stderr}`);
+  /**
+   * As if the disk were full until so many processes have failed, one restarted after the other: none of them can write.
+   */
+  async fillDisk(instance: string, processes: number): Promise<void> {
+    const full = new Set<number>();
+    await this.until(`${processes} processes of ${instance} met a full disk and ended`, () => {
+      const pid = this.#pidOf(instance);
+      if (pid !== undefined && !full.has(pid)) {
+        const { status, stderr } = spawnSync("prlimit", ["--pid", String(pid), "--fsize=1"]);
+        if (status === 0) full.add(pid);
+        // It may have ended meanwhile.
+        else if (pid === this.#pidOf(instance)) throw new Error(`prlimit failed: ${stderr}`);
+      }
+      return full.size === processes && (pid === undefined || !full.has(pid));
+    });
+  }
+
+  #pid(instance: string): number {
+    const pid = this.#pidOf(instance);
+    if (pid === undefined) throw new Error(`no process of ${instance}`);
+    return pid;
   }
 
   /** Only processes that this world has started are looked at. */
-  #pid(instance: string): number {
+  #pidOf(instance: string): number | undefined {
     const started = JSON.parse(readFileSync(join(this.#folder, "processes"), "utf8")) as { pid: number }[];
-    const found = started.find(({ pid }) =>
-      readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`--name=${instance}\0`),
-    );
-    if (!found) throw new Error(`no process of ${instance}`);
-    return found.pid;
+    return started.find(({ pid }) => commandLine(pid).includes(`--name=${instance}\0`))?.pid;
   }
 
   /** What an instance says to a peer, with a certificate of its place or without any. */
@@ -350,6 +363,15 @@ export class EtcdWorld {
     });
     this.#runtimes.set(member, runtime);
     return runtime;
+  }
+}
+
+/** Empty if the process has ended. */
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
   }
 }
 

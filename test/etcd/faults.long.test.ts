@@ -133,8 +133,8 @@ describe("a real etcd over clusters, under faults", () => {
       const { world } = stage;
       await stage.set();
       const figures = await stage.during(async () => {
-        world.fillDisk((await follower()).name);
-        await world.until("it fails", () => !world.isComplete(5, "etcd:3.6"));
+        await world.fillDisk((await follower()).name, 3);
+        expect(world.isComplete(5, "etcd:3.6")).toBe(false);
         await world.until("it is back", () => world.isComplete(5, "etcd:3.6"));
       });
       show(stage, "disk full", figures);

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => stage.strike());
 
-describe("a real etcd over clusters, under clients with a timeout of a second and one retry", () => {
+describe("a real etcd over clusters, under clients with a timeout of a second and one retry a moment later", () => {
   it("is deployed all at once with TLS between peers, and restarted one member at a time without a failed request", async () => {
     const { world } = stage;
     await stage.set();

@@ -9,6 +9,7 @@ import { faultOf, restarts as mayRestart, type PodRuntime, type PodState } from 
 import { numberAt, objectsAt, textAt } from "../values.ts";
 import type { Children } from "./children.ts";
 import { commandOf, expand, volumesOf } from "./command.ts";
+import { Readiness } from "./readiness.ts";
 
 export interface ProcessRuntimeOptions {
   /** It writes only below this folder: claims stay, the rest is deleted with its pod. */
@@ -171,10 +172,12 @@ export class ProcessRuntime implements PodRuntime {
     const host = expand(textAt(probe, "tcpSocket", "host") || textAt(probe, "httpGet", "host") || LOOPBACK, env);
     const path = isJsonObject(probe.httpGet) ? textAt(probe, "httpGet", "path") || "/" : undefined;
     const everyMs = (numberAt(probe, "periodSeconds") ?? DEFAULT_PROBE_SECONDS) * 1_000;
+    const readiness = new Readiness(numberAt(probe, "failureThreshold"));
     let last: boolean | undefined;
     while (!signal.aborted) {
-      const ready = await (path === undefined ? answers(host, port) : isSuccess(host, port, path));
+      const isAnswered = await (path === undefined ? answers(host, port) : isSuccess(host, port, path));
       if (signal.aborted) return;
+      const ready = readiness.note(isAnswered);
       if (ready !== last) report(ready);
       last = ready;
       await this.#options.clock.sleep(everyMs, signal).catch(() => {});

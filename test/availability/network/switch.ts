@@ -103,11 +103,16 @@ function serve(place: number, host: string): Promise<void> {
     const target = resolve(request.url ?? "", network);
     if (!target) return void client.end("HTTP/1.1 404 Not Found\r\n\r\n");
     const [there, back] = [linkOf(place, target.place), linkOf(target.place, place)];
+    // A client that gives up while it waits must not get a connection later: the other end would keep it for good.
+    const giveUp = () => client.destroy();
+    client.once("end", giveUp);
     const open = () => {
       if (client.destroyed) return;
       const upstream = connect({ host: target.host, port: target.port, localAddress: host, noDelay: true });
       upstream.on("error", () => client.destroy());
       upstream.once("connect", () => {
+        if (client.destroyed) return void upstream.destroy();
+        client.off("end", giveUp);
         client.setNoDelay(true);
         client.write("HTTP/1.1 200 Connection established\r\n\r\n");
         new Pipe(there, client, upstream);

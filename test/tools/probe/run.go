@@ -32,6 +32,7 @@ const (
 type settings struct {
 	proxy   string
 	timeout time.Duration
+	pause   time.Duration
 	tick    time.Duration
 	record  *Recorder
 }
@@ -46,13 +47,14 @@ func run(args []string) error {
 	readers := flags.Int("readers", 2, "clients that read registers")
 	tick := flags.Duration("tick", 20*time.Millisecond, "each client starts a request so often, unless one is under way")
 	timeout := flags.Duration("timeout", time.Second, "of one attempt; each request is retried once")
+	pause := flags.Duration("pause", 250*time.Millisecond, "between the first attempt and the retry")
 	flags.Parse(args)
 
 	record, err := newRecorder(*out)
 	if err != nil {
 		return err
 	}
-	s := settings{proxy: *proxy, timeout: *timeout, tick: *tick, record: record}
+	s := settings{proxy: *proxy, timeout: *timeout, pause: *pause, tick: *tick, record: record}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	members := &members{settings: s, ctx: ctx, looking: map[string]context.CancelFunc{}}

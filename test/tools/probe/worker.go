@@ -94,7 +94,9 @@ func (w *worker) readAll(ctx context.Context) {
 	}
 }
 
-// twice makes a request as a user would: with a timeout, and a second time if the first failed.
+// twice makes a request as a user would: with a timeout, and a second time a moment later if the first failed. A leader
+// that hands over refuses a write at once, while the other members still forward writes to it, which it drops: a retry
+// without a pause meets the same hand-over.
 func (w *worker) twice(attempt Attempt, send func(context.Context, *Attempt) error) bool {
 	attempt.Client = w.id
 	for attempt.Try = 1; attempt.Try <= 2; attempt.Try++ {
@@ -111,6 +113,9 @@ func (w *worker) twice(attempt Attempt, send func(context.Context, *Attempt) err
 		w.record.add(attempt)
 		if err == nil {
 			return true
+		}
+		if attempt.Try == 1 {
+			time.Sleep(w.pause)
 		}
 	}
 	return false
