@@ -75,17 +75,6 @@ function remedyFor(reason: Json | undefined): { remedy?: string } {
   return { remedy: "Raise the FederatedResourceQuota, or let the template request less." };
 }
 
-/** Settings in the binding or its policies that defeat a hold. */
-export function unsafeSetting(binding: KubeObject | undefined): { message: string; remedy: string } | undefined {
-  const spec = isJsonObject(binding?.spec) ? binding.spec : {};
-  if (spec.propagateDeps !== true) return undefined;
-  return {
-    message:
-      "the PropagationPolicy sets propagateDeps: Karmada would send edited ConfigMaps and Secrets to every cluster at once, without a grant",
-    remedy: "set propagateDeps: false on the policy; Lockstep sends dependencies with each grant",
-  };
-}
-
 export function templateOfBinding(binding: KubeObject): ObjectRef | undefined {
   const spec = isJsonObject(binding.spec) ? binding.spec : {};
   const { resource } = spec;
