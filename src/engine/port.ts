@@ -176,7 +176,7 @@ export type EngineSchedule =
       readonly isScored?: boolean;
     }
   /** Missing or outdated; never "zero clusters". */
-  | { readonly kind: "unknown"; readonly message: string };
+  | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };
 
 /** A setting, or an object of another controller: what it would do, and the command that ends it. */
 export interface EngineSetting {

@@ -1,6 +1,6 @@
 /** What runs the controller, applied in each format to a real Kubernetes: its pods start, and a drain leaves one. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -45,18 +45,28 @@ describe("the host's set on a real Kubernetes", () => {
 
   const formats: Record<string, (namespace: string) => void> = {
     yaml: (namespace) => {
-      run(LOCKSTEP, "install", "--set", "host", "--namespace", namespace, "--output", "yaml");
+      const secret = ["--hub-kubeconfig", stack.kubeconfig];
+      run(LOCKSTEP, "install", "--set", "host", "--namespace", namespace, ...secret, "--output", "yaml");
       kubectl("apply", "-f", "yaml/manifests.yaml");
     },
     kustomize: (namespace) => {
       run(LOCKSTEP, "install", "--set", "host", "-n", namespace, "--format", "kustomize", "--output", "base");
       kubectl("apply", "-k", "base");
+      const secret = [
+        "generic",
+        "lockstep-hub-kubeconfig",
+        "-n",
+        namespace,
+        `--from-file=kubeconfig=${stack.kubeconfig}`,
+      ];
+      kubectl("create", "secret", ...secret);
     },
     helm: (namespace) => {
       run(LOCKSTEP, "install", "--set", "host", "--format", "helm", "--output", "chart");
       kubectl("create", "namespace", namespace);
       kubectl("label", "namespace", namespace, RESTRICTED);
-      run(programs.helm, "install", "lockstep", "chart", "--namespace", namespace);
+      const secret = ["--set-file", `hubKubeconfig=${stack.kubeconfig}`];
+      run(programs.helm, "install", "lockstep", "chart", "--namespace", namespace, ...secret);
     },
   };
 
@@ -65,7 +75,9 @@ describe("the host's set on a real Kubernetes", () => {
     async (format) => {
       const namespace = `by-${format}`;
       formats[format]?.(namespace);
-      kubectl("create", "secret", "generic", "lockstep-hub-kubeconfig", "-n", namespace, "--from-literal=kubeconfig=x");
+      const secret = kubectl("get", "secret", "lockstep-hub-kubeconfig", "-n", namespace, "-o", "json");
+      const { kubeconfig } = JSON.parse(secret).data;
+      expect(Buffer.from(kubeconfig, "base64").toString()).toBe(readFileSync(stack.kubeconfig, "utf8"));
       expect(kubectl("get", "namespace", namespace, "-o", "jsonpath={.metadata.labels}")).toContain("restricted");
       await until("both replicas are available", () => {
         const object = JSON.parse(kubectl("get", "deployment", NAME, "-n", namespace, "-o", "json"));

@@ -1,8 +1,13 @@
+/** Quotas of a real Karmada: what does not fit waits, with the reason, before it is granted. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
+import type { KubeObject } from "../../src/kube/index.ts";
+import { podImages } from "../stories/world.ts";
 import { startWorld, type World } from "./world.ts";
 
-const QUOTA = "/api/v1/namespaces/default/resourcequotas";
+const QUOTA = "/api/v1/namespaces/default/resourcequotas/pods";
+const FEDERATED = "/apis/policy.karmada.io/v1alpha1/namespaces/default/federatedresourcequotas";
+const TIMEOUT_MS = 300_000;
 
 let world: World;
 beforeAll(async () => {
@@ -10,50 +15,62 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-async function allowPods(cluster: string, pods: number): Promise<void> {
-  const api = world.stack.members.get(cluster);
-  if (!api) throw new Error(`no member ${cluster}`);
+/** Writes a FederatedResourceQuota; an existing one gets this spec. */
+async function federated(name: string, spec: object): Promise<void> {
+  const object = { apiVersion: "policy.karmada.io/v1alpha1", kind: "FederatedResourceQuota", metadata: { name }, spec };
+  const created = await world.stack.hub.request("POST", FEDERATED, object);
+  if (created.status === 201) return;
+  const path = `${FEDERATED}/${name}`;
+  const patched = await world.stack.hub.request("PATCH", path, { spec }, "application/merge-patch+json");
+  expect(patched.status, `${created.text} ${patched.text}`).toBe(200);
+}
+
+/** In each cluster: Karmada makes a ResourceQuota of it there. */
+async function allowPods(pods: number): Promise<void> {
   const hard = { pods: String(pods) };
-  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "pods" }, spec: { hard } };
-  const found = await api.get(`${QUOTA}/pods`);
-  const written = found
-    ? await api.request("PATCH", `${QUOTA}/pods`, { spec: { hard } }, "application/merge-patch+json")
-    : await api.request("POST", QUOTA, quota);
-  expect(written.status).toBeLessThan(300);
-  await world.until("the quota is counted", async () => {
-    const now = await api.get<{ status?: { hard?: { pods?: string }; used?: unknown } }>(`${QUOTA}/pods`);
-    return now?.status?.hard?.pods === hard.pods && now.status.used !== undefined;
+  const clusters = [...world.stack.members.keys()];
+  const overall = { pods: String(pods * clusters.length) };
+  await federated("pods", { overall, staticAssignments: clusters.map((clusterName) => ({ clusterName, hard })) });
+  for (const [cluster, api] of world.stack.members) {
+    await world.until(`the quota is counted in ${cluster}`, async () => {
+      const now = await api.get<{ status?: { hard?: { pods?: string }; used?: unknown } }>(QUOTA);
+      return now?.status?.hard?.pods === hard.pods && now.status.used !== undefined;
+    });
+  }
+}
+
+const declare = (object: KubeObject) => world.stage.declare(world, object.metadata.name, object);
+
+async function waitsFor(name: string, evidence: RegExp): Promise<void> {
+  await world.until(`${name} waits with ${evidence}`, async () => {
+    const text = JSON.stringify(await world.status(name));
+    return evidence.test(text) || text;
   });
 }
 
-it("an instance that a member's quota refuses waits with NoRoom before it is granted; an update continues; with room it is granted", async () => {
-  const clusters = [...world.stack.members.keys()];
-  await world.stage.declare(world, "web", statefulSet("web", 5, "web:1"));
-  await world.until("it is deployed", async () => (await world.settled("web", 5)) === true);
-  for (const cluster of clusters) await allowPods(cluster, 2);
-
-  await world.stage.declare(world, "web", statefulSet("web", 7, "web:1"));
-  await world.until("it waits for room", async () => {
-    const text = JSON.stringify(await world.status("web"));
-    return text.includes("NoRoom") || text;
+async function runs(name: string, image: string): Promise<void> {
+  await world.until(`all of ${name} runs ${image}`, async () => {
+    const pods = Object.values(await podImages(world, name)).flat();
+    return (pods.length >= 5 && pods.every((pod) => pod.endsWith(` ${image}`))) || pods.join();
   });
-  const message = JSON.stringify(await world.status("web"));
-  expect(message).toMatch(/ResourceQuota pods leaves [01] of 2 pods, an instance takes 1/);
+}
 
-  // The update deletes each pod before it creates the next one: full quotas do not keep it from ending.
-  await world.stage.declare(world, "web", statefulSet("web", 7, "web:2"));
-  const images = async () => {
-    const sets = await Promise.all(
-      [...world.stack.members.values()].map((api) =>
-        api.get<{ spec: { template: { spec: { containers: { image: string }[] } } } }>(
-          "/apis/apps/v1/namespaces/default/statefulsets/web",
-        ),
-      ),
-    );
-    return sets.map((set) => set?.spec.template.spec.containers[0]?.image);
-  };
-  await world.until("every cluster runs the new image", async () => (await images()).every((each) => each === "web:2"));
+it(
+  "an instance that a member's quota refuses waits with NoRoom before it is granted; an update continues; with room it is granted",
+  async () => {
+    await declare(statefulSet("web", 5, "web:1"));
+    await world.until("it is deployed", () => world.settled("web", 5));
+    await allowPods(2);
 
-  for (const cluster of clusters) await allowPods(cluster, 10);
-  await world.until("it has grown", async () => (await world.settled("web", 7)) === true);
-}, 300_000);
+    await declare(statefulSet("web", 7, "web:1"));
+    await waitsFor("web", /NoRoom.*ResourceQuota pods leaves [01] of 2 pods, an instance takes 1/);
+
+    // The update deletes each pod before it creates the next one: full quotas do not keep it from ending.
+    await declare(statefulSet("web", 7, "web:2"));
+    await runs("web", "web:2");
+
+    await allowPods(10);
+    await world.until("it has grown", () => world.settled("web", 7));
+  },
+  TIMEOUT_MS,
+);

@@ -31,7 +31,7 @@ export function settingsStory(on: () => Administrator): void {
     expect(await conflict()).toBeUndefined();
 
     const fighting = {
-      failover: { application: { decisionConditions: { tolerationSeconds: 300 }, purgeMode: "Gracefully" } },
+      failover: { cluster: { purgeMode: "Gracefully" } },
       suspension: { dispatchingOnClusters: { clusterNames: ["member3"] } },
       conflictResolution: "Overwrite",
     };
@@ -93,6 +93,30 @@ export function settingsStory(on: () => Administrator): void {
     });
     await world.until("nothing is left in the status", async () => (await conflict()) === undefined);
     expect(await world.settled("web", 5)).toBe(true);
+  });
+
+  it("failover of applications, which Karmada accepts only with propagateDeps, stops the application until one command ends both", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { world, shell } = on();
+    const { hub } = world.stack;
+    const failover = { application: { decisionConditions: { tolerationSeconds: 300 }, purgeMode: "Gracefully" } };
+    const alone = await hub.request("PATCH", POLICY, { spec: { failover } }, MERGE);
+    expect(alone.text).toContain("application failover is set, propagateDeps must be true");
+    const both = await hub.request("PATCH", POLICY, { spec: { failover, propagateDeps: true } }, MERGE);
+    expect(both.status, both.text).toBe(200);
+    const remedy = `kubectl patch propagationpolicy web -n default --type=merge -p '{"spec":{"propagateDeps":null,"failover":null}}'`;
+    await world.until("doctor has found it", async () => (await settings()).some((each) => each.remedy === remedy));
+    await world.until("the status says it, with the command", async () => {
+      const { reason, message } = await world.status("web");
+      return (reason === "HoldDefeated" && String(message).includes(remedy)) || `${reason}: ${message}`;
+    });
+    shell(remedy);
+    await world.until("doctor finds nothing", async () => {
+      const [first] = await settings();
+      return first?.state === "ok" || JSON.stringify(first);
+    });
+    await world.until("it is settled", () => world.settled("web", 5));
   });
 
   it("a kind that a cluster does not serve is in doctor, and the command given there brings it", {

@@ -39,7 +39,7 @@ import { markOf, type Tracked, Tracking } from "../tracking.ts";
 import { Endings } from "./endings.ts";
 import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
 import { Holds } from "./holds.ts";
-import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding, unsafeSetting } from "./hub.ts";
+import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
 import { throughProxy } from "./proxy.ts";
 import {
@@ -53,7 +53,7 @@ import {
   WORKS,
 } from "./resources.ts";
 import { Rivals } from "./rivals.ts";
-import { fightingSettings } from "./settings.ts";
+import { fightingSettings, unsafeSetting } from "./settings.ts";
 import {
   deliveryFailure,
   outlineOf,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readCluster } from "./hub.ts";
+import { readCluster, readSchedule } from "./hub.ts";
 
 const cluster = (...taints: { key: string; effect: string }[]) =>
   readCluster({
@@ -28,4 +28,30 @@ it("a user's taint that ends what runs is reported, also behind another one; Kar
 it("a user's drain is reported before any other taint, because it requests more", () => {
   const drained = { key: "lockstep.karmada.io/drain", effect: "NoSchedule" };
   expect(cluster({ key: "gpu", effect: "NoExecute" }, drained).cordoned).toBe("lockstep.karmada.io/drain:NoSchedule");
+});
+
+const template = { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name: "web" };
+const scheduleOf = (observed: number, condition: { status: string; reason?: string; message?: string }) =>
+  readSchedule(
+    {
+      apiVersion: "work.karmada.io/v1alpha2",
+      kind: "ResourceBinding",
+      metadata: { name: "web-statefulset", namespace: "default", generation: 2 },
+      spec: { clusters: [{ name: "east", replicas: 2 }] },
+      status: { schedulerObservedGeneration: observed, conditions: [{ type: "Scheduled", ...condition }] },
+    },
+    template,
+  );
+
+it("a schedule that Karmada refuses is unknown, with Karmada's reason: it never counts that version as seen", () => {
+  const refused = { status: "False", reason: "QuotaExceeded", message: "exceeds the quota" };
+  expect(scheduleOf(1, refused)).toEqual({
+    kind: "unknown",
+    message: "ResourceBinding default/web-statefulset is not scheduled: exceeds the quota",
+    remedy: "Raise the FederatedResourceQuota, or let the template request less.",
+  });
+  expect(scheduleOf(2, refused).kind).toBe("unknown");
+  expect(scheduleOf(1, { status: "True" })).toMatchObject({ message: expect.stringContaining("has not seen") });
+  expect(scheduleOf(2, { status: "Unknown" }).kind).toBe("unknown");
+  expect(scheduleOf(2, { status: "True" })).toEqual({ kind: "known", clusters: [{ cluster: "east", replicas: 2 }] });
 });

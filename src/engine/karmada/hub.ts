@@ -60,12 +60,13 @@ export function readSchedule(binding: KubeObject | undefined, template: ObjectRe
   const status = isJsonObject(binding.status) ? binding.status : {};
   const spec = isJsonObject(binding.spec) ? binding.spec : {};
   const scheduled = conditionOf(binding, "Scheduled");
-  if (status.schedulerObservedGeneration !== binding.metadata.generation) {
-    return { kind: "unknown", message: `${name}: the scheduler has not seen its latest version yet` };
+  const isCurrent = status.schedulerObservedGeneration === binding.metadata.generation;
+  // Karmada counts a version as seen only if it could schedule it: what it could not do is in the condition alone.
+  if (scheduled?.status === "False" || (isCurrent && scheduled?.status !== "True")) {
+    const message = `${name} is not scheduled: ${scheduled?.message ?? "no condition Scheduled"}`;
+    return { kind: "unknown", message, ...remedyFor(scheduled?.reason) };
   }
-  if (scheduled?.status !== "True") {
-    return { kind: "unknown", message: `${name} is not scheduled: ${scheduled?.message ?? "no condition Scheduled"}` };
-  }
+  if (!isCurrent) return { kind: "unknown", message: `${name}: the scheduler has not seen its latest version yet` };
   const clusters = objects(spec.clusters).map(({ name: cluster, replicas }) => ({
     cluster: String(cluster),
     replicas: typeof replicas === "number" ? replicas : 0,
@@ -73,15 +74,9 @@ export function readSchedule(binding: KubeObject | undefined, template: ObjectRe
   return { kind: "known", clusters };
 }
 
-/** Settings in the binding or its policies that defeat a hold. */
-export function unsafeSetting(binding: KubeObject | undefined): { message: string; remedy: string } | undefined {
-  const spec = isJsonObject(binding?.spec) ? binding.spec : {};
-  if (spec.propagateDeps !== true) return undefined;
-  return {
-    message:
-      "the PropagationPolicy sets propagateDeps: Karmada would send edited ConfigMaps and Secrets to every cluster at once, without a grant",
-    remedy: "set propagateDeps: false on the policy; Lockstep sends dependencies with each grant",
-  };
+function remedyFor(reason: Json | undefined): { remedy?: string } {
+  if (reason !== "QuotaExceeded") return {};
+  return { remedy: "Raise the FederatedResourceQuota, or let the template request less." };
 }
 
 export function templateOfBinding(binding: KubeObject): ObjectRef | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
-import { fightingSettings } from "./settings.ts";
+import { fightingSettings, unsafeSetting } from "./settings.ts";
 
 const TEMPLATE = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", namespace: "shop", name: "xline" };
 const POLICY = { "propagationpolicy.karmada.io/name": "xline", "propagationpolicy.karmada.io/namespace": "shop" };
@@ -35,6 +35,20 @@ describe("settings of Karmada that would work against a rollout", () => {
       `kubectl patch propagationpolicy xline -n shop --type=merge -p '{"spec":{"${field}":null}}'`,
     ]);
     expect(found[0]?.message).toContain("PropagationPolicy shop/xline");
+  });
+
+  it("include propagateDeps, which Karmada demands beside failover: one patch removes both", () => {
+    const failover = { application: { decisionConditions: { tolerationSeconds: 60 } } };
+    const both = `kubectl patch propagationpolicy xline -n shop --type=merge -p '{"spec":{"propagateDeps":null,"failover":null}}'`;
+    const together = binding({ failover, propagateDeps: true });
+    expect(fightingSettings(together, TEMPLATE, [])).toMatchObject([{ remedy: both }]);
+    expect(unsafeSetting(together)).toMatchObject({
+      message: expect.stringContaining("PropagationPolicy shop/xline sets propagateDeps"),
+      remedy: both,
+    });
+    expect(unsafeSetting(binding({ propagateDeps: true }))?.remedy).toContain(`'{"spec":{"propagateDeps":null}}'`);
+    expect(unsafeSetting(binding({ failover }))).toBeUndefined();
+    expect(unsafeSetting(undefined)).toBeUndefined();
   });
 
   it("name a ClusterPropagationPolicy, too, and no command if the policy is not known", () => {

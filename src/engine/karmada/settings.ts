@@ -59,13 +59,29 @@ export function bindingOf(bindings: readonly KubeObject[], template: ObjectRef):
   });
 }
 
+/** The setting that defeats a hold. */
+export function unsafeSetting(binding: KubeObject | undefined): EngineSetting | undefined {
+  const spec = isJsonObject(binding?.spec) ? binding.spec : {};
+  if (binding === undefined || spec.propagateDeps !== true) return undefined;
+  const policy = policyOf(binding);
+  return {
+    message: `${policy.words} sets propagateDeps: Karmada would send edited ConfigMaps and Secrets to every cluster at once, without a grant; Lockstep sends them with each grant`,
+    remedy: policy.patch("propagateDeps", ...failoverOf(spec)),
+  };
+}
+
+/** Karmada accepts failover of applications only with propagateDeps, so both go in one patch. */
+function failoverOf({ failover }: JsonObject): string[] {
+  return isJsonObject(failover) ? ["failover"] : [];
+}
+
 function ofPolicy(spec: JsonObject, policy: Policy): EngineSetting[] {
   const settings: EngineSetting[] = [];
   const suspension = isJsonObject(spec.suspension) ? spec.suspension : {};
   if (isJsonObject(spec.failover)) {
     settings.push({
       message: `${policy.words} sets failover: Karmada may evict a cluster that a rollout keeps unhealthy, and schedules its instances elsewhere`,
-      remedy: policy.patch("failover"),
+      remedy: policy.patch(...(spec.propagateDeps === true ? ["propagateDeps"] : []), "failover"),
     });
   }
   if (suspension.scheduling === true) {
@@ -91,8 +107,8 @@ function ofPolicy(spec: JsonObject, policy: Policy): EngineSetting[] {
 
 interface Policy {
   readonly words: string;
-  /** The command that removes a field of its spec. */
-  patch(field: string): string;
+  /** The command that removes fields of its spec. */
+  patch(...fields: string[]): string;
 }
 
 /** Karmada's marks on a binding name the policy that made it. */
@@ -101,8 +117,12 @@ function policyOf({ metadata }: KubeObject): Policy {
   const name = marks["propagationpolicy.karmada.io/name"];
   const namespace = marks["propagationpolicy.karmada.io/namespace"];
   const clusterWide = marks["clusterpropagationpolicy.karmada.io/name"];
-  const command = (what: string) => (field: string) =>
-    `kubectl patch ${what} --type=merge -p '{"spec":{"${field}":null}}'`;
+  const command =
+    (what: string) =>
+    (...fields: string[]) => {
+      const spec = Object.fromEntries(fields.map((field) => [field, null]));
+      return `kubectl patch ${what} --type=merge -p '${JSON.stringify({ spec })}'`;
+    };
   if (name !== undefined && namespace !== undefined) {
     return {
       words: `PropagationPolicy ${namespace}/${name}`,
@@ -117,7 +137,8 @@ function policyOf({ metadata }: KubeObject): Policy {
   }
   return {
     words: "the policy that selects the template",
-    patch: (field) => `remove spec.${field} from the policy that selects the template`,
+    patch: (...fields) =>
+      `remove ${fields.map((field) => `spec.${field}`).join(" and ")} from the policy that selects the template`,
   };
 }
 

@@ -57,6 +57,7 @@ export async function startRehearsal(): Promise<Rehearsal> {
       await world.until("all run the new image, and it is settled", isDone, RECOVERY_MS);
     },
     async updateUnder(fault) {
+      await world.until("the last update is done", isDone, RECOVERY_MS);
       version += 1;
       pods.expect(INSTANCES, QUORUM);
       const { processes } = world.stack;
@@ -66,11 +67,12 @@ export async function startRehearsal(): Promise<Rehearsal> {
         await declare();
         await world.until("the first instance is down", () => pods.worst === 1);
         await fault.begin(world);
+        processes.resume(KUBELETS);
+        await sleep(fault.lastsMs);
       } finally {
         processes.resume(KUBELETS);
+        await fault.end(world);
       }
-      await sleep(fault.lastsMs);
-      await fault.end(world);
       await world.until("all run the new image, and it is settled", isDone, RECOVERY_MS);
     },
     isDone,

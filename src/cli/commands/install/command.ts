@@ -24,6 +24,7 @@ export interface InstallOptions {
   readonly output?: string;
   readonly image?: string;
   readonly kubeconfigSecret?: string;
+  readonly hubKubeconfig?: string;
   readonly applications?: boolean;
 }
 
@@ -58,6 +59,10 @@ export function registerInstall(registry: Registry): void {
     .option(
       "--kubeconfig-secret <name>",
       "host: the Secret whose key 'kubeconfig' reaches the hub (default: lockstep-hub-kubeconfig)",
+    )
+    .option(
+      "--hub-kubeconfig <file>",
+      "host: write that Secret, too, with this kubeconfig of the controller's account (default: you create it)",
     )
     .option(
       "--applications",

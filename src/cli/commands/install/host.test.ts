@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 import { version } from "../../../../package.json";
 import { valueAt } from "../../../runtime/index.ts";
 import { runAlone } from "../../testing/harness.ts";
@@ -80,6 +80,34 @@ describe("install --set host", () => {
       );
       expect(parse(filled)).toEqual(object);
     }
+  });
+
+  it("writes the Secret with the hub's kubeconfig if it is given one that works in a pod", async () => {
+    const secretOf = async (user: object, ...more: string[]) => {
+      const cluster = { server: "https://hub:5443", "certificate-authority-data": "Y2E=" };
+      const kubeconfig = stringify({
+        clusters: [{ name: "hub", cluster }],
+        users: [{ name: "controller", user }],
+        contexts: [{ name: "hub", context: { cluster: "hub", user: "controller" } }],
+        "current-context": "hub",
+      });
+      const args = ["install", "--set", "host", "--hub-kubeconfig", "hub.kubeconfig", ...more];
+      const { out, err } = await runAlone(args, { files: { "hub.kubeconfig": kubeconfig } });
+      const objects = parseAllDocuments(out).map((document) => document.toJS());
+      return { kubeconfig, err, secret: objects.find((object) => object?.kind === "Secret") };
+    };
+    const { kubeconfig, secret } = await secretOf({ token: "t" }, "--kubeconfig-secret", "hub");
+    expect(secret).toMatchObject({
+      metadata: { name: "hub", namespace: "lockstep-system" },
+      stringData: { kubeconfig },
+    });
+    expect((await hostObjects()).map(({ kind }) => kind)).not.toContain("Secret");
+    const refused = async (user: object, ...more: string[]) => (await secretOf(user, ...more)).err;
+    expect(await refused({ tokenFile: "/token" })).toContain("user.tokenFile is the name of a file");
+    expect(await refused({ exec: { command: "login" } })).toContain("user.exec runs a program");
+    expect(await refused({ token: "t" }, "--format", "helm", "--output", "chart")).toContain(
+      "--set-file hubKubeconfig=hub.kubeconfig",
+    );
   });
 
   it("refuses what it cannot do, with the remedy", async () => {

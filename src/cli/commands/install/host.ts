@@ -12,8 +12,10 @@ export interface HostSettings {
   readonly image: string;
   readonly replicas: Json;
   readonly resources: Json;
-  /** A Secret with the key `kubeconfig`, in that namespace. An administrator creates it. */
+  /** A Secret with the key `kubeconfig`, in that namespace. */
   readonly kubeconfigSecret: string;
+  /** What that Secret contains. Absent: an administrator creates it. */
+  readonly hubKubeconfig?: string;
   /** Empty: the cluster's default. */
   readonly priorityClassName: string;
   /** The command line, without the program, which is the image's entry point. */
@@ -91,6 +93,7 @@ export function hostManifests(settings: HostSettings): JsonObject[] {
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: namespaceLabels() } },
     // It authenticates at the hub with the kubeconfig; in the host cluster it has no rights and no token.
     { apiVersion: "v1", kind: "ServiceAccount", metadata: metadata(), automountServiceAccountToken: false },
+    ...kubeconfigSecret(settings, metadata),
     deployment(settings, metadata()),
     {
       apiVersion: "policy/v1",
@@ -115,6 +118,14 @@ export function hostManifests(settings: HostSettings): JsonObject[] {
       spec: networkRules(settings),
     },
   ];
+}
+
+function kubeconfigSecret(
+  { kubeconfigSecret: name, hubKubeconfig: kubeconfig }: HostSettings,
+  metadata: (name: string) => JsonObject,
+): JsonObject[] {
+  if (kubeconfig === undefined) return [];
+  return [{ apiVersion: "v1", kind: "Secret", metadata: metadata(name), type: "Opaque", stringData: { kubeconfig } }];
 }
 
 function namespaceLabels(): JsonObject {

@@ -14,6 +14,8 @@ export interface Chart {
   /** With placeholders of `chartValue` in them. */
   readonly manifests: readonly JsonObject[];
   readonly values: JsonObject;
+  /** Kinds that the chart has only if a value is given: the value's name by kind. */
+  readonly onlyWith?: Readonly<Record<string, string>>;
 }
 
 export function yamlText(manifests: readonly JsonObject[]): string {
@@ -41,7 +43,7 @@ export function chartValue(path: string): string {
 }
 
 /** One template for each kind. */
-export function helmChart({ name, description, version, manifests, values }: Chart): PackagedFile[] {
+export function helmChart({ name, description, version, manifests, values, onlyWith = {} }: Chart): PackagedFile[] {
   const chart = {
     apiVersion: "v2",
     name,
@@ -61,9 +63,13 @@ export function helmChart({ name, description, version, manifests, values }: Cha
     { path: "values.yaml", text: stringify(values) },
     ...[...byKind].map(([kind, objects]) => ({
       path: `templates/${kind.toLowerCase()}.yaml`,
-      text: template(objects),
+      text: only(onlyWith[kind], template(objects)),
     })),
   ];
+}
+
+function only(value: string | undefined, text: string): string {
+  return value === undefined ? text : `{{- if .Values.${value} }}\n${text}{{- end }}\n`;
 }
 
 function template(objects: readonly JsonObject[]): string {

@@ -10,6 +10,7 @@ import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
 import type { InstallOptions } from "./command.ts";
 import { controllerArguments, DEFAULT_HOST, hostManifests } from "./host.ts";
+import { whyNotInPod } from "./hub-kubeconfig.ts";
 import { chartValue, helmChart, kustomizeBase, type PackagedFile, yamlText } from "./package.ts";
 
 /** Built with the repository's Dockerfile; an administrator pushes it to a registry of their own. */
@@ -75,7 +76,8 @@ export function writeHost(io: Io, options: InstallOptions & GlobalOptions): unde
     ...(options.kubeconfigSecret !== undefined && { kubeconfigSecret: options.kubeconfigSecret }),
     arguments: args,
   };
-  const manifests = hostManifests({ ...values, namespace });
+  const hubKubeconfig = hubKubeconfigOption(io, options);
+  const manifests = hostManifests({ ...values, namespace, hubKubeconfig });
   const inChart = (name: keyof typeof values) => chartValue(`Values.${name}`);
   return write(io, options, {
     yaml: () => yamlText(manifests),
@@ -84,7 +86,8 @@ export function writeHost(io: Io, options: InstallOptions & GlobalOptions): unde
       helmChart({
         ...HOST_CHART,
         version,
-        values,
+        values: { ...values, hubKubeconfig: "" },
+        onlyWith: { Secret: "hubKubeconfig" },
         // Helm creates the namespace: helm install --create-namespace.
         manifests: hostManifests({
           namespace: chartValue("Release.Namespace"),
@@ -92,10 +95,26 @@ export function writeHost(io: Io, options: InstallOptions & GlobalOptions): unde
           replicas: inChart("replicas"),
           resources: inChart("resources"),
           kubeconfigSecret: inChart("kubeconfigSecret"),
+          hubKubeconfig: chartValue("Values.hubKubeconfig"),
           priorityClassName: inChart("priorityClassName"),
           arguments: inChart("arguments"),
           egressPorts: inChart("egressPorts"),
         }).filter(({ kind }) => kind !== "Namespace"),
       }),
   });
+}
+
+/** Undefined: an administrator creates the Secret. */
+function hubKubeconfigOption(io: Io, { hubKubeconfig: path, format }: InstallOptions): string | undefined {
+  if (path === undefined) return undefined;
+  if (format === "helm") {
+    // A chart is kept and shared; credentials are given to each release.
+    throw new CommandError(
+      `--hub-kubeconfig is not written into a chart; give it to Helm: helm install ... --set-file hubKubeconfig=${path}`,
+    );
+  }
+  const text = io.readFile(path);
+  const problem = whyNotInPod(text);
+  if (problem !== undefined) throw new CommandError(`--hub-kubeconfig ${path}: ${problem}`);
+  return text;
 }
