@@ -1,4 +1,4 @@
-/** Replicas that the hub's own scheduler divides: on Karmada by a held copy, on other engines refused by name. */
+/** Replicas that Karmada's own scheduler divides by a held copy, on a real Karmada. */
 import { beforeAll, expect, it } from "vitest";
 import { application, DISTRIBUTED_APPLICATIONS, inline, rows } from "../../src/embedded/testing/application.ts";
 import { type Resource, resource } from "../../src/kube/index.ts";
@@ -119,14 +119,8 @@ export function scheduledReplicasStory(on: () => World): void {
     return [...names].filter((name) => name.startsWith(NAME));
   };
 
-  it("the hub's scheduler divides the replicas by a copy that runs nowhere; an engine without one refuses it by name", async () => {
+  it("Karmada's scheduler divides the replicas by a copy that runs nowhere", async () => {
     await declare("catalog:1", 6);
-    if (world.stage.engine !== "karmada") {
-      await world.until("it is refused", () => says(({ reason }) => reason === "InvalidSpec"));
-      expect(String((await status()).message)).toContain("spec.replicas[0].by: only Karmada has a scheduler");
-      await world.hub.delete(DISTRIBUTED_APPLICATIONS, KEY);
-      return;
-    }
     await settled(6);
     const { metadata, spec } = await copyOnHub();
     expect(metadata.name).not.toBe(NAME);
@@ -140,7 +134,6 @@ export function scheduledReplicasStory(on: () => World): void {
   });
 
   it("a new total and a new image move with no replica less, and another controller writes the copy no second time", async () => {
-    if (world.stage.engine !== "karmada") return;
     for (const [cluster, api] of world.stack.members) pods.follow(cluster, api, NAME);
     await declare("catalog:1", 9);
     await settled(9);
@@ -162,7 +155,6 @@ export function scheduledReplicasStory(on: () => World): void {
   it("a lost cluster's replicas run in the others, and it has its share again when it returns", {
     timeout: 300_000,
   }, async () => {
-    if (world.stage.engine !== "karmada") return;
     const before = await shares();
     await world.cut("member3");
     await running(9, ["member1", "member2"]);
@@ -173,7 +165,6 @@ export function scheduledReplicasStory(on: () => World): void {
   });
 
   it("deletion removes the copy, its policy and its hold, and Karmada delivers nothing of it on the way", async () => {
-    if (world.stage.engine !== "karmada") return;
     await world.hub.delete(DISTRIBUTED_APPLICATIONS, KEY);
     await world.until(
       "it is gone",

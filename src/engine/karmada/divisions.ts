@@ -85,8 +85,7 @@ export class Divider {
       await this.#write(copy, isClaimed);
       this.#written.set(key, { content: copy.content, held, atMs: now });
     } catch (error) {
-      if (!(error instanceof ForbiddenError || error instanceof InvalidObjectError || error instanceof SquattedError))
-        throw error;
+      if (!isRefusal(error)) throw error;
       const remedy =
         error instanceof ForbiddenError ? "Install Lockstep's roles again, with --workload for this kind." : undefined;
       const what = `${template.kind} ${template.namespace}/${template.name}`;
@@ -99,8 +98,11 @@ export class Divider {
   async #write({ object, policy, held }: Copy, isClaimed: boolean): Promise<void> {
     const { hub } = this.#parts;
     const of = await hub.discovery.resource(object.apiVersion, object.kind);
+    if (!of.namespaced) throw new NotCopiedError("its kind has no namespace, and no replicas to divide");
     const found = await hub.find(of, object.metadata);
-    if (found && !isOf(found, held)) throw new SquattedError();
+    if (found && !isOf(found, held)) {
+      throw new NotCopiedError("an object of this name exists that Lockstep did not make; delete it");
+    }
     await hub.apply(PROPAGATION_POLICIES, policy, { fieldManager: FIELD_MANAGER, force: true });
     if (found && isClaimed) await hub.delete(of, found.metadata, uidPrecondition(found));
     try {
@@ -131,7 +133,7 @@ export class Divider {
 
   /** The copy, then its policy, and the hold only when Karmada has nothing left to deliver. */
   async #remove(held: Held): Promise<boolean> {
-    const { hub, holds, binding } = this.#parts;
+    const { holds, binding } = this.#parts;
     const { template } = held;
     this.#written.delete(refKey(template));
     const copy = await this.#delete(await this.#kindOf(template), held);
@@ -166,13 +168,14 @@ export class Divider {
   }
 }
 
-/** Thrown when the copy's name is taken by an object that Lockstep did not make. */
-class SquattedError extends Error {
-  override readonly name = "SquattedError";
+/** Thrown when no copy can be made of the workload. */
+class NotCopiedError extends Error {
+  override readonly name = "NotCopiedError";
+}
 
-  constructor() {
-    super("an object of this name exists that Lockstep did not make; delete it");
-  }
+/** What a user must mend; anything else is tried again at once. */
+function isRefusal(error: unknown): error is Error {
+  return [ForbiddenError, InvalidObjectError, NotCopiedError, UnknownKindError].some((kind) => error instanceof kind);
 }
 
 function isOf({ metadata }: KubeObject, held: Held): boolean {
