@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { integer, list, object, optional, text, time } from "./build.ts";
+import { anyObject, integer, list, object, optional, text, time } from "./build.ts";
 import { conditions } from "./ccs-status.ts";
 import { APPS_GROUP, APPS_VERSION } from "./cross-cluster-statefulset.ts";
 import { distributedApplicationSpec } from "./dapp-spec.ts";
@@ -38,6 +38,11 @@ const objectRow = object("One object of the revision.", {
   clusters: count("Clusters that have it."),
   health: word("Healthy, Progressing, Unhealthy or Unknown: the worst of all clusters."),
   message: sentence("What is wrong, and where."),
+  status: optional(
+    anyObject(
+      "Its own status fields over all clusters, as a customization, a webhook or a bundled script aggregates them. Left out if it is large.",
+    ),
+  ),
 });
 
 const workload = object("One workload.", {

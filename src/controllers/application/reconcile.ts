@@ -35,6 +35,7 @@ import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
 import { newsOf } from "./news.ts";
 import { observe } from "./observe.ts";
+import { ownStatuses } from "./own-status.ts";
 import { namedRemedy, refusalStatus, statusOf } from "./report.ts";
 import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
@@ -211,6 +212,7 @@ export class Reconciler {
       revisions: revisions.list(session.owner),
       bundle: wanted === null ? undefined : bundles.get(wanted),
       trial: wanted === null ? undefined : reviser.trial(app, wanted),
+      statuses: ownStatuses({ engine, interpreter, owner, way }, result.ledger),
       failures: done.failures,
       nowMs,
     };
