@@ -197,7 +197,9 @@ function readyIn(draft: Draft, cluster: ClusterName, key: WorkloadKey, object: s
   if (!seen || !draft.isReady(cluster)) return undefined;
   const { live } = seen.object(object);
   if (live.kind === "unknown") return undefined;
-  return Math.min(live.kind === "present" ? (live.ready ?? 0) : 0, granted ?? 0);
+  const ready = live.kind === "present" ? (live.ready ?? 0) : 0;
+  // Without a share the workload runs whole.
+  return granted === undefined ? ready : Math.min(ready, granted);
 }
 
 /** [A18] Moves shares: growth at once, and a smaller share only when that takes away nothing that is needed. */
@@ -214,7 +216,7 @@ export function adjust(draft: Draft, shares: Shares): void {
       const { grant } = draft.entry(cluster);
       const granted = grant?.replicas[key];
       if (!grant || grant.mode === "Delete" || granted === share || !draft.isReady(cluster)) continue;
-      if (granted === undefined || share > granted) {
+      if (granted !== undefined && share > granted) {
         regrant(draft, cluster, key, share);
         continue;
       }
@@ -224,7 +226,7 @@ export function adjust(draft: Draft, shares: Shares): void {
         draft.wait(
           "AddBeforeRemove",
           cluster,
-          `${key} keeps ${granted} replicas until ${total} are ready without those that go`,
+          `${key} keeps ${granted ?? here} replicas until ${total} are ready without those that go`,
           "No action needed.",
           [{ object: key, field: "ready elsewhere", value: String(others) }],
         );

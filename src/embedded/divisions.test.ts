@@ -200,6 +200,27 @@ it("what Karmada's scheduler cannot place waits with its own message, and what r
   expect(pods.worst).toBe(0);
 });
 
+it("no copy is made of a kind that the controller may write for itself, or of one without a namespace", async () => {
+  await begin();
+  const policy = {
+    apiVersion: POLICY_API,
+    kind: "PropagationPolicy",
+    metadata: { name: "all" },
+    spec: { resourceSelectors: [{ apiVersion: "v1", kind: "Secret" }] },
+  };
+  const { source } = shop("web:1", 3).spec as { source: { manifests: { inline: JsonObject[] } } };
+  const scope = { apiVersion: "v1", kind: "Namespace", metadata: { name: "other" } };
+  const objects = [...source.manifests.inline, policy, scope];
+  for (const { kind: of, metadata } of [policy, scope]) {
+    const replicas = [{ kind: of, name: metadata.name, by: "Scheduler", total: 1 }];
+    await world.apply(shop("web:1", 3, { source: inline(...objects), replicas }));
+    await world.until("it says so", () => statusOf(world, "shop").reason === "ScheduleUnknown");
+    expect(String(statusOf(world, "shop").message)).toMatch(/no replicas to divide/);
+    await world.clock.advance(60_000);
+    expect(await onHub(PROPAGATION_POLICIES)).toEqual([]);
+  }
+});
+
 it("the copy needs the right to create its kind, in the application's namespace and for its ServiceAccount", async () => {
   await begin({ authorizer: "RBAC" });
   const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "deployer", namespace: NAMESPACE } };

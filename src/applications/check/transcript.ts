@@ -21,6 +21,8 @@ import type {
 
 const SECOND_MS = 1000;
 const RUN_MAX = 60;
+/** Replicas of a workload that is not divided. */
+const WHOLE = 3;
 
 export class Transcript {
   #ledger: Ledger = emptyLedger();
@@ -223,7 +225,7 @@ export class Transcript {
           const found = objects.get(key);
           if (!found || !grant) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
           const isSick = this.#sick.has(`${cluster}/${key}`) || this.#sick.has(`${cluster}/${key}@${grant.revision}`);
-          const ready = isSick ? 0 : (grant.replicas[key] ?? 0);
+          const ready = isSick ? 0 : (grant.replicas[key] ?? WHOLE);
           const isFailed = this.#failing.has(`${cluster}/${key}`);
           const health = isFailed ? "Failed" : isSick ? "Progressing" : "Complete";
           return {

@@ -14,7 +14,9 @@ import { remedyOf } from "./remedies.ts";
 
 type Output = GlobalOptions & { readonly output?: string };
 const LOOK_MS = 500;
+/** Members say what is in these fields: no more than a line of them is shown, and no control characters. */
 const SHOWN_FIELDS = 4;
+const SHOWN_CHARS = 60;
 
 export function applicationStatus(io: Io, name: string, options: Output): Promise<undefined> {
   const format = formatOf(options.output, ["json", "yaml", "name"]);
@@ -78,7 +80,7 @@ function fieldsOf(status: JsonObject | undefined): string {
   const plain = Object.entries(status ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
   return plain
     .slice(0, SHOWN_FIELDS)
-    .map(([name, value]) => `  ${name}: ${value}`)
+    .map(([name, value]) => `  ${name}: ${value}`.replaceAll(/\p{Cc}/gu, " ").slice(0, SHOWN_CHARS))
     .join("");
 }
 

@@ -17,6 +17,8 @@ import { type Held, heldTemplates, readSchedule, unsafeSetting } from "./hub.ts"
 import { PROPAGATION_POLICIES } from "./resources.ts";
 import { policyOf } from "./settings.ts";
 
+/** Karmada's kinds, Lockstep's and rights: what the controller may write of these is not for tenants. */
+const OWN_GROUPS = /(^|\.)karmada\.io\/|^rbac\.authorization\.k8s\.io\//;
 const FIELD_MANAGER = "lockstep";
 /** What Karmada still does not show after this is written again: another writer may have changed it. */
 const REPAIR_MS = 30_000;
@@ -98,6 +100,7 @@ export class Divider {
   async #write({ object, policy, held }: Copy, isClaimed: boolean): Promise<void> {
     const { hub } = this.#parts;
     const of = await hub.discovery.resource(object.apiVersion, object.kind);
+    if (OWN_GROUPS.test(object.apiVersion)) throw new NotCopiedError("its kind has no replicas to divide");
     if (!of.namespaced) throw new NotCopiedError("its kind has no namespace, and no replicas to divide");
     const found = await hub.find(of, object.metadata);
     if (found && !isOf(found, held)) {
