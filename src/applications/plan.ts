@@ -49,6 +49,7 @@ function result(draft: Draft, before: Ledger, target: string | null, finished: b
       ...(previous !== undefined && { previousRevision: previous }),
       ...(ledger.override && ledger.override.instead !== "" && { rejectedRevision: ledger.override.instead }),
       phases: phasesOf(draft),
+      lent: draft.lent,
     },
   };
 }

@@ -123,7 +123,9 @@ function withLent(
   const lent = divide(missing, helpers.map(weighs));
   const shares = new Map(base);
   helpers.forEach((cluster, index) => {
-    shares.set(cluster, (base.get(cluster) ?? 0) + (lent[index] ?? 0));
+    const more = lent[index] ?? 0;
+    shares.set(cluster, (base.get(cluster) ?? 0) + more);
+    if (more > 0) draft.lent[key] = { ...draft.lent[key], [cluster]: more };
   });
   return shares;
 }

@@ -214,6 +214,8 @@ export interface Figures {
   readonly rejectedRevision?: RevisionId;
   /** Each cluster's phase in one word. */
   readonly phases: Readonly<Record<ClusterName, ClusterPhase>>;
+  /** Replicas that a cluster runs for others, by workload; none: it is not named. */
+  readonly lent: Readonly<Record<WorkloadKey, Readonly<Record<ClusterName, number>>>>;
 }
 
 export type ClusterPhase =

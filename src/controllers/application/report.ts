@@ -251,7 +251,9 @@ function workloadRows(facts: ReportFacts): WorkloadRow[] {
     const [kind = "", name = ""] = key.split("/");
     const clusters = [...shares].map(([cluster, replicas]) => {
       const live = seen.clusters[cluster]?.object(object).live;
-      return { name: cluster, replicas, ready: live?.kind === "present" ? (live.ready ?? 0) : 0 };
+      const lent = Math.min(result.figures.lent[key]?.[cluster] ?? 0, replicas);
+      const ready = live?.kind === "present" ? (live.ready ?? 0) : 0;
+      return { name: cluster, replicas, ready, ...(lent > 0 && { lent }) };
     });
     const sum = (count: (each: (typeof clusters)[number]) => number) =>
       clusters.reduce((all, each) => all + count(each), 0);
