@@ -2,8 +2,15 @@
 import { afterEach, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
 import { statefulSet } from "../engine/testing/contract/index.ts";
-import { type KubeObject, type Resource, resource } from "../kube/index.ts";
-import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
+import { KubeClient, type KubeObject, type Resource, resource } from "../kube/index.ts";
+import {
+  type HttpRequest,
+  isJsonObject,
+  type JsonObject,
+  seededRandom,
+  type Transport,
+  valueAt,
+} from "../runtime/index.ts";
 import { application, DISTRIBUTED_APPLICATIONS, inline, rows, settle, statusOf } from "./testing/application.ts";
 import { PodRecorder, World } from "./testing/world.ts";
 
@@ -141,6 +148,46 @@ it("another controller finds everything as it is, and writes none of it again", 
   expect(await Promise.all([STATEFULSETS, PROPAGATION_POLICIES, OVERRIDE_POLICIES].map(onHub))).toEqual(before);
 });
 
+/** A controller whose process ends right after so many writes: nothing that it sends later arrives. */
+function startCrashing(writes: number): void {
+  const { clock, fleet } = world;
+  const way = fleet.hub.transport();
+  let left = writes;
+  const mayPass = ({ method }: HttpRequest) => method === "GET" || left-- > 0;
+  const gone = () => Promise.reject(new Error("the process has ended"));
+  const transport: Transport = {
+    request: (request) => (mayPass(request) ? way.request(request) : gone()),
+    stream: (request) => (mayPass(request) ? way.stream(request) : gone()),
+  };
+  world.startController(undefined, new KubeClient({ transport, clock, random: seededRandom(1) }));
+}
+
+it.each(Array.from({ length: 16 }, (_, at) => at + 4))(
+  "a crash after write %i delivers no copy, and another controller finishes",
+  async (writes) => {
+    await begin();
+    await world.stopController();
+    startCrashing(writes);
+    await world.apply(shop("web:1", 3));
+    await world.clock.advance(20_000);
+    expect((await delivered()).filter((name) => name !== "web")).toEqual([]);
+    await world.stopController();
+    world.startController();
+    await settled();
+    expect(await divisions()).toEqual({ copies: 1, policies: 1, holds: 1 });
+    expect(await delivered()).toEqual(["web"]);
+    await world.stopController();
+    startCrashing(writes);
+    await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: NAMESPACE, name: "shop" }));
+    await world.clock.advance(20_000);
+    expect((await delivered()).filter((name) => name !== "web")).toEqual([]);
+    await world.stopController();
+    world.startController();
+    await world.until("shop is gone", isGone);
+    expect(await divisions()).toEqual({ copies: 0, policies: 0, holds: 0 });
+  },
+);
+
 it("a copy or a policy that a user changes or deletes is repaired, and nothing that serves is taken away before", async () => {
   const pods = await begin();
   await world.apply(shop("web:1", 6));
@@ -217,7 +264,7 @@ it("no copy is made of a kind that the controller may write for itself, or of on
     await world.until("it says so", () => statusOf(world, "shop").reason === "ScheduleUnknown");
     expect(String(statusOf(world, "shop").message)).toMatch(/no replicas to divide/);
     await world.clock.advance(60_000);
-    expect(await onHub(PROPAGATION_POLICIES)).toEqual([]);
+    expect(await divisions()).toEqual({ copies: 0, policies: 0, holds: 0 });
   }
 });
 

@@ -17,8 +17,8 @@ export interface StatusSources {
 }
 
 /**
- * The status fields of objects whose kind somebody has taught the interpreter to aggregate, by object. Kubernetes' own
- * kinds have health and replicas in status already.
+ * The status fields of objects for which a customization, a webhook or a bundled script aggregates them, by object.
+ * Kubernetes' own kinds have health and replicas in status already.
  */
 export function ownStatuses(
   { engine, interpreter, owner, way }: StatusSources,

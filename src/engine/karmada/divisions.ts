@@ -81,10 +81,11 @@ export class Divider {
     const held = before?.held ?? copy.held;
     if (!isWritten) await beforeWriting();
     try {
+      const of = isWritten ? undefined : await this.#kindToCopy(template);
       await holds.ensure(held, beforeWriting);
-      if (isWritten) return division;
+      if (!of) return division;
       const isClaimed = isLate && claimant(binding(template), copy) !== undefined;
-      await this.#write(copy, isClaimed);
+      await this.#write(of, copy, isClaimed);
       this.#written.set(key, { content: copy.content, held, atMs: now });
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -96,12 +97,9 @@ export class Divider {
     return readDivision(binding(template), copy);
   }
 
-  /** The policy first: a copy without one could be claimed by another. One that was claimed is made again. */
-  async #write({ object, policy, held }: Copy, isClaimed: boolean): Promise<void> {
+  /** The policy first: a copy without one could be claimed by another. One that was claimed is recreated. */
+  async #write(of: Resource, { object, policy, held }: Copy, isClaimed: boolean): Promise<void> {
     const { hub } = this.#parts;
-    const of = await hub.discovery.resource(object.apiVersion, object.kind);
-    if (OWN_GROUPS.test(object.apiVersion)) throw new NotCopiedError("its kind has no replicas to divide");
-    if (!of.namespaced) throw new NotCopiedError("its kind has no namespace, and no replicas to divide");
     const found = await hub.find(of, object.metadata);
     if (found && !isOf(found, held)) {
       throw new NotCopiedError("an object of this name exists that Lockstep did not make; delete it");
@@ -115,6 +113,12 @@ export class Divider {
       if (found && error instanceof InvalidObjectError) await hub.delete(of, found.metadata, uidPrecondition(found));
       throw error;
     }
+  }
+
+  async #kindToCopy({ apiVersion, kind }: ObjectRef): Promise<Resource> {
+    const of = await this.#parts.hub.discovery.resource(apiVersion, kind);
+    if (!of.namespaced || OWN_GROUPS.test(apiVersion)) throw new NotCopiedError("its kind has no replicas to divide");
+    return of;
   }
 
   async #removeOthers(
