@@ -1,6 +1,7 @@
 /** Replicas that Karmada's own scheduler divides, by a copy on the hub that is held: on the embedded fleet. */
 import { afterEach, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
+import { readHold } from "../engine/index.ts";
 import { statefulSet } from "../engine/testing/contract/index.ts";
 import { KubeClient, type KubeObject, type Resource, resource } from "../kube/index.ts";
 import {
@@ -91,6 +92,9 @@ it("[A28] Karmada's scheduler divides the replicas by a copy that reaches no clu
   expect(Object.keys(pods.images())).toHaveLength(6);
   expect(await divisions()).toEqual({ copies: 1, policies: 1, holds: 1 });
   expect((await copy()).metadata.name).not.toBe("web");
+  const [hold] = await onHub(OVERRIDE_POLICIES);
+  const owner = { kind: "DistributedApplication", namespace: NAMESPACE, name: "shop" };
+  expect(hold && readHold(hold)).toMatchObject({ app: owner, isPlain: true });
   expect(await delivered()).toEqual(["web"]);
   await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: NAMESPACE, name: "shop" }));
   await world.until("shop is gone", isGone);
