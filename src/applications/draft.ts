@@ -1,5 +1,5 @@
 import type { ClusterName, Evidence, ReasonCode, TimeMs, Waiting, Waits } from "../rollout/index.ts";
-import type { ClusterEntry, ClusterSeen, Grant, Intent, Ledger, Seen, Stage } from "./types.ts";
+import type { ClusterEntry, ClusterSeen, Grant, Intent, Ledger, Seen, Stage, WorkloadKey } from "./types.ts";
 
 const NEW_ENTRY: ClusterEntry = {
   grant: null,
@@ -16,6 +16,8 @@ const NEW_ENTRY: ClusterEntry = {
 export class Draft implements Waits {
   readonly reasons: Waiting[] = [];
   readonly releases: ClusterName[] = [];
+  /** Replicas that clusters run for others, by workload. */
+  readonly lent: Record<WorkloadKey, Record<ClusterName, number>> = {};
   requeueAt: TimeMs | undefined;
   ledger: Ledger;
   readonly intent: Intent;

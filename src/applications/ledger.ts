@@ -14,6 +14,7 @@ export function emptyLedger(): Ledger {
     resumeHeard: null,
     history: { reached: [], completed: [] },
     clusters: {},
+    divisions: {},
   };
 }
 

@@ -20,13 +20,14 @@ export function divide(total: number, weights: readonly number[]): number[] {
   return shares;
 }
 
-/** What each chosen cluster is to run, by workload. */
+/** What each chosen cluster is to run, by workload. A workload whose division is not known is not in it. */
 export type Shares = ReadonlyMap<ClusterName, Readonly<Record<WorkloadKey, number>>>;
 
 export function sharesOf(draft: Draft): Shares {
+  hearDivisions(draft);
   const shares = new Map<ClusterName, Record<WorkloadKey, number>>(draft.chosen.map((cluster) => [cluster, {}]));
   for (const workload of draft.intent.divided) {
-    const base = baseShares(draft.chosen, workload);
+    const base = sharesIn(draft, workload);
     for (const [cluster, share] of base) watch(draft, workload, cluster, share);
     for (const [cluster, share] of withLent(draft, workload, base)) {
       const own = shares.get(cluster);
@@ -36,7 +37,19 @@ export function sharesOf(draft: Draft): Shares {
   return shares;
 }
 
-/** What each cluster is to run while all of them serve. */
+/** What each cluster is to run while all of them serve; with another scheduler, as far as that is known. */
+function sharesIn(draft: Draft, workload: Divided): Map<ClusterName, number> {
+  if (!workload.division) return baseShares(draft.chosen, workload);
+  const known = draft.ledger.divisions[workload.key] ?? {};
+  return new Map(
+    draft.chosen.flatMap((cluster) => {
+      const share = Object.hasOwn(known, cluster) ? known[cluster] : undefined;
+      return share === undefined ? [] : [[cluster, share] as const];
+    }),
+  );
+}
+
+/** What each cluster is to run while all of them serve, by weight. */
 export function baseShares(
   chosen: readonly ClusterName[],
   { total, weights }: Pick<Divided, "total" | "weights">,
@@ -53,24 +66,66 @@ function weightOf(weights: Divided["weights"], cluster: ClusterName): number {
   return Object.hasOwn(weights, cluster) ? (weights[cluster] ?? 0) : 0;
 }
 
+/** [A28] The last division that was known counts until the next is. */
+function hearDivisions(draft: Draft): void {
+  const divisions: Record<WorkloadKey, Readonly<Record<ClusterName, number>>> = {};
+  for (const { key, division } of draft.intent.divided) {
+    if (!division) continue;
+    const before = draft.ledger.divisions[key];
+    if (division.kind === "known") {
+      divisions[key] = Object.fromEntries(draft.chosen.map((cluster) => [cluster, division.shares[cluster] ?? 0]));
+      continue;
+    }
+    if (before) divisions[key] = before;
+    draft.wait(
+      "ScheduleUnknown",
+      undefined,
+      `how ${key} is divided is not known: ${division.message}; ${before ? "each cluster keeps its share" : "no cluster starts with it"}`,
+      division.remedy ?? "No action needed. If this takes too long, look at what the message names.",
+      [{ object: key, field: "division", value: "unknown" }],
+    );
+  }
+  if (JSON.stringify(divisions) !== JSON.stringify(draft.ledger.divisions)) draft.set({ divisions });
+}
+
+/** [A28] The workload that keeps a cluster from starting, because its share there is not known. */
+export function undecided(draft: Draft, cluster: ClusterName): WorkloadKey | undefined {
+  const granted = draft.entry(cluster).grant?.replicas ?? {};
+  return draft.intent.divided.find(
+    (workload) => !Object.hasOwn(granted, workload.key) && !sharesIn(draft, workload).has(cluster),
+  )?.key;
+}
+
+/** How many replicas must be ready before any are taken away: no more than were ever divided. */
+function neededOf(draft: Draft, { key, total, division }: Divided): number {
+  const known = division && draft.ledger.divisions[key];
+  if (!known) return total;
+  return Math.min(
+    total,
+    Object.values(known).reduce((sum, share) => sum + share, 0),
+  );
+}
+
 /** [A16] Clusters that serve take what the others miss; those keep their own share, for when they serve again. */
 function withLent(
   draft: Draft,
-  { key, weights }: Divided,
+  { key, weights, division }: Divided,
   base: ReadonlyMap<ClusterName, number>,
 ): Map<ClusterName, number> {
   let missing = 0;
   for (const cluster of base.keys()) missing += draft.entry(cluster).out[key]?.missing ?? 0;
-  const helpers = [...base.keys()].filter(
-    (cluster) => draft.isReady(cluster) && !draft.entry(cluster).out[key] && weightOf(weights, cluster) > 0,
-  );
-  const lent = divide(
-    missing,
-    helpers.map((cluster) => weightOf(weights, cluster)),
-  );
+  const standing = [...base.keys()].filter((cluster) => draft.isReady(cluster) && !draft.entry(cluster).out[key]);
+  // Another scheduler's shares are its weights; if it gave those that stand nothing, they share equally.
+  const isBare = standing.every((cluster) => base.get(cluster) === 0);
+  const weighs = (cluster: ClusterName) =>
+    !division ? weightOf(weights, cluster) : isBare ? 1 : (base.get(cluster) ?? 0);
+  const helpers = standing.filter((cluster) => weighs(cluster) > 0);
+  const lent = divide(missing, helpers.map(weighs));
   const shares = new Map(base);
   helpers.forEach((cluster, index) => {
-    shares.set(cluster, (base.get(cluster) ?? 0) + (lent[index] ?? 0));
+    const more = lent[index] ?? 0;
+    shares.set(cluster, (base.get(cluster) ?? 0) + more);
+    if (more > 0) draft.lent[key] = { ...draft.lent[key], [cluster]: more };
   });
   return shares;
 }
@@ -144,22 +199,26 @@ function readyIn(draft: Draft, cluster: ClusterName, key: WorkloadKey, object: s
   if (!seen || !draft.isReady(cluster)) return undefined;
   const { live } = seen.object(object);
   if (live.kind === "unknown") return undefined;
-  return Math.min(live.kind === "present" ? (live.ready ?? 0) : 0, granted ?? 0);
+  const ready = live.kind === "present" ? (live.ready ?? 0) : 0;
+  // Without a share the workload runs whole.
+  return granted === undefined ? ready : Math.min(ready, granted);
 }
 
 /** [A18] Moves shares: growth at once, and a smaller share only when that takes away nothing that is needed. */
 export function adjust(draft: Draft, shares: Shares): void {
   for (const workload of draft.intent.divided) {
-    const { key, object, total } = workload;
+    const { key, object } = workload;
+    const total = neededOf(draft, workload);
     const ready = new Map<ClusterName, number>();
     for (const cluster of Object.keys(draft.ledger.clusters))
       ready.set(cluster, readyIn(draft, cluster, key, object) ?? 0);
     for (const [cluster, wanted] of shares) {
-      const share = wanted[key] ?? 0;
+      const share = wanted[key];
+      if (share === undefined) continue;
       const { grant } = draft.entry(cluster);
       const granted = grant?.replicas[key];
       if (!grant || grant.mode === "Delete" || granted === share || !draft.isReady(cluster)) continue;
-      if (granted === undefined || share > granted) {
+      if (granted !== undefined && share > granted) {
         regrant(draft, cluster, key, share);
         continue;
       }
@@ -169,7 +228,7 @@ export function adjust(draft: Draft, shares: Shares): void {
         draft.wait(
           "AddBeforeRemove",
           cluster,
-          `${key} keeps ${granted} replicas until ${total} are ready without those that go`,
+          `${key} keeps ${granted ?? here} replicas until ${total} are ready without those that go`,
           "No action needed.",
           [{ object: key, field: "ready elsewhere", value: String(others) }],
         );
@@ -183,13 +242,14 @@ export function adjust(draft: Draft, shares: Shares): void {
 
 /** [A18] Whether the others serve everything without this cluster. */
 export function isSpare(draft: Draft, cluster: ClusterName): boolean {
-  return draft.intent.divided.every(({ key, object, total }) => {
+  return draft.intent.divided.every((workload) => {
+    const { key, object } = workload;
     const here = readyIn(draft, cluster, key, object) ?? 0;
     if (here === 0) return true;
     const others = Object.keys(draft.ledger.clusters)
       .filter((each) => each !== cluster && !isRemoving(draft.entry(each)))
       .reduce((sum, each) => sum + (readyIn(draft, each, key, object) ?? 0), 0);
-    return others >= total;
+    return others >= neededOf(draft, workload);
   });
 }
 

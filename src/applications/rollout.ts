@@ -10,6 +10,7 @@ import {
   waveIndex,
 } from "../rollout/index.ts";
 import { type Draft, isRemoving } from "./draft.ts";
+import { undecided } from "./replicas.ts";
 import type { ClusterEntry, Mode, Rollout } from "./types.ts";
 
 /** [A3] Rolls the target out: cluster by cluster, in waves, never more at a time than may be unavailable. */
@@ -114,6 +115,11 @@ function start(
       continue;
     }
     if (mayNotStart(draft, rollout, cluster)) continue;
+    const open = undecided(draft, cluster);
+    if (open !== undefined) {
+      say(draft, "ScheduleUnknown", cluster, `its share of ${open} is not known yet`, "No action needed.");
+      continue;
+    }
     const busy = parts
       .filter((part) => part.cluster !== cluster && isBusy(draft, part.cluster))
       .map((part) => part.cluster);
@@ -188,7 +194,7 @@ function finish(draft: Draft, target: RevisionId): void {
 
 function say(
   draft: Draft,
-  code: "WaveNotReached" | "BudgetExhausted" | "FinishFirst" | "Paused" | "WindowClosed",
+  code: "WaveNotReached" | "BudgetExhausted" | "ScheduleUnknown" | "FinishFirst" | "Paused" | "WindowClosed",
   cluster: ClusterName,
   message: string,
   remedy: string,

@@ -56,13 +56,20 @@ export interface RolloutSettings {
   readonly window: WindowState;
 }
 
-/** One workload whose replicas are divided by weight. */
+/** What another scheduler says that each cluster is to run of a workload; a cluster that is not named gets nothing. */
+export type Division =
+  | { readonly kind: "known"; readonly shares: Readonly<Record<ClusterName, number>> }
+  | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };
+
+/** One workload whose replicas are divided: by weight, or by another scheduler. */
 export interface Divided {
   readonly key: WorkloadKey;
   readonly object: ObjectKey;
   readonly total: number;
   /** Absent: all clusters share equally. */
   readonly weights?: Readonly<Record<ClusterName, number>>;
+  /** Absent: by weight. */
+  readonly division?: Division;
   readonly failover?: { readonly afterSeconds: number; readonly unhealthyAfterSeconds: number };
 }
 
@@ -196,6 +203,8 @@ export interface Ledger {
   readonly resumeHeard: string | null;
   readonly history: RevisionHistory;
   readonly clusters: Readonly<Record<ClusterName, ClusterEntry>>;
+  /** The last known division by another scheduler, by workload; it names every cluster that was chosen then. */
+  readonly divisions: Readonly<Record<WorkloadKey, Readonly<Record<ClusterName, number>>>>;
 }
 
 export interface Figures {
@@ -205,6 +214,8 @@ export interface Figures {
   readonly rejectedRevision?: RevisionId;
   /** Each cluster's phase in one word. */
   readonly phases: Readonly<Record<ClusterName, ClusterPhase>>;
+  /** Replicas that a cluster runs for others, by workload; none: it is not named. */
+  readonly lent: Readonly<Record<WorkloadKey, Readonly<Record<ClusterName, number>>>>;
 }
 
 export type ClusterPhase =

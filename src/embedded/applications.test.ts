@@ -331,6 +331,27 @@ it("replicas are divided by weight, and a new total moves without an outage", as
   ]);
 });
 
+it("[A16] [A17] a lost cluster's replicas run in the others, status says how many they lend, and they come back", async () => {
+  const pods = await begin();
+  const failover = { afterSeconds: 60 };
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "web", total: 6, failover }] }));
+  await settled();
+  const shares = () =>
+    rows(rows(statusOf(world, "shop").workloads)[0]?.clusters).map(
+      ({ name, ready, lent = 0 }) => `${name} ${ready}, ${lent} lent`,
+    );
+  const before = MEMBERS.map((name) => `${name} 2, 0 lent`);
+  expect(shares()).toEqual(before);
+  world.fleet.cut("member3");
+  await world.until("the others have them", () => shares()[0] === "member1 3, 1 lent");
+  expect(shares().slice(0, 2)).toEqual(["member1 3, 1 lent", "member2 3, 1 lent"]);
+  expect(await world.events("shop")).toContainEqual(expect.stringContaining("FailedOver"));
+  world.fleet.mend("member3");
+  await world.until("they are back", () => JSON.stringify(shares()) === JSON.stringify(before));
+  await settled();
+  expect(Object.keys(pods.images())).toHaveLength(6);
+});
+
 it("[A23] an application whose lifetime has ended is torn down and deleted", async () => {
   await begin();
   await world.apply(shop("web:1", { lifetime: { ttlSeconds: 600 } }));

@@ -71,6 +71,16 @@ export interface Engine {
 
   clusters(): readonly EngineCluster[];
   schedule(owner: EngineOwner): EngineSchedule;
+  /**
+   * Has the engine's own scheduler divide replicas. What it divides is a copy that nothing delivers; copies that are no
+   * longer requested are removed. `beforeWriting` is awaited before any write, and may throw to prevent it. Absent: this
+   * engine has no scheduler that divides.
+   */
+  divide?(
+    owner: EngineBundle,
+    requests: readonly DivisionRequest[],
+    beforeWriting: () => Promise<void>,
+  ): Promise<Divisions>;
   /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
   needsHubKinds(clusters: readonly string[]): boolean;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
@@ -176,6 +186,28 @@ export type EngineSchedule =
       readonly isScored?: boolean;
     }
   /** Missing or outdated; never "zero clusters". */
+  | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };
+
+/** A workload whose replicas the engine's own scheduler divides. */
+export interface DivisionRequest {
+  /** As it is rendered. */
+  readonly workload: KubeObject;
+  readonly replicas: number;
+  /** At least one. */
+  readonly clusters: readonly string[];
+  /** In as few clusters as possible; otherwise in proportion to what each has room for. */
+  readonly isAggregated: boolean;
+}
+
+export interface Divisions {
+  /** One for each request, in their order. A known one names only requested clusters, and adds up to the replicas. */
+  readonly schedules: readonly Division[];
+  /** Nothing of what was requested before is left; otherwise repeat. */
+  readonly isTidy: boolean;
+}
+
+export type Division =
+  | { readonly kind: "known"; readonly shares: Readonly<Record<string, number>> }
   | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };
 
 /** A setting, or an object of another controller: what it would do, and the command that ends it. */

@@ -142,6 +142,11 @@ export class Interpreter {
     return versionsOf(this.#layers.sources(operation, input));
   }
 
+  /** Whether a customization, a webhook or a bundled script answers about this object, and not native code alone. */
+  isCustom<O extends Operation>(operation: O, input: Inputs[O]): boolean {
+    return this.#layers.sources(operation, input).some(({ layer }) => layer !== "native");
+  }
+
   #nativeAnswer<O extends Operation>(
     operation: O,
     input: Inputs[O],

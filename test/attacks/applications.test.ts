@@ -158,6 +158,14 @@ describe("a tenant with few rights gives itself no others", () => {
       { source: inline(object("v1", "Pod", "run", { spec: { serviceAccountName: "admin", containers: [] } })) },
       `may not distribute pods in namespace ${SHOP}`,
     ],
+    [
+      "by a copy on the hub whose replicas Karmada divides",
+      {
+        source: inline(configMap("mine", { a: "b" })),
+        replicas: [{ kind: "ConfigMap", name: "mine", by: "Scheduler", total: 1 }],
+      },
+      `may not create configmaps in namespace ${SHOP}`,
+    ],
   ])("%s", async (_, spec, missing) => {
     expect((await create(spec)).message).toBe("");
     await says("Forbidden");

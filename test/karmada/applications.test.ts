@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { type RealRenderer, realRenderer } from "../apps/harness.ts";
 import { applicationStory } from "../stories/applications.ts";
 import { operatorByChartStory } from "../stories/operator-by-chart.ts";
+import { scheduledReplicasStory } from "../stories/scheduled-replicas.ts";
 import { startQuickWorld, type World } from "./world.ts";
 
 describe("a chart over three real clusters of Karmada", () => {
@@ -17,6 +18,7 @@ describe("a chart over three real clusters of Karmada", () => {
   });
 
   applicationStory(() => world);
+  scheduledReplicasStory(() => world);
   operatorByChartStory(
     () => world,
     () => renderer,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
+import { inlineStory } from "../stories/inline.ts";
 import { statefulSetStory } from "../stories/statefulset.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -10,4 +11,8 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
   afterAll(() => world?.stop());
 
   statefulSetStory(() => world);
+
+  describe("with its workload inline", () => {
+    inlineStory(() => world, "inline");
+  });
 });

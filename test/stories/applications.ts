@@ -264,6 +264,19 @@ export function applicationStory(on: () => World): void {
     expect(await holders(CONFIG_MAPS, "guests")).toEqual(["member2"]);
   });
 
+  it("on an engine without a scheduler that divides, by: Scheduler is refused with the field and the remedy", async () => {
+    if (world.stage.engine !== "karmada") {
+      const replicas = [{ kind: "Deployment", name: "orders", by: "Scheduler" }];
+      const spec = { source: inline(configMap("divided", {})), clusters: { names: MEMBERS }, replicas };
+      await world.hub.apply(DISTRIBUTED_APPLICATIONS, application("divided", spec), MANAGER);
+      await world.until("it is refused", () => says("divided", ({ reason }) => reason === "InvalidSpec"));
+      expect((await status("divided")).message).toBe(
+        "spec.replicas[0].by: only Karmada has a scheduler that divides replicas; remove it, and divide by weights",
+      );
+      await gone("divided");
+    }
+  });
+
   it("a lost cluster blocks no other, its replicas run elsewhere, and all come back when it does", {
     timeout: 300_000,
   }, async () => {

@@ -71,9 +71,15 @@ const divided = object(
     kind: text("The workload's kind.", { minLength: 1, maxLength: LABEL_CHARS, pattern: KIND }),
     name: text("The workload's name.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN }),
     by: choice(
-      "Weights: divided by Lockstep. Scheduler: by Karmada's own scheduler, on a held template object; not available yet.",
+      "Weights: divided by Lockstep. Scheduler: by Karmada's own scheduler, which looks at a copy of the workload in this namespace that runs nowhere. serviceAccountName needs the right to create the workload's kind here. Not on other engines.",
       ["Weights", "Scheduler"],
       { default: "Weights" },
+    ),
+    preference: optional(
+      choice(
+        "With by: Scheduler. Spread: in proportion to what each cluster has room for. Pack: in as few clusters as possible. Absent: Spread.",
+        ["Spread", "Pack"],
+      ),
     ),
     total: optional(
       integer("Replicas over all clusters. Absent: what the rendered object says.", { minimum: 0, maximum: 100_000 }),
@@ -90,9 +96,14 @@ const divided = object(
   {
     rules: [
       {
-        rule: "self.by != 'Scheduler'",
-        message: "by: Scheduler is not available yet: remove it, and divide by weights",
-        fieldPath: ".by",
+        rule: "self.by != 'Scheduler' || !has(self.weights)",
+        message: "weights are for by: Weights: remove them, or remove by: Scheduler",
+        fieldPath: ".weights",
+      },
+      {
+        rule: "self.by == 'Scheduler' || !has(self.preference)",
+        message: "preference is for by: Scheduler: remove it, or set by: Scheduler",
+        fieldPath: ".preference",
       },
     ],
   },

@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { integer, list, object, optional, text, time } from "./build.ts";
+import { anyObject, integer, list, object, optional, text, time } from "./build.ts";
 import { conditions } from "./ccs-status.ts";
 import { APPS_GROUP, APPS_VERSION } from "./cross-cluster-statefulset.ts";
 import { distributedApplicationSpec } from "./dapp-spec.ts";
@@ -21,7 +21,7 @@ const cluster = object("One cluster.", {
   name: text("Name of the member cluster.", { minLength: 1, maxLength: LABEL_CHARS }),
   revision: revision("The revision that it was granted."),
   deployed: revision("The last revision that it completed."),
-  phase: word("Pending, Deploying, Updating, RollingBack, Settled, Lost, Removing or Failed."),
+  phase: word("Pending, Deploying, Updating, RollingBack, Settled, Unhealthy, Lost, Removing or Failed."),
   stage: sentence("Where it is inside the revision, for example objects (3 of 5)."),
   objects: count("Objects of the revision."),
   ready: count("Objects that are healthy."),
@@ -38,6 +38,11 @@ const objectRow = object("One object of the revision.", {
   clusters: count("Clusters that have it."),
   health: word("Healthy, Progressing, Unhealthy or Unknown: the worst of all clusters."),
   message: sentence("What is wrong, and where."),
+  status: optional(
+    anyObject(
+      "Its own status fields over all clusters, as a customization, a webhook or a bundled script aggregates them. Left out if it is large.",
+    ),
+  ),
 });
 
 const workload = object("One workload.", {
@@ -109,7 +114,6 @@ const status = object("The observed state.", {
         revision: text("Its name, for spec.undo.", { minLength: 1, maxLength: REVISION_CHARS }),
         number: optional(integer("Increases with every revision.", { minimum: 0, format: "int64" })),
         createdAt: optional(time("When Lockstep created it.")),
-        cause: sentence("What caused it."),
       }),
       { maxItems: 102, identity: ["revision"] },
     ),

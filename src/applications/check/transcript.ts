@@ -2,15 +2,27 @@
  * Plays a transcript: lines of what happens, and after `----` what the planner decided. Commands: `clusters A B`, `set
  * KEY=VALUE`, `revision ID OBJECTS`, `want ID`, `run` (everything healthy until nothing moves), `plan`, `lose C`,
  * `return C`, `sick C`, `fail C/HOOK` (the hook fails, and its
- * object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `choose C...`, `delete POLICY`.
+ * object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `schedule C=N...` (what
+ * another scheduler divides, or `schedule unknown`), `choose C...`, `delete POLICY`.
  */
 import { emptyLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
 import { hookEpoch, type Placed, stagesOf } from "../stages.ts";
-import type { ClusterSeen, Divided, Intent, Ledger, ObjectSeen, PlanResult, RolloutSettings } from "../types.ts";
+import type {
+  ClusterSeen,
+  Divided,
+  Division,
+  Intent,
+  Ledger,
+  ObjectSeen,
+  PlanResult,
+  RolloutSettings,
+} from "../types.ts";
 
 const SECOND_MS = 1000;
 const RUN_MAX = 60;
+/** Replicas of a workload that is not divided. */
+const WHOLE = 3;
 
 export class Transcript {
   #ledger: Ledger = emptyLedger();
@@ -98,6 +110,9 @@ export class Transcript {
             failover: { afterSeconds: 60, unhealthyAfterSeconds: 300 },
           },
         ];
+        return [];
+      case "schedule":
+        this.#divided = this.#divided.map((workload) => ({ ...workload, division: division(rest) }));
         return [];
       case "delete":
         this.#ending = first === "Release" ? "Release" : "Teardown";
@@ -210,7 +225,7 @@ export class Transcript {
           const found = objects.get(key);
           if (!found || !grant) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
           const isSick = this.#sick.has(`${cluster}/${key}`) || this.#sick.has(`${cluster}/${key}@${grant.revision}`);
-          const ready = isSick ? 0 : (grant.replicas[key] ?? 0);
+          const ready = isSick ? 0 : (grant.replicas[key] ?? WHOLE);
           const isFailed = this.#failing.has(`${cluster}/${key}`);
           const health = isFailed ? "Failed" : isSick ? "Progressing" : "Complete";
           return {
@@ -250,6 +265,13 @@ export class Transcript {
       }
     }
   }
+}
+
+/** `member1=4 member2=6`, or `unknown`. */
+function division(shares: readonly string[]): Division {
+  if (shares[0] === "unknown") return { kind: "unknown", message: "the scheduler has not seen it" };
+  const pairs = shares.map((each) => each.split("="));
+  return { kind: "known", shares: Object.fromEntries(pairs.map(([name = "", count]) => [name, Number(count)])) };
 }
 
 /** `Deployment/web`, or `Job/migrate:pre-upgrade:5` for a hook with its weight. */

@@ -1,6 +1,7 @@
 /** What people see of an application: its tree, why it waits, its history, and waiting until it has settled. */
 import type { DistributedApplicationStatus } from "../../api/index.ts";
 import { findEngines } from "../../engine/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
 import { guideOf } from "../commands/why/reasons.ts";
 import { CommandError } from "../errors.ts";
 import { withHub } from "../hub/hub.ts";
@@ -13,6 +14,9 @@ import { remedyOf } from "./remedies.ts";
 
 type Output = GlobalOptions & { readonly output?: string };
 const LOOK_MS = 500;
+/** Members say what is in these fields: no more than a line of them is shown, and no control characters. */
+const SHOWN_FIELDS = 4;
+const SHOWN_CHARS = 60;
 
 export function applicationStatus(io: Io, name: string, options: Output): Promise<undefined> {
   const format = formatOf(options.output, ["json", "yaml", "name"]);
@@ -60,7 +64,7 @@ export function tree(
     const branch = index === objects.length - 1 ? "└─" : "├─";
     const health = object.health === "Healthy" ? "Healthy" : style.bad(object.health ?? "Unknown");
     lines.push(
-      `${branch} ${object.kind}/${object.name}  ${health}  in ${object.clusters ?? 0} ${object.clusters === 1 ? "cluster" : "clusters"}${object.message ? `  ${object.message}` : ""}`,
+      `${branch} ${object.kind}/${object.name}  ${health}  in ${object.clusters ?? 0} ${object.clusters === 1 ? "cluster" : "clusters"}${object.message ? `  ${object.message}` : ""}${style.dim(fieldsOf(object.status))}`,
     );
   }
   for (const { kind, name, total, ready, clusters: shares = [] } of workloads) {
@@ -69,6 +73,15 @@ export function tree(
     );
   }
   return lines;
+}
+
+/** The first plain fields of an object's own status; `-o yaml` shows all of them. */
+function fieldsOf(status: JsonObject | undefined): string {
+  const plain = Object.entries(status ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
+  return plain
+    .slice(0, SHOWN_FIELDS)
+    .map(([name, value]) => `  ${name}: ${value}`.replaceAll(/\p{Cc}/gu, " ").slice(0, SHOWN_CHARS))
+    .join("");
 }
 
 export function whyApplication(io: Io, name: string, options: Output): Promise<undefined> {

@@ -138,8 +138,16 @@ function subjectOf(
   const wayOf = (of: Bundle | undefined) =>
     new Way({ app, bundles: new Map(of ? [[AFTER, of]] : []), mark: "", isManaged });
   const next = wayOf(bundle);
-  const shares = next.divided(AFTER).map((workload) => ({ key: workload.key, of: baseShares(clusters, workload) }));
   const rows = app.status?.workloads ?? [];
+  const grantedOf = (key: string) => rows.find(({ kind, name }) => `${kind}/${name}` === key)?.clusters ?? [];
+  const divided = next.divided(AFTER);
+  const shares = divided.map((workload) => ({
+    key: workload.key,
+    of: workload.scheduled
+      ? new Map(grantedOf(workload.key).map(({ name, replicas }) => [name, replicas]))
+      : baseShares(clusters, workload),
+  }));
+  const scheduled = divided.filter((workload) => workload.scheduled).map(({ key }) => key);
   const placed = (way: Way, cluster: string, shareOf: (key: string) => number | undefined): Placed[] =>
     (way.parts(AFTER, cluster) ?? []).map((part) => {
       const share = shareOf(`${part.object.kind}/${part.object.metadata.name}`);
@@ -162,9 +170,7 @@ function subjectOf(
     before: (cluster) => {
       const of = granted.get(cluster);
       if (!of) return undefined;
-      const shareOf = (key: string) =>
-        rows.find(({ kind, name }) => `${kind}/${name}` === key)?.clusters?.find((each) => each.name === cluster)
-          ?.replicas;
+      const shareOf = (key: string) => grantedOf(key).find((each) => each.name === cluster)?.replicas;
       return placed(wayOf(of), cluster, shareOf).filter(isOwn);
     },
     hooks: (cluster) => {
@@ -174,12 +180,18 @@ function subjectOf(
       const stages = next.stages(AFTER, cluster, mode) ?? [];
       return stages.flatMap((stage) => (stage.kind === "hook" ? [`${stage.object} (${stage.title})`] : []));
     },
-    notes:
-      unread.length === 0
+    notes: [
+      ...(unread.length === 0
         ? []
         : [
             `the content of Secret ${unread.join(", ")} cannot be read with your rights, neither in Lockstep's namespace nor in a member; a chart that looks it up is rendered as if it did not exist`,
-          ],
+          ]),
+      ...(scheduled.length === 0
+        ? []
+        : [
+            `Karmada's scheduler divides the replicas of ${scheduled.join(", ")}: shown are those that each cluster has now, and in a cluster that has none yet, those of the source`,
+          ]),
+    ],
   };
 }
 

@@ -29,11 +29,13 @@ import { Warnings } from "../common/warnings.ts";
 import { Absences, LOOK_AGAIN_MS } from "./absences.ts";
 import { type ActContext, act } from "./act.ts";
 import { allParts, type Bundle } from "./content.ts";
+import { askScheduler, divisionRefused } from "./divisions.ts";
 import { clustersRefused, intentOf, targetOf, wantedClusters } from "./intent.ts";
 import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
 import { newsOf } from "./news.ts";
 import { observe } from "./observe.ts";
+import { ownStatuses } from "./own-status.ts";
 import { namedRemedy, refusalStatus, statusOf } from "./report.ts";
 import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
@@ -146,6 +148,11 @@ export class Reconciler {
       this.#refuse(key, object, "InvalidSpec", `spec.clusters: ${refusal}`, isPending);
       return { requeueAfterMs: REFUSED_RETRY_MS };
     }
+    const undivided = isDeleting ? undefined : divisionRefused(app, engine);
+    if (undivided !== undefined) {
+      this.#refuse(key, object, "InvalidSpec", undivided);
+      return undefined;
+    }
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
       : await reviser.revise(
@@ -179,7 +186,9 @@ export class Reconciler {
       way,
       refused: (cluster, part) => refusals.get(`${cluster} ${part}`),
     });
-    const divided = way.divided(target);
+    const parts = isDeleting ? [] : way.divided(target);
+    const asked = await askScheduler(engine, owner, parts, clusters, () => this.#confirm(session));
+    const { divided } = asked;
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
     const before = session.ledger;
@@ -187,7 +196,8 @@ export class Reconciler {
     const absences = this.#absences.get(key) ?? new Absences(clock);
     this.#absences.set(key, absences);
     const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
-    if (isDeleting && result.finished && engine.dispatched(owner).length === 0) {
+    const isEmpty = engine.dispatched(owner).length === 0 && asked.isTidy;
+    if (isDeleting && result.finished && isEmpty) {
       await revisions.removeAll(ownerOf(object));
       await session.removeLedger();
       return this.#letGo(key, object);
@@ -202,6 +212,7 @@ export class Reconciler {
       revisions: revisions.list(session.owner),
       bundle: wanted === null ? undefined : bundles.get(wanted),
       trial: wanted === null ? undefined : reviser.trial(app, wanted),
+      statuses: ownStatuses({ engine, interpreter, owner, way }, result.ledger),
       failures: done.failures,
       nowMs,
     };
@@ -215,11 +226,13 @@ export class Reconciler {
         ? Math.max(app.spec.revisionSettleSeconds * 1000, LEAST_LOOK_MS)
         : undefined;
     const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
-    const retryMs = done.unfinished || done.failures.length > 0 ? UNFINISHED_RETRY_MS : undefined;
+    const isPending = done.unfinished || done.failures.length > 0 || !asked.isTidy;
+    const retryMs = isPending ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const delays = [againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
+    const askMs = asked.isKnown ? undefined : REFUSED_RETRY_MS;
+    const delays = [askMs, againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
 
@@ -258,10 +271,7 @@ export class Reconciler {
       const isAbsent = isDelivered && engine.snapshot(owner, cluster, ref).kind === "absent";
       return absences.isLost(`${cluster} ${key}`, isAbsent);
     };
-    const confirm = async () => {
-      await session.confirm();
-      if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
-    };
+    const confirm = () => this.#confirm(session);
     if (!mayAct()) throw new Error("the lease may have run out; nothing is written");
     const isNew = await session.save(result.ledger);
     if (isNew) await this.#parts.revisions.deleteDropped(session.owner);
@@ -277,6 +287,11 @@ export class Reconciler {
     const { adopt, prune } = app.spec;
     const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost }, result);
     return { ...done, isNew };
+  }
+
+  async #confirm(session: Session): Promise<void> {
+    await session.confirm();
+    if (!this.#parts.mayAct()) throw new Error("the lease may have run out; nothing is written");
   }
 
   #bundleOf(key: string, { metadata: { namespace, name, uid } }: ParsedDistributedApplication): EngineBundle {

@@ -14,7 +14,7 @@ import {
 } from "../../applications/index.ts";
 import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
 import { REASONS, type Waiting } from "../../rollout/index.ts";
-import { isJsonObject, timestamp } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject, timestamp } from "../../runtime/index.ts";
 import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
@@ -32,6 +32,8 @@ export interface ReportFacts {
   readonly revisions: readonly StoredRevision[];
   readonly bundle: Bundle | undefined;
   readonly trial: Trial | undefined;
+  /** The objects' own status fields, by object. */
+  readonly statuses: ReadonlyMap<string, JsonObject>;
   readonly failures: ReadonlyArray<{ readonly cluster: string; readonly message: string }>;
   readonly nowMs: number;
 }
@@ -214,7 +216,10 @@ function objectRows(facts: ReportFacts): NonNullable<Status["objects"]> {
       rows.set(part.key, known);
     }
   }
-  return [...rows.values()].map(({ row, clusters }) => ({ ...row, clusters }));
+  return [...rows].map(([key, { row, clusters }]) => {
+    const status = facts.statuses.get(key);
+    return { ...row, clusters, ...(status && { status }) };
+  });
 }
 
 function healthWord(object: ObjectSeen | undefined): string {
@@ -246,7 +251,9 @@ function workloadRows(facts: ReportFacts): WorkloadRow[] {
     const [kind = "", name = ""] = key.split("/");
     const clusters = [...shares].map(([cluster, replicas]) => {
       const live = seen.clusters[cluster]?.object(object).live;
-      return { name: cluster, replicas, ready: live?.kind === "present" ? (live.ready ?? 0) : 0 };
+      const lent = Math.min(result.figures.lent[key]?.[cluster] ?? 0, replicas);
+      const ready = live?.kind === "present" ? (live.ready ?? 0) : 0;
+      return { name: cluster, replicas, ready, ...(lent > 0 && { lent }) };
     });
     const sum = (count: (each: (typeof clusters)[number]) => number) =>
       clusters.reduce((all, each) => all + count(each), 0);

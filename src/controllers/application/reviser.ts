@@ -178,7 +178,11 @@ export class Reviser {
     const { namespace } = app.metadata;
     const parts = allParts(bundle);
     const name = app.spec.serviceAccountName;
-    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(parts));
+    const scheduled = (app.spec.replicas ?? []).filter(({ by }) => by === "Scheduler");
+    const copied = parts.filter(({ object }) =>
+      scheduled.some((each) => each.kind === object.kind && each.name === object.metadata.name),
+    );
+    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(parts), copied);
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }

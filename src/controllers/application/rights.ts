@@ -40,6 +40,8 @@ export class Rights {
     account: { readonly namespace: string; readonly name: string },
     parts: readonly Part[],
     kinds: ReadonlyMap<string, ServedKind>,
+    /** Those of which Lockstep makes a copy on the hub, in the account's namespace. */
+    copied: readonly Part[] = [],
   ): Promise<string[]> {
     const user = `system:serviceaccount:${account.namespace}:${account.name}`;
     const asked = new Map<string, Asked>();
@@ -49,6 +51,13 @@ export class Rights {
       // Without its plural no right can be asked for, so none is there: the kind may have vanished from the hub.
       if (kind) for (const each of neededFor(part, kind)) asked.set(JSON.stringify(each), each);
       else unknown.add(`distribute ${part.object.kind} of ${part.object.apiVersion}, which the hub no longer serves`);
+    }
+    for (const { object } of copied) {
+      const kind = kinds.get(kindId(object));
+      if (!kind) continue;
+      const { group, plural } = kind;
+      const each: Asked = { verb: "create", group, resource: plural, namespace: account.namespace };
+      asked.set(JSON.stringify(each), each);
     }
     const found = [...unknown];
     for (const each of asked.values()) {

@@ -1,5 +1,6 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
 import { type Divided, type Grant, type Mode, type Stage, stagesOf } from "../../applications/index.ts";
+import type { DivisionRequest } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
@@ -12,6 +13,11 @@ export interface WayOptions {
   readonly mark: string;
   /** Workloads that a CrossClusterStatefulset manages are left to it. */
   readonly isManaged: (part: Part) => boolean;
+}
+
+/** `scheduled`: what the engine's scheduler is asked. */
+export interface DividedPart extends Divided {
+  readonly scheduled?: Omit<DivisionRequest, "clusters">;
 }
 
 interface Placed {
@@ -103,26 +109,31 @@ export class Way {
   }
 
   /** The workloads whose replicas are divided, as the target revision has them. */
-  divided(revision: RevisionId | undefined): Divided[] {
+  divided(revision: RevisionId | undefined): DividedPart[] {
     const { app, bundles } = this.#options;
     const bundle = revision === undefined ? undefined : bundles.get(revision);
-    return (app.spec.replicas ?? []).flatMap(({ kind, name, total, weights, failover }): Divided[] => {
-      const part = bundle?.variants[0]?.parts.find(
-        ({ object }) => object.kind === kind && object.metadata.name === name,
-      );
-      if (!part) return [];
-      const spec = isJsonObject(part.object.spec) ? part.object.spec : {};
-      const own = typeof spec.replicas === "number" ? spec.replicas : 1;
-      return [
-        {
-          key: `${kind}/${name}`,
-          object: part.key,
-          total: total ?? own,
-          ...(weights && { weights }),
-          ...(failover && { failover }),
-        },
-      ];
-    });
+    return (app.spec.replicas ?? []).flatMap(
+      ({ kind, name, by, total, weights, failover, preference }): DividedPart[] => {
+        const part = bundle?.variants[0]?.parts.find(
+          ({ object }) => object.kind === kind && object.metadata.name === name,
+        );
+        if (!part) return [];
+        const spec = isJsonObject(part.object.spec) ? part.object.spec : {};
+        const own = typeof spec.replicas === "number" ? spec.replicas : 1;
+        const replicas = total ?? own;
+        const scheduled = { workload: part.object, replicas, isAggregated: preference === "Pack" };
+        return [
+          {
+            key: `${kind}/${name}`,
+            object: part.key,
+            total: replicas,
+            ...(weights && { weights }),
+            ...(failover && { failover }),
+            ...(by === "Scheduler" && { scheduled }),
+          },
+        ];
+      },
+    );
   }
 }
 

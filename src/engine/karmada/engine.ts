@@ -14,6 +14,7 @@ import {
 } from "../dispatch-objects.ts";
 import { Dispatches } from "../dispatches.ts";
 import { reflect, reflectWorks } from "../hub-works.ts";
+import { MARKS } from "../marks.ts";
 import { type AccessPoint, AccessSecrets, type MemberConnection } from "../members/access.ts";
 import { liveSnapshot, unreachable } from "../members/live-snapshot.ts";
 import { MemberStreams } from "../members/streams.ts";
@@ -22,8 +23,11 @@ import type {
   Claim,
   Dispatched,
   DispatchOrder,
+  DivisionRequest,
+  Divisions,
   Engine,
   EngineApp,
+  EngineBundle,
   EngineCluster,
   EngineOwner,
   EngineSchedule,
@@ -36,6 +40,7 @@ import type {
 } from "../port.ts";
 import { SharedStrings } from "../shared-strings.ts";
 import { markOf, type Tracked, Tracking } from "../tracking.ts";
+import { Divider } from "./divisions.ts";
 import { Endings } from "./endings.ts";
 import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
 import { Holds } from "./holds.ts";
@@ -92,6 +97,7 @@ export class KarmadaEngine implements Engine {
   readonly #rivals: Rivals;
   readonly #foreign: ForeignWorks;
   readonly #holds: Holds;
+  readonly #divider: Divider;
   /** Secrets that give access to members, for dry runs: Karmada's proxy does not pass them on. */
   readonly #accesses: AccessSecrets | undefined;
   readonly #bindings: Reflector<KubeObject>;
@@ -135,9 +141,19 @@ export class KarmadaEngine implements Engine {
       indexes: { template: (binding) => [templateOfBinding(binding)].flatMap((ref) => (ref ? [refKey(ref)] : [])) },
     });
     this.#policies = reflect(from, OVERRIDE_POLICIES, {
-      indexes: { holds: (policy) => heldTemplates(policy).map(refKey) },
+      indexes: {
+        holds: (policy) => heldTemplates(policy).map(refKey),
+        divisions: (policy) => (isDivisionHold(policy) ? [markOf(policy)] : []),
+      },
     });
     this.#holds = new Holds(hub, this.#policies.cache);
+    this.#divider = new Divider({
+      hub,
+      clock,
+      holds: this.#holds,
+      holdsOf: (mark) => this.#policies.cache.byIndex("divisions", mark),
+      binding: (template) => this.#binding(template),
+    });
     this.#clusterPolicies = reflect(from, CLUSTER_OVERRIDE_POLICIES);
     const { openMember } = options;
     const access = { hub, clock, random, log, clusterOf: clusterOfNamespace };
@@ -190,7 +206,11 @@ export class KarmadaEngine implements Engine {
     this.#works.cache.subscribe({ added: workChanged, updated: workUpdated, deleted: workChanged });
     const bindingChanged = (binding: KubeObject) => {
       const ref = templateOfBinding(binding);
-      if (ref) this.#tracking.objectChanged(ref);
+      if (!ref) return;
+      this.#tracking.objectChanged(ref);
+      for (const hold of this.#policies.cache.byIndex("holds", refKey(ref))) {
+        if (isDivisionHold(hold)) this.#tracking.ownChanged(markOf(hold));
+      }
     };
     const bindingUpdated = (binding: KubeObject, previous: KubeObject) => {
       if (!isStatusOnly(binding, previous) || scheduleText(binding) !== scheduleText(previous)) bindingChanged(binding);
@@ -241,6 +261,14 @@ export class KarmadaEngine implements Engine {
     if (app.kind !== undefined)
       return { kind: "unknown", message: `Karmada schedules no ${app.kind}; name its clusters` };
     return readSchedule(this.#binding(app.template), app.template);
+  }
+
+  divide(
+    owner: EngineBundle,
+    requests: readonly DivisionRequest[],
+    beforeWriting: () => Promise<void>,
+  ): Promise<Divisions> {
+    return this.#divider.divide(owner, requests, beforeWriting);
   }
 
   /** Karmada finds the path of an object in a member by the kinds of its own API server. */
@@ -383,6 +411,11 @@ export class KarmadaEngine implements Engine {
 
 function bindingId(binding: KubeObject | undefined): string | undefined {
   return binding?.metadata.labels?.[BINDING_ID];
+}
+
+/** A hold of a bundle's: of a copy by which Karmada divides replicas. */
+function isDivisionHold(policy: KubeObject): boolean {
+  return isHold(policy) && policy.metadata.annotations?.[MARKS.appKind] !== undefined;
 }
 
 /** A binding repeats every cluster's status; only its schedule is read. */

@@ -1,8 +1,8 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import { appMark, isRefusedSwap, refKey, uidPrecondition } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
-import type { EngineApp, Unheld } from "../port.ts";
-import { holdName, holdPolicy, isHolding } from "./hub.ts";
+import type { Unheld } from "../port.ts";
+import { type Held, holdName, holdPolicy, isHolding } from "./hub.ts";
 import { unprotectedHold } from "./left-holds.ts";
 import { OVERRIDE_POLICIES } from "./resources.ts";
 
@@ -14,7 +14,7 @@ export class Holds {
   /** All override policies; the index `holds` finds holds by the templates that they hold. */
   readonly #cache: Cache<KubeObject>;
   /** Each application's hold, in the version that was verified. */
-  readonly #found = new WeakMap<EngineApp, KubeObject>();
+  readonly #found = new WeakMap<Held, KubeObject>();
 
   constructor(hub: KubeClient, cache: Cache<KubeObject>) {
     this.#hub = hub;
@@ -22,7 +22,7 @@ export class Holds {
   }
 
   /** The current hold. It is written if it is missing or no longer works as a hold. */
-  async ensure(app: EngineApp, beforeWriting: (() => Promise<void>) | undefined): Promise<KubeObject> {
+  async ensure(app: Held, beforeWriting: (() => Promise<void>) | undefined): Promise<KubeObject> {
     const before = this.#found.get(app);
     const known = this.#cache.get(before?.metadata ?? holdName(app, appMark(app)));
     const isHold = known && (known === before || isHolding(known, app));
@@ -33,7 +33,7 @@ export class Holds {
   }
 
   /** `isRendered`: without any hold, Karmada would render the current template to all clusters at once. */
-  async giveUp(app: EngineApp, isRendered: boolean): Promise<Unheld> {
+  async giveUp(app: Held, isRendered: boolean): Promise<Unheld> {
     const found = await this.#hub.find(OVERRIDE_POLICIES, holdName(app, appMark(app)));
     if (!found) return { kind: "gone" };
     const unprotected = unprotectedHold(found);
@@ -48,7 +48,7 @@ export class Holds {
   }
 
   /** Replaced, not applied: what another writer added must be removed too. */
-  async #write(app: EngineApp, beforeWriting: (() => Promise<void>) | undefined): Promise<KubeObject> {
+  async #write(app: Held, beforeWriting: (() => Promise<void>) | undefined): Promise<KubeObject> {
     await beforeWriting?.();
     const wanted = holdPolicy(app);
     const found = await this.#hub.find(OVERRIDE_POLICIES, wanted.metadata);
@@ -60,7 +60,7 @@ export class Holds {
   }
 
   /** Other applications' holds on the same template. */
-  #others(app: EngineApp): KubeObject[] {
+  #others(app: Held): KubeObject[] {
     const holds = this.#cache.byIndex("holds", refKey(app.template));
     if (holds.length === 1 && holds[0] === this.#found.get(app)) return [];
     const mark = appMark(app);
@@ -68,7 +68,7 @@ export class Holds {
   }
 
   /** Holds that released applications left behind: this application holds the template now. */
-  async #removeFreed(app: EngineApp): Promise<void> {
+  async #removeFreed(app: Held): Promise<void> {
     for (const hold of this.#others(app).filter((policy) => !isProtected(policy))) {
       const { uid = "", resourceVersion = "" } = hold.metadata;
       try {

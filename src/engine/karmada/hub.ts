@@ -4,7 +4,7 @@ import { appMark } from "../dispatch-objects.ts";
 import { DRAIN_TAINT } from "../drain.ts";
 import { quantities } from "../headroom.ts";
 import { MARKS } from "../marks.ts";
-import type { EngineApp, EngineCluster, EngineSchedule, ObjectRef } from "../port.ts";
+import type { EngineCluster, EngineOwner, EngineSchedule, ObjectRef } from "../port.ts";
 import { PROTECTION } from "./resources.ts";
 
 /** Taints that Karmada derives from the Ready condition, which `state` already reports. */
@@ -88,12 +88,20 @@ export function templateOfBinding(binding: KubeObject): ObjectRef | undefined {
   return { apiVersion, kind, namespace: typeof namespace === "string" ? namespace : "", name };
 }
 
-export function holdName({ template }: EngineApp, mark: string): { name: string; namespace: string } {
-  return { name: `lockstep-hold-${mark}`, namespace: template.namespace };
+/** A template that is held, and whose it is. Other kinds than a CrossClusterStatefulset may have more than one. */
+export interface Held {
+  readonly kind?: EngineOwner["kind"];
+  readonly namespace: string;
+  readonly name: string;
+  readonly template: ObjectRef;
+}
+
+export function holdName({ kind, template }: Held, mark: string): { name: string; namespace: string } {
+  return { name: `lockstep-hold-${kind === undefined ? mark : template.name}`, namespace: template.namespace };
 }
 
 /** The policy whose patch fails on every object: Karmada schedules the template and renders nothing. */
-export function holdPolicy(app: EngineApp): KubeObject {
+export function holdPolicy(app: Held): KubeObject {
   const { apiVersion, kind, namespace, name } = app.template;
   const mark = appMark(app);
   return {
@@ -105,6 +113,7 @@ export function holdPolicy(app: EngineApp): KubeObject {
       annotations: {
         [MARKS.appNamespace]: app.namespace,
         [MARKS.appName]: app.name,
+        ...(app.kind !== undefined && { [MARKS.appKind]: app.kind }),
         "lockstep.karmada.io/why":
           "Lockstep dispatches this template itself, in order. This policy's patch always fails, so that Karmada renders nothing.",
       },
@@ -120,7 +129,7 @@ export function holdPolicy(app: EngineApp): KubeObject {
  * Whether a policy on the hub still has everything that makes it a hold, and nothing else. Compared by meaning, because
  * an API server may omit empty fields or write them out.
  */
-export function isHolding(policy: KubeObject, app: EngineApp): boolean {
+export function isHolding(policy: KubeObject, app: Held): boolean {
   const wanted = holdPolicy(app);
   const { labels, annotations } = policy.metadata;
   return (
@@ -129,7 +138,7 @@ export function isHolding(policy: KubeObject, app: EngineApp): boolean {
 }
 
 /** Whether its content is a hold's, and nothing else, whatever its labels and annotations say. */
-export function isPlainHold({ spec }: KubeObject, app: EngineApp): boolean {
+export function isPlainHold({ spec }: KubeObject, app: Held): boolean {
   return meaning(spec) === meaning(holdPolicy(app).spec);
 }
 

@@ -3,12 +3,12 @@ import type { KubeObject } from "../../kube/index.ts";
 import { appMark } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
 import type { ObjectRef } from "../port.ts";
-import { heldTemplates, holdName, isPlainHold } from "./hub.ts";
+import { type Held, heldTemplates, holdName, isPlainHold } from "./hub.ts";
 import { PROTECTION } from "./resources.ts";
 
 export interface ReadHold {
-  /** The CrossClusterStatefulset that it was written for. */
-  readonly app: { readonly namespace: string; readonly name: string };
+  /** What it was written for; without a kind, a CrossClusterStatefulset. */
+  readonly app: Pick<Held, "kind" | "namespace" | "name">;
   readonly templates: readonly ObjectRef[];
   /** It has the name and the content that Lockstep gives to this application's hold, and no other writer's additions. */
   readonly isPlain: boolean;
@@ -21,9 +21,13 @@ export function readHold(policy: KubeObject): ReadHold | undefined {
   const templates = heldTemplates(policy);
   const [template] = templates;
   if (namespace === undefined || name === undefined || template === undefined) return undefined;
-  const app = { namespace, name, template };
-  const isOwn = holdName(app, appMark(app)).name === policyName && policy.metadata.labels?.[MARKS.app] === appMark(app);
-  return { app: { namespace, name }, templates, isPlain: isOwn && isPlainHold(policy, app) };
+  const kind = annotations?.[MARKS.appKind];
+  if (kind !== undefined && kind !== "DistributedApplication") return undefined;
+  const app: ReadHold["app"] = kind === undefined ? { namespace, name } : { kind, namespace, name };
+  const held: Held = { ...app, template };
+  const mark = appMark(app);
+  const isOwn = holdName(held, mark).name === policyName && policy.metadata.labels?.[MARKS.app] === mark;
+  return { app, templates, isPlain: isOwn && isPlainHold(policy, held) };
 }
 
 /** The policy as Karmada lets it be deleted; undefined if it does so already. */

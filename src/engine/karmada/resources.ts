@@ -25,6 +25,12 @@ export const OVERRIDE_POLICIES = resource({
   plural: "overridepolicies",
   namespaced: true,
 });
+export const PROPAGATION_POLICIES = resource({
+  apiVersion: "policy.karmada.io/v1alpha1",
+  kind: "PropagationPolicy",
+  plural: "propagationpolicies",
+  namespaced: true,
+});
 export const CLUSTER_OVERRIDE_POLICIES = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
   kind: "ClusterOverridePolicy",

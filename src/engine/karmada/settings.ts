@@ -112,7 +112,7 @@ interface Policy {
 }
 
 /** Karmada's marks on a binding name the policy that made it. */
-function policyOf({ metadata }: KubeObject): Policy {
+export function policyOf({ metadata }: KubeObject): Policy {
   const marks = { ...metadata.labels, ...metadata.annotations };
   const name = marks["propagationpolicy.karmada.io/name"];
   const namespace = marks["propagationpolicy.karmada.io/namespace"];

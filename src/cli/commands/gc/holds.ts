@@ -40,7 +40,7 @@ export async function isHoldToDelete(hub: Hub, policy: KubeObject): Promise<bool
 
 /** A hold has no uid: the next application of this name takes over the same policy. */
 function ownerOfHold({ app }: ReadHold): Named {
-  return { kind: CROSS_CLUSTER_STATEFULSET.kind, ...app };
+  return { ...app, kind: app.kind ?? CROSS_CLUSTER_STATEFULSET.kind };
 }
 
 /**

@@ -89,6 +89,13 @@ const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
     "delete crossclusterjobs.apps.karmada.io",
     "delete clusters/proxy.cluster.karmada.io", // see below
     "create overridepolicies.policy.karmada.io", // server-side apply of a new object needs it, on a real API server
+    "create propagationpolicies.policy.karmada.io", // as well
+    // Copies of Deployments; the story divides a StatefulSet.
+    "get deployments.apps",
+    "create deployments.apps",
+    "patch deployments.apps",
+    "delete deployments.apps",
+    "create statefulsets.apps", // as of overridepolicies
   ],
   member: [
     "delete pods.", // broken pods that keep a StatefulSet from going back
@@ -144,10 +151,13 @@ function template(image: string): KubeObject {
 
 const RBAC = "rbac.authorization.k8s.io";
 
-/** A DistributedApplication is deployed, and deleted with what it brought. */
+/** A DistributedApplication is deployed, its replicas divided by Karmada's scheduler, and deleted with what it brought. */
 async function runApplication(world: World): Promise<void> {
   const metadata = { name: "deployer", namespace: "default" };
-  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["distribute"] }];
+  const rules = [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["distribute"] },
+    { apiGroups: ["apps"], resources: ["statefulsets"], verbs: ["distribute", "create"] },
+  ];
   await world.apply({ apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules });
   await world.apply({
     apiVersion: `${RBAC}/v1`,
@@ -156,8 +166,20 @@ async function runApplication(world: World): Promise<void> {
     roleRef: { apiGroup: RBAC, kind: "Role", name: "deployer" },
     subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
   });
-  const source = inline(configMap("settings", { mode: "x" }));
-  const spec = { source, clusters: { names: ["member1"] }, revisionSettleSeconds: 0, deletionPolicy: "Teardown" };
+  const labels = { app: "api" };
+  const api = {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: "api" },
+    spec: {
+      serviceName: "api",
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "api:1" }] } },
+    },
+  };
+  const source = inline(configMap("settings", { mode: "x" }), api);
+  const replicas = [{ kind: "StatefulSet", name: "api", by: "Scheduler", total: 2 }];
+  const spec = { source, clusters: { names: ["member1"] }, replicas, revisionSettleSeconds: 0 };
   await world.apply(application("shop", spec));
   await settle(world, "shop");
   const at = { namespace: "default", name: "shop" };

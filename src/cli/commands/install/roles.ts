@@ -24,7 +24,7 @@ const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
 export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[] {
-  return [...commonHubRules(workloads), ...(engine === "ocm" ? OCM_HUB_RULES : KARMADA_HUB_RULES)];
+  return [...commonHubRules(workloads), ...(engine === "ocm" ? OCM_HUB_RULES : karmadaHubRules(workloads))];
 }
 
 function commonHubRules(workloads: readonly Workload[]): Rule[] {
@@ -54,6 +54,18 @@ function commonHubRules(workloads: readonly Workload[]): Rule[] {
       ],
       READ,
     ),
+  ];
+}
+
+/** A copy of a workload that Karmada's scheduler divides, and the policy that says over which clusters. */
+const COPY = ["get", "create", "patch", "delete"];
+
+function karmadaHubRules(workloads: readonly Workload[]): Rule[] {
+  return [
+    ...KARMADA_HUB_RULES,
+    rule("policy.karmada.io", ["propagationpolicies"], COPY),
+    rule("apps", ["deployments", "statefulsets"], COPY),
+    ...workloads.map(({ group, plural }) => rule(group, [plural], COPY)),
   ];
 }
 
