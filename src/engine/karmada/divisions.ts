@@ -13,9 +13,9 @@ import { appMark, refKey, refOf, uidPrecondition } from "../dispatch-objects.ts"
 import { MARKS } from "../marks.ts";
 import type { Division, DivisionRequest, Divisions, EngineBundle, ObjectRef } from "../port.ts";
 import type { Holds } from "./holds.ts";
-import { type Held, heldTemplates, readSchedule, unsafeSetting } from "./hub.ts";
+import { type Held, heldTemplates, readSchedule } from "./hub.ts";
 import { PROPAGATION_POLICIES } from "./resources.ts";
-import { policyOf } from "./settings.ts";
+import { policyOf, unsafeSetting } from "./settings.ts";
 
 /** Karmada's kinds, Lockstep's and rights: what the controller may write of these is not for tenants. */
 const OWN_GROUPS = /(^|\.)karmada\.io\/|^rbac\.authorization\.k8s\.io\//;
