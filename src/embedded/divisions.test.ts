@@ -166,6 +166,28 @@ function startCrashing(writes: number): void {
   world.startController(undefined, new KubeClient({ transport, clock, random: seededRandom(1) }));
 }
 
+it("without the right that --divide gives, the status names the command, nothing is held, and the application can be deleted", async () => {
+  await begin();
+  await world.stopController();
+  const { clock, fleet } = world;
+  const way = fleet.hub.transport();
+  const isPolicy = ({ path }: HttpRequest) => path.includes("/propagationpolicies");
+  const forbidden = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", code: 403 };
+  const body = JSON.stringify({ ...forbidden, message: "propagationpolicies is forbidden" });
+  const transport: Transport = {
+    request: async (request) => (isPolicy(request) ? { status: 403, headers: {}, body } : way.request(request)),
+    stream: (request) => way.stream(request),
+  };
+  world.startController(undefined, new KubeClient({ transport, clock, random: seededRandom(1) }));
+  await world.apply(shop("web:1", 3));
+  await world.until("it says so", () => statusOf(world, "shop").reason === "ScheduleUnknown");
+  expect(JSON.stringify(statusOf(world, "shop"))).toContain("lockstep install --apply --divide statefulsets.apps");
+  await world.clock.advance(60_000);
+  expect(await divisions()).toEqual({ copies: 0, policies: 0, holds: 0 });
+  await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: NAMESPACE, name: "shop" }));
+  await world.until("shop is gone", isGone);
+});
+
 it.each(Array.from({ length: 16 }, (_, at) => at + 4))(
   "a crash after write %i delivers no copy, and another controller finishes",
   async (writes) => {

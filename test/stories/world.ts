@@ -82,6 +82,7 @@ export function installedObjects(engine: EngineName): KubeObject[] {
     workloads: [XLINE_WORKLOAD],
     standingHold: true,
     distributed: [TICKETS, SECRETS],
+    divided: [{ plural: "deployments", group: "apps" }],
   };
   return installManifests(settings).filter(isKubeObject);
 }

@@ -80,17 +80,19 @@ export class Divider {
     // Holds are recognized by the object that they were written for.
     const held = before?.held ?? copy.held;
     if (!isWritten) await beforeWriting();
+    let of: Resource | undefined;
     try {
-      const of = isWritten ? undefined : await this.#kindToCopy(template);
+      of = isWritten ? undefined : await this.#kindToCopy(template);
+      // What may not be copied gets no hold, which could not be given up without the right to look.
+      const found = of && (await this.#find(of, copy));
       await holds.ensure(held, beforeWriting);
       if (!of) return division;
       const isClaimed = isLate && claimant(binding(template), copy) !== undefined;
-      await this.#write(of, copy, isClaimed);
+      await this.#write(of, copy, found, isClaimed);
       this.#written.set(key, { content: copy.content, held, atMs: now });
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const remedy =
-        error instanceof ForbiddenError ? "Install Lockstep's roles again, with --workload for this kind." : undefined;
+      const remedy = error instanceof ForbiddenError && of ? remedyFor(of) : undefined;
       const what = `${template.kind} ${template.namespace}/${template.name}`;
       return { kind: "unknown", message: `${what}: ${error.message}`, ...(remedy !== undefined && { remedy }) };
     }
@@ -98,12 +100,13 @@ export class Divider {
   }
 
   /** The policy first: a copy without one could be claimed by another. One that was claimed is recreated. */
-  async #write(of: Resource, { object, policy, held }: Copy, isClaimed: boolean): Promise<void> {
+  async #write(
+    of: Resource,
+    { object, policy }: Copy,
+    found: KubeObject | undefined,
+    isClaimed: boolean,
+  ): Promise<void> {
     const { hub } = this.#parts;
-    const found = await hub.find(of, object.metadata);
-    if (found && !isOf(found, held)) {
-      throw new NotCopiedError("an object of this name exists that Lockstep did not make; delete it");
-    }
     await hub.apply(PROPAGATION_POLICIES, policy, { fieldManager: FIELD_MANAGER, force: true });
     if (found && isClaimed) await hub.delete(of, found.metadata, uidPrecondition(found));
     try {
@@ -113,6 +116,14 @@ export class Divider {
       if (found && error instanceof InvalidObjectError) await hub.delete(of, found.metadata, uidPrecondition(found));
       throw error;
     }
+  }
+
+  async #find(of: Resource, { object, policy, held }: Copy): Promise<KubeObject | undefined> {
+    const { hub } = this.#parts;
+    await hub.find(PROPAGATION_POLICIES, policy.metadata);
+    const found = await hub.find(of, object.metadata);
+    if (!found || isOf(found, held)) return found;
+    throw new NotCopiedError("an object of this name exists that Lockstep did not make; delete it");
   }
 
   async #kindToCopy({ apiVersion, kind }: ObjectRef): Promise<Resource> {
@@ -183,6 +194,11 @@ class NotCopiedError extends Error {
 /** What a user must mend; anything else is tried again at once. */
 function isRefusal(error: unknown): error is Error {
   return [ForbiddenError, InvalidObjectError, NotCopiedError, UnknownKindError].some((kind) => error instanceof kind);
+}
+
+function remedyFor({ apiVersion, plural }: Resource): string {
+  const [group] = apiVersion.split("/");
+  return `Let Lockstep make the copy: lockstep install --apply --divide ${plural}.${group}, with the options that you installed with.`;
 }
 
 function isOf({ metadata }: KubeObject, held: Held): boolean {

@@ -16,6 +16,7 @@ export interface InstallOptions {
   readonly standingHold?: boolean;
   readonly workload?: string[];
   readonly distribute?: string[];
+  readonly divide?: string[];
   readonly controllerUser?: string;
   readonly executor?: string;
   readonly requireAllowedClusters?: boolean;
@@ -43,6 +44,11 @@ export function registerInstall(registry: Registry): void {
     .option(
       "--distribute <plural.group>",
       "a custom kind that DistributedApplications may bring to members, beside Kubernetes' own; secrets: to read those, too; '*': all; may be repeated",
+      repeated,
+    )
+    .option(
+      "--divide <plural.group>",
+      "Karmada: a kind, such as deployments.apps, whose replicas its scheduler may divide (by: Scheduler); the controller may then write it on the hub; may be repeated",
       repeated,
     )
     .option("--controller-user <name>", "the hub's user that the controller authenticates as (default: its account)")

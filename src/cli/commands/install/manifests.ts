@@ -34,6 +34,8 @@ export interface InstallSettings {
   readonly workloads: readonly Workload[];
   /** Kinds that applications may distribute, beside Kubernetes' own. */
   readonly distributed?: Distributed | undefined;
+  /** Karmada: kinds of workloads whose replicas its scheduler may divide. */
+  readonly divided?: readonly Workload[] | undefined;
   readonly standingHold: boolean;
   /** The hub's user that the controller authenticates as; absent: its ServiceAccount. */
   readonly controllerUser?: string | undefined;

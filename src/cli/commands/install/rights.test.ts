@@ -90,11 +90,6 @@ const NOT_IN_THIS_STORY: Record<Right["where"], string[]> = {
     "delete clusters/proxy.cluster.karmada.io", // see below
     "create overridepolicies.policy.karmada.io", // server-side apply of a new object needs it, on a real API server
     "create propagationpolicies.policy.karmada.io", // as well
-    // Copies of Deployments; the story divides a StatefulSet.
-    "get deployments.apps",
-    "create deployments.apps",
-    "patch deployments.apps",
-    "delete deployments.apps",
     "create statefulsets.apps", // as of overridepolicies
   ],
   member: [
@@ -150,6 +145,7 @@ function template(image: string): KubeObject {
 }
 
 const RBAC = "rbac.authorization.k8s.io";
+const STATEFULSETS = { plural: "statefulsets", group: "apps" };
 
 /** A DistributedApplication is deployed, its replicas divided by Karmada's scheduler, and deleted with what it brought. */
 async function runApplication(world: World): Promise<void> {
@@ -248,7 +244,7 @@ function startRecorded(world: World, { asked, denied }: Audit): () => Promise<vo
 }
 
 it("with only the installed roles, from deployment to teardown nothing is denied, and every right is used", async () => {
-  const settings = { systemNamespace: "lockstep-system", workloads: [], standingHold: true };
+  const settings = { systemNamespace: "lockstep-system", workloads: [], divided: [STATEFULSETS], standingHold: true };
   const world = new World(41, {
     members: ["member1", "member2"],
     authorizer: "RBAC",
@@ -304,7 +300,7 @@ it("with only the installed roles, from deployment to teardown nothing is denied
     await world.clock.run(world.fleet.stop());
   }
   const rules = {
-    hub: [...hubRules({ workloads: [] }), ...systemRules()],
+    hub: [...hubRules({ workloads: [], divided: [STATEFULSETS] }), ...systemRules()],
     member: memberRules({ workloads: [] }),
   };
   // Which of what may be distributed is read depends on what tenants distribute, so not every one of these is used.

@@ -11,6 +11,8 @@ export interface Rule {
 
 interface RoleSettings {
   readonly workloads: readonly Workload[];
+  /** Kinds whose replicas Karmada's scheduler may divide: the controller writes copies of them on the hub. */
+  readonly divided?: readonly Workload[] | undefined;
   /** Absent: Karmada. */
   readonly engine?: EngineName | undefined;
 }
@@ -23,8 +25,8 @@ const JOBS = "crossclusterjobs";
 const APPROVALS = "rolloutapprovals";
 
 /** Everything that the controller does on the hub outside its own namespace, and nothing else. */
-export function hubRules({ workloads, engine = "karmada" }: RoleSettings): Rule[] {
-  return [...commonHubRules(workloads), ...(engine === "ocm" ? OCM_HUB_RULES : karmadaHubRules(workloads))];
+export function hubRules({ workloads, divided = [], engine = "karmada" }: RoleSettings): Rule[] {
+  return [...commonHubRules(workloads), ...(engine === "ocm" ? OCM_HUB_RULES : karmadaHubRules(divided))];
 }
 
 function commonHubRules(workloads: readonly Workload[]): Rule[] {
@@ -60,12 +62,11 @@ function commonHubRules(workloads: readonly Workload[]): Rule[] {
 /** A copy of a workload that Karmada's scheduler divides, and the policy that says over which clusters. */
 const COPY = ["get", "create", "patch", "delete"];
 
-function karmadaHubRules(workloads: readonly Workload[]): Rule[] {
+function karmadaHubRules(divided: readonly Workload[]): Rule[] {
   return [
     ...KARMADA_HUB_RULES,
-    rule("policy.karmada.io", ["propagationpolicies"], COPY),
-    rule("apps", ["deployments", "statefulsets"], COPY),
-    ...workloads.map(({ group, plural }) => rule(group, [plural], COPY)),
+    ...(divided.length > 0 ? [rule("policy.karmada.io", ["propagationpolicies"], COPY)] : []),
+    ...divided.map(({ group, plural }) => rule(group, [plural], COPY)),
   ];
 }
 

@@ -26,12 +26,14 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
   const workloads = workloadsOf(options.workload);
   const executor = executorOption(options.executor);
   const distributed = distributedOf(options.distribute);
+  const divided = workloadsOf(options.divide, "--divide");
   const manifestsFor = (engine: EngineName) =>
     installManifests({
       systemNamespace: options.systemNamespace,
       engine,
       workloads,
       distributed,
+      divided,
       standingHold: options.standingHold !== false,
       controllerUser: options.controllerUser,
       executor,
