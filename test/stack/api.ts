@@ -115,6 +115,7 @@ const CLUSTER_SCOPED = new Set([
   "ManagedCluster",
   "ClusterOverridePolicy",
   "ClusterPropagationPolicy",
+  "WorkloadRebalancer",
   "ResourceInterpreterCustomization",
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
