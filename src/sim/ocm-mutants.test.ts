@@ -7,7 +7,7 @@ const SEEDS = 200;
 const FIRST = 601;
 const MINUTES_MS = 60_000;
 
-const PATHS = ["reports", "wait", "values", "works"].map((name) => `../engine/ocm/${name}.ts`);
+const PATHS = ["reports", "signs-of-life", "wait", "values", "works"].map((name) => `../engine/ocm/${name}.ts`);
 
 afterEach(() => {
   for (const path of PATHS) vi.doUnmock(path);
@@ -137,5 +137,26 @@ it("a ManifestWork that takes its object with it when it goes is noticed", { tim
 type IsApplied = (...args: unknown[]) => boolean | undefined;
 
 it("what no agent has applied, and counts as applied, is noticed", { timeout: 10 * MINUTES_MS }, async () => {
-  await noticed<{ isApplied: IsApplied }>("../engine/ocm/reports.ts", () => ({ isApplied: () => true }), 601);
+  await noticed<{ isApplied: IsApplied }>("../engine/ocm/reports.ts", () => ({ isApplied: () => true }), 622);
+});
+
+type SignsOfLife = new (
+  ...args: never[]
+) => {
+  isFresh(work: unknown): boolean;
+  provenMs(work: unknown): number | undefined;
+};
+
+it("the last report of a dead agent that counts forever is noticed", { timeout: 10 * MINUTES_MS }, async () => {
+  await noticed<{ SignsOfLife: SignsOfLife }>(
+    "../engine/ocm/signs-of-life.ts",
+    ({ SignsOfLife }) => ({
+      SignsOfLife: class extends SignsOfLife {
+        override isFresh(work: unknown): boolean {
+          return super.isFresh(work) || this.provenMs(work) !== undefined;
+        }
+      },
+    }),
+    664,
+  );
 });

@@ -90,6 +90,17 @@ it("a wall clock that jumps makes reports stale, but no cluster silent", async (
   scene.stop.abort();
 });
 
+it("a wall clock that jumps back does not make the last report of a dead agent count again", async () => {
+  const scene = new Scene();
+  await scene.clock.advance(FRESH_MS);
+  scene.isAgentAlive = false;
+  await scene.clock.advance(2 * FRESH_MS);
+  expect(scene.signs.isFresh(scene.work)).toBe(false);
+  scene.clock.jumpWall(-2 * FRESH_MS);
+  expect(scene.signs.isFresh(scene.work)).toBe(false);
+  scene.stop.abort();
+});
+
 it("a report without this generation proves nothing if the object is absent", () => {
   const scene = new Scene();
   const work = { ...written(orderFor(1), undefined, scene.clock.now()) };

@@ -93,9 +93,14 @@ export class SignsOfLife {
   }
 
   #isFreshNow(work: KubeObject): boolean {
+    const { clock } = this.#options;
     const provenMs = this.provenMs(work);
+    const answered = this.#answered.get(work.metadata.uid ?? "");
+    if (provenMs === undefined || !answered) return false;
+    // A wall clock that jumps back makes no old answer new.
+    if (clock.monotonicMs() - answered.notedMs > FRESH_MS) return false;
     // Another process's clock may be a little ahead of ours, but not by more than would be too old.
-    return provenMs !== undefined && Math.abs(this.#options.clock.now() - provenMs) <= FRESH_MS;
+    return Math.abs(clock.now() - provenMs) <= FRESH_MS;
   }
 
   forget(work: KubeObject): void {

@@ -160,7 +160,11 @@ export class Happenings {
       case "cut":
         reach.count(happening.forMs > 1000 * FAILOVER_AFTER_S + 30_000 ? "member lost" : "member disconnected");
         ground.cut(cluster);
-        this.#forAWhile(happening, happening.forMs, () => ground.mend(cluster));
+        this.#forAWhile(happening, happening.forMs, () => {
+          ground.mend(cluster);
+          // An agent that died meanwhile starts again with its connection.
+          this.agentReturns(cluster);
+        });
         return;
       case "leave":
         reach.count("a cluster leaves the fleet");
@@ -296,10 +300,10 @@ export class Happenings {
     });
   }
 
-  /** Whether a leader exists that can act: the status may come from one that has died since. */
-  get hasLeader(): boolean {
+  /** A leader that can act: the status may come from one that has died since. */
+  get leader(): string | undefined {
     const holder = this.#leaseHolder();
-    return this.#cast.controllers.processes.some(({ name, isPaused }) => name === holder && !isPaused);
+    return this.#cast.controllers.processes.find(({ name, isPaused }) => name === holder && !isPaused)?.name;
   }
 
   get #isStepping(): boolean {

@@ -1,5 +1,5 @@
 import type { EngineName } from "../lean/hub.ts";
-import { AGENT_FAULTS, LEAN_ONLY, Reach, SITUATIONS } from "./reach.ts";
+import { AGENT_CHECKS, AGENT_FAULTS, LEAN_ONLY, Reach, SITUATIONS } from "./reach.ts";
 import type { SeedResult, Tier } from "./run.ts";
 
 /** With fewer seeds a situation may not have occurred, and its count proves nothing. */
@@ -30,7 +30,8 @@ export class Campaign {
   /** Situations that never occurred: what depends on them was not tested. */
   unreached(tier: Tier, engine: EngineName = "karmada"): string[] {
     const { reach } = this;
-    if (engine === "ocm") return AGENT_FAULTS.filter((situation) => (reach[situation] ?? 0) === 0);
+    if (engine === "ocm")
+      return [...AGENT_CHECKS, ...AGENT_FAULTS].filter((situation) => (reach[situation] ?? 0) === 0);
     const due = SITUATIONS.filter((situation) => tier === "lean" || !LEAN_ONLY.has(situation));
     return due.filter((situation) => (reach[situation] ?? 0) === 0);
   }

@@ -19,6 +19,7 @@ export const OCM_ABILITIES: Abilities & { readonly engine: EngineName } = {
 
 const ACCESS_CHANCE = 0.4;
 const POLLS_CHANCE = 0.3;
+const LONG_SILENCE_CHANCE = 0.25;
 
 export function withAgents(scenario: Scenario, dice: Dice): Scenario {
   const joined = Object.fromEntries(
@@ -45,5 +46,20 @@ export function withAgents(scenario: Scenario, dice: Dice): Scenario {
   ];
   const count = dice.pick([0, 0, 1, 1, 2]);
   const happenings = Array.from({ length: count }, () => dice.pick(kinds)());
-  return { ...scenario, ocm: { joined }, happenings: [...scenario.happenings, ...happenings] };
+  const met = { ...scenario, ocm: { joined }, happenings: [...scenario.happenings, ...happenings] };
+  return withLongSilence(met, dice.branch("long silence"));
+}
+
+/**
+ * A work agent dies early, and so long that its cluster, which only reports show, must be seen to be silent. The faults
+ * end only afterwards.
+ */
+function withLongSilence(scenario: Scenario & { readonly ocm: OcmTraits }, dice: Dice): Scenario {
+  const byReports = scenario.clusters.filter((cluster) => scenario.ocm.joined[cluster]?.access === false);
+  if (byReports.length === 0 || !dice.chance(LONG_SILENCE_CHANCE)) return scenario;
+  const atMs = 1000 * dice.whole(15, 35);
+  const forMs = 1000 * dice.whole(75, 110);
+  const silence: Happening = { atMs, kind: "agent dies", cluster: dice.pick(byReports), forMs, workOnly: true };
+  const calmAtMs = Math.max(scenario.calmAtMs, atMs + forMs + 5_000);
+  return { ...scenario, calmAtMs, happenings: [...scenario.happenings, silence] };
 }

@@ -92,6 +92,9 @@ export const CHANGES = [
   "the engine moves instances away",
 ] as const;
 
+/** Promises that only Open Cluster Management puts at risk. */
+export const AGENT_CHECKS = ["a silent cluster is unknown"] as const;
+
 /** What only agents of Open Cluster Management do. */
 export const AGENT_FAULTS = [
   "feedback stays after its object is gone",

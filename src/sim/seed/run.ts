@@ -10,6 +10,7 @@ import { OcmGround } from "../lean/ocm/ground.ts";
 import { revisionAsSent, revisionOf } from "../lean/operators.ts";
 import { Properties } from "../properties/properties.ts";
 import type { Rules } from "../properties/rules.ts";
+import { SilenceProperty } from "../properties/silence.ts";
 import { KARMADA_DISPATCHING, OCM_DISPATCHING } from "../world/dispatching.ts";
 import type { Ground, GroundMember } from "../world/ground.ts";
 import { ListMemory } from "../world/list-memory.ts";
@@ -173,6 +174,16 @@ class Stage {
     this.#controllers = controllers;
     const shared = { world, scenario, ground, people, controllers, rules, properties };
     this.#happenings = new Happenings({ ...shared, climate: this.#climate, reach: this.#reach });
+    const { agents, dispatching } = ground;
+    if (agents) {
+      const silence = new SilenceProperty({
+        ...{ world, rules, reach, agents, dispatching, clusters: scenario.clusters },
+        leader: () => this.#happenings.leader,
+        isDisturbed: () => !this.#climate.isFair,
+      });
+      hub.onCommit((commit) => silence.committed(commit));
+      world.afterEvent(() => silence.look());
+    }
   }
 
   /** A compare-and-swap that fails only because an agent has just reported. */
@@ -301,7 +312,7 @@ class Stage {
 
   #isAsAskedFor(): boolean {
     const { object, status, replicas, confirmedLost } = this.#people;
-    if (!this.#happenings.hasLeader) return false;
+    if (this.#happenings.leader === undefined) return false;
     if (status.phase !== "Settled" || status.observedGeneration !== object?.metadata.generation) return false;
     const asked = this.#ground.scheduled() ?? replicas;
     const { left } = this.#happenings;

@@ -32,6 +32,8 @@ export interface AgentFaults {
   /** `workOnly`: the hub continues to call the cluster available. */
   die(cluster: string, workOnly: boolean): void;
   return(cluster: string): void;
+  /** Its agent lives and reaches the hub: it can give signs of life. */
+  isHeard(cluster: string): boolean;
   /** The controller reads the member itself, and need not believe its agent. */
   isReadDirectly(cluster: string): boolean;
   /** A user deletes the cluster's dispatch objects without their agent's part. Resolves to whether there were any. */

@@ -17,6 +17,11 @@ export class Climate {
   hubIsDown = false;
   hasStaleLists = false;
 
+  get isFair(): boolean {
+    const isClear = this.flakyRate === 0 && this.latencyMs === 0 && this.lagMs === 0;
+    return isClear && !this.hubIsDown && !this.hasStaleLists;
+  }
+
   /** No more faults. */
   calm(): void {
     this.flakyRate = 0;

@@ -34,6 +34,7 @@ export class OcmGround implements Ground {
     this.agents = {
       die: (cluster, workOnly) => ocm.agentDies(cluster, workOnly),
       return: (cluster) => ocm.agentReturns(cluster),
+      isHeard: (cluster) => ocm.isHeard(cluster),
       isReadDirectly: (cluster) => joinedAs(cluster).access,
       tearOff: (cluster) => ocm.tearOff(cluster),
       rival: (cluster, forMs) => this.#rival(cluster, forMs),

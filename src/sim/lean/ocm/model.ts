@@ -130,6 +130,10 @@ export class OcmModel {
     this.#judgeLater(cluster);
   }
 
+  isHeard(cluster: string): boolean {
+    return this.#options.members.get(cluster)?.reachable === true && this.#agents.get(cluster)?.isAlive === true;
+  }
+
   /** The cluster is detached: its ManifestWorks are deleted at once, and its agent does its part for a moment. */
   async leave(cluster: string): Promise<void> {
     const { server, members, world, reach } = this.#options;
