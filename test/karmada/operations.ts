@@ -1,7 +1,8 @@
 /** What an administrator does on a real Karmada: finds settings that fight, upgrades, and uninstalls. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { runCli } from "../../src/cli/program.ts";
@@ -29,11 +30,12 @@ export function operationsStory(on: () => Rehearsal): void {
     ({ kubectl: kubectlPath } = await ensurePrograms(["kubectl"]));
   });
 
-  /** A command line as a user types it, with the hub as the current context. */
-  const shell = (command: string) => {
+  /** A command line as a user types it, with the hub as the current context. The controller runs on in this process. */
+  const shell = async (command: string) => {
     const { folder, kubeconfig } = rehearsal.world.stack;
     const env = { ...process.env, KUBECONFIG: kubeconfig, PATH: `${dirname(kubectlPath)}:${process.env.PATH}` };
-    return execFileSync("bash", ["-euo", "pipefail", "-c", command], { cwd: folder, env, encoding: "utf8" });
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", command], { cwd: folder, env });
+    return stdout;
   };
 
   /** `lockstep doctor -o json`, as a program of its own would print it. */
@@ -65,14 +67,14 @@ export function operationsStory(on: () => Rehearsal): void {
       const old = buildOld(join(world.stack.folder, "old"));
       await world.stopController();
       writeFileSync(join(world.stack.folder, "old.yaml"), execFileSync(process.execPath, [old, "install"]));
-      shell("kubectl apply --server-side --force-conflicts -f old.yaml");
+      await shell("kubectl apply --server-side --force-conflicts -f old.yaml");
       const before = await startPod(world, "old", [old]);
       await world.until("the old version leads", async () => (await before.leads()) && (await before.isReady()));
       const replaced = rehearsal.pods.gone.length;
       let after = before;
       // As the guide says: the hub's set of the new version, then the controller.
       const upgrade = async () => {
-        applyHubSet();
+        await applyHubSet();
         world.stack.processes.kill(before.name, "SIGTERM");
         after = await startPod(world, "new");
         await world.until("the new version leads", () => after.leads());
@@ -99,10 +101,10 @@ export function operationsStory(on: () => Rehearsal): void {
     await world.until("all is settled", rehearsal.isDone);
     const before = await everything();
     // Two Works and the guide's three steps: release, remove the controller, remove what is on the hub.
-    shell("kubectl delete ccs --all --all-namespaces --timeout=60s");
+    await shell("kubectl delete ccs --all --all-namespaces --timeout=60s");
     await world.stopController();
     hubSet();
-    shell(
+    await shell(
       "kubectl label clusteroverridepolicy lockstep-standing-hold resourcetemplate.karmada.io/deletion-protected- &&" +
         " kubectl delete --wait=false --ignore-not-found -f hub.yaml",
     );
@@ -145,9 +147,9 @@ export function operationsStory(on: () => Rehearsal): void {
     const text = installedObjects("karmada").map((object) => stringify(object, { aliasDuplicateObjects: false }));
     writeFileSync(join(rehearsal.world.stack.folder, "hub.yaml"), text.join("---\n"));
   };
-  const applyHubSet = () => {
+  const applyHubSet = async () => {
     hubSet();
-    shell("kubectl apply --server-side --force-conflicts -f hub.yaml");
+    await shell("kubectl apply --server-side --force-conflicts -f hub.yaml");
   };
 }
 

@@ -5,7 +5,7 @@ import type { KarmadaWorld } from "./world.ts";
 
 export interface Administrator {
   readonly world: KarmadaWorld;
-  shell(command: string): string;
+  shell(command: string): Promise<string>;
   doctor(): Promise<{ check: string; state: string; message: string; remedy?: string }[]>;
 }
 
@@ -86,7 +86,7 @@ export function settingsStory(on: () => Administrator): void {
       expect(remedy, message).toMatch(/^kubectl /);
       if (/PropagationPolicy/.test(message)) expect(inStatus).toContain(remedy);
     }
-    for (const remedy of new Set(found.map((each) => each.remedy ?? ""))) shell(remedy);
+    for (const remedy of new Set(found.map((each) => each.remedy ?? ""))) await shell(remedy);
     await world.until("doctor finds nothing", async () => {
       const [first] = await settings();
       return first?.state === "ok" || JSON.stringify(first);
@@ -111,7 +111,7 @@ export function settingsStory(on: () => Administrator): void {
       const { reason, message } = await world.status("web");
       return (reason === "HoldDefeated" && String(message).includes(remedy)) || `${reason}: ${message}`;
     });
-    shell(remedy);
+    await shell(remedy);
     await world.until("doctor finds nothing", async () => {
       const [first] = await settings();
       return first?.state === "ok" || JSON.stringify(first);
@@ -133,7 +133,7 @@ export function settingsStory(on: () => Administrator): void {
       found = (await settings()).find(({ message }) => lacking.test(message));
       return found !== undefined;
     });
-    shell(found?.remedy ?? "false");
+    await shell(found?.remedy ?? "false");
     await world.until("doctor does not find it any more", async () => {
       return !(await settings()).some(({ message }) => lacking.test(message));
     });
