@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CLUSTERS_IN_USE, DETACH_WITHOUT_DRAIN } from "../../src/api/index.ts";
 import { executorWork } from "../../src/cli/commands/install/ocm.ts";
-import { readManagedCluster } from "../../src/engine/ocm/clusters.ts";
-import { MANAGED_CLUSTERS, MANIFEST_WORKS, PLACEMENT_DECISIONS, PLACEMENTS } from "../../src/engine/ocm/resources.ts";
+import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "../../src/engine/ocm/resources.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
 import { isKubeObject, type KubeObject, resource } from "../../src/kube/index.ts";
 import { isJsonObject } from "../../src/runtime/index.ts";
@@ -144,88 +143,6 @@ describe("agents that act as an account of their own", () => {
       await world.hub.delete(MANIFEST_WORKS, { namespace: cluster, name: "lockstep-executor" });
     }
     await remove("acting");
-  });
-});
-
-describe("a Placement without tolerations", () => {
-  const name = "placed";
-  const AT = { namespace: "default", name };
-  const decided = async () => {
-    const { items } = await world.hub.listAll(PLACEMENT_DECISIONS, {
-      namespace: "default",
-      labelSelector: `cluster.open-cluster-management.io/placement=${name}`,
-    });
-    const decisions = items.flatMap(({ status }) => (isJsonObject(status) && status.decisions) || []);
-    return decisions
-      .filter(isJsonObject)
-      .map(({ clusterName }) => String(clusterName))
-      .sort();
-  };
-  const decides = (what: string, clusters: readonly string[]) =>
-    world.until(what, async () => {
-      const found = (await decided()).join();
-      return found === clusters.join() || found;
-    });
-
-  beforeAll(async () => {
-    const template = { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name };
-    await OCM_HUB.schedule(world.hub, { namespace: "default", name, template, placement: name }, 3);
-    await world.hub.patch(PLACEMENTS, AT, { type: "merge", body: { spec: { tolerations: null } } });
-    await declare(name, { replicas: 3, topology: { placementRef: { name } } });
-    await world.until("three instances are ready", () => world.settled(name, 3));
-    expect(await counts(name)).toEqual({ member1: 1, member2: 1, member3: 1 });
-  });
-  afterAll(() => remove(name));
-
-  it("drops a cluster whose agent is gone; it counts as lost, and keeps its instance and its dispatch", async () => {
-    const before = await podUids(world, name);
-    world.stack.processes.kill("member3-agent");
-    await decides("it is dropped", ["member1", "member2"]);
-    await world.until("the status says so", async () => {
-      const { clusters: rows } = await world.status(name);
-      const row = (Array.isArray(rows) ? rows : []).find((each: KubeObject) => String(each.name) === "member3");
-      return /Unknown|NotReady|Unreachable|Lost/.test(JSON.stringify(row ?? {})) || JSON.stringify(rows);
-    });
-    const works = await world.hub.listAll(MANIFEST_WORKS, {
-      namespace: "member3",
-      labelSelector: "lockstep.karmada.io/app",
-    });
-    const own = works.items.filter(({ metadata }) => metadata.annotations?.["lockstep.karmada.io/app-name"] === name);
-    expect(own.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
-    world.stack.processes.restart("member3-agent");
-    await decides("it is selected again", ["member1", "member2", "member3"]);
-    await world.until("three instances are ready", () => world.settled(name, 3));
-    expect(await podUids(world, name)).toEqual(before);
-  });
-
-  it("drops a cluster that an administrator taints; its instances move, and it is released", async () => {
-    const taints = [{ key: "example.com/full", effect: "NoSelect" }];
-    const taint = (spec: object) =>
-      world.hub.patch(MANAGED_CLUSTERS, { name: "member3" }, { type: "merge", body: { spec: { ...spec } } });
-    await taint({ taints });
-    await world.until("its instances have moved", async () => {
-      const found = JSON.stringify(await counts(name));
-      return found === JSON.stringify({ member1: 2, member2: 1, member3: 0 }) || found;
-    });
-    await world.until("it is settled", () => world.settled(name, 3));
-    expect(await world.member("member3").find(STATEFULSETS, AT)).toBeUndefined();
-    await taint({ taints: null });
-  });
-
-  it("knows a cluster's region and platform by its claims", async () => {
-    const claim = (id: string, value: string) => ({
-      apiVersion: "cluster.open-cluster-management.io/v1alpha1",
-      kind: "ClusterClaim",
-      metadata: { name: `${id}.open-cluster-management.io` },
-      spec: { value },
-    });
-    const member = world.stack.members.get("member1");
-    await member?.apply(claim("region", "north"));
-    await member?.apply(claim("platform", "metal"));
-    await world.until("the hub has them", async () => {
-      const facts = readManagedCluster(await world.hub.get(MANAGED_CLUSTERS, { name: "member1" }));
-      return (facts?.region === "north" && facts.provider === "metal") || JSON.stringify(facts);
-    });
   });
 });
 

@@ -205,10 +205,20 @@ class Boot {
       const holds = (type: string) => conditions.some((each) => each.type === type && each.status === "True");
       return ["HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable"].every(holds);
     };
+    // The part of an agent that applies may fail alone; its cluster is still Available then.
+    const works = `/apis/work.open-cluster-management.io/v1/namespaces/${name}/manifestworks`;
+    const delivers = async () => {
+      if (!(await isAvailable())) return false;
+      const { status } = (await hub.api.apply(probeFor(name))) as ManagedCluster;
+      return status?.conditions?.some((each) => each.type === "Applied" && each.status === "True") ?? false;
+    };
+    const isClean = async () => (await hub.api.get(`${works}/${PROBE}`)) === undefined;
     // A klusterlet relies on its kubelet: it ends when it cannot continue, and is started again.
     for (let attempt = 1; ; attempt++) {
       try {
-        return await processes.ready(agent, isAvailable, AGENT_READY_MS, HUB_PROCESSES);
+        await processes.ready(agent, delivers, AGENT_READY_MS, HUB_PROCESSES);
+        await hub.api.request("DELETE", `${works}/${PROBE}`);
+        return await processes.ready(agent, isClean, AGENT_READY_MS, HUB_PROCESSES);
       } catch (error) {
         if (attempt === AGENT_STARTS) throw error;
         this.say(`${agent} is started again: ${error instanceof Error ? error.message.split(";")[0] : error}`);
@@ -251,6 +261,19 @@ class Boot {
       .join("\n")
       .replaceAll(/\{\{ ?\.(\w+) ?\}\}/g, (hole, name: string) => values[name] ?? hole);
   }
+}
+
+const PROBE = "boot-probe";
+
+/** Delivered to a cluster, and removed again, before anything relies on its agent. */
+function probeFor(cluster: string): KubeObject {
+  const metadata = { name: PROBE, namespace: "default" };
+  return {
+    apiVersion: "work.open-cluster-management.io/v1",
+    kind: "ManifestWork",
+    metadata: { name: PROBE, namespace: cluster },
+    spec: { workload: { manifests: [{ apiVersion: "v1", kind: "ConfigMap", metadata }] } },
+  };
 }
 
 /** Some kinds are converted by a webhook of the operator's; here each is only ever written in one version. */
