@@ -38,7 +38,12 @@ export async function startFleet<S extends Stack>(
   options: StackOptions = {},
 ): Promise<RealFleet<S>> {
   const folder = await runFolder(name);
-  const stack = await startStack(folder, MEMBERS, () => {}, options);
+  const boot = () => startStack(folder, MEMBERS, () => {}, options);
+  // Rarely one of some fifteen programs does not come up, and starting it again does not help. The reason is printed.
+  const stack = await boot().catch((error: unknown) => {
+    console.warn(`${name} is booted a second time: ${error}`);
+    return boot();
+  });
   const transports: HttpTransport[] = [];
   const client = async (api: Api) => {
     const transport = await openHttpTransport({ server: api.server, tls: api.tls });
