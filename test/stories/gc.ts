@@ -28,7 +28,7 @@ export function gcStory(on: () => World): void {
     const status = (await world.hub.find(CCJ, { namespace: "default", name }))?.status;
     return (status as { phase?: string } | undefined)?.phase === phase || JSON.stringify(status ?? {});
   };
-  const only = (...names: string[]) => ({ clusters: { names } });
+  const inClusters = (...names: string[]) => ({ clusters: { names } });
   const vanish = async (of: Resource, name: string) => {
     const metadata = { finalizers: null };
     await world.hub.delete(of, { namespace: "default", name });
@@ -64,10 +64,10 @@ export function gcStory(on: () => World): void {
 
   it("lists what is left with the reasons, and changes nothing", async () => {
     await world.stage.declare(world, "left", statefulSet("left", 3, "left:1"));
-    await submit("living", { spec: only("member2"), pods: { "hold-in": "member2" } });
-    await submit("torn", { spec: only("member1"), pods: { "hold-in": "member1" } });
-    await submit("ended", { spec: { ...only("member1"), memberCleanup: "AfterTTL" } });
-    await submit("kept", { spec: { ...only("member3"), memberCleanup: "Never" } });
+    await submit("living", { spec: inClusters("member2"), pods: { "hold-in": "member2" } });
+    await submit("torn", { spec: inClusters("member1"), pods: { "hold-in": "member1" } });
+    await submit("ended", { spec: { ...inClusters("member1"), memberCleanup: "AfterTTL" } });
+    await submit("kept", { spec: { ...inClusters("member3"), memberCleanup: "Never" } });
     for (const name of ["living", "torn"]) await world.until(`${name} runs`, isIn(name, "Running"));
     for (const name of ["ended", "kept"]) await world.until(`${name} is complete`, isIn(name, "Complete"));
     await world.until("the application is settled", () => world.settled("left", 3));

@@ -259,14 +259,7 @@ class Boot {
       `--cluster-kubeconfig=${member.kubeconfig}`,
       `--cluster-context=${member.name}`,
     ]);
-    try {
-      await this.#isReady(name, hub, member);
-    } catch (error) {
-      // The command ends if a busy member does not give it an account's token in time. Another one continues there.
-      console.warn(`joining ${member.name} again: ${error}`);
-      this.processes.restart(name);
-      await this.#isReady(name, hub, member);
-    }
+    await this.#isReady(name, hub, member);
   }
 
   /** Karmada's agent beside the member registers it, and pulls its Works. */

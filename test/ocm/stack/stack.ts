@@ -35,6 +35,7 @@ const AGENT_ACCOUNT = "klusterlet-work-sa";
 /** Joining takes two to three seconds, and ten on a machine with four times as much to do as it can. */
 const AGENT_READY_MS = 40_000;
 const AGENT_STARTS = 2;
+const PROBE = "boot-probe";
 /** Without these no agent gets its certificate, however often it is started. */
 const HUB_PROCESSES = ["ocm-registration", "hub-controllers"];
 /** Of addresses that are each used once (ownAddress). */
@@ -262,8 +263,6 @@ class Boot {
       .replaceAll(/\{\{ ?\.(\w+) ?\}\}/g, (hole, name: string) => values[name] ?? hole);
   }
 }
-
-const PROBE = "boot-probe";
 
 /** Delivered to a cluster, and removed again, before anything relies on its agent. */
 function probeFor(cluster: string): KubeObject {
