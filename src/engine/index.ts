@@ -11,6 +11,12 @@ export { DispatchConflictError, SupersededError, TERM_ANNOTATION, TermOutOfRange
 export type { Amounts } from "./headroom.ts";
 export { KarmadaEngine, type KarmadaEngineOptions } from "./karmada/engine.ts";
 export { type ReadHold, readHold, unprotectedHold } from "./karmada/left-holds.ts";
+export {
+  fightingControllers,
+  listAutoscalers,
+  listRebalancers,
+  type OtherControllers,
+} from "./karmada/other-controllers.ts";
 export { OVERRIDE_POLICIES, RESOURCE_BINDINGS } from "./karmada/resources.ts";
 export { bindingOf, fightingSettings } from "./karmada/settings.ts";
 export { EPOCH_ANNOTATION, MARKS as DISPATCH_MARKS, OWNER_LABEL } from "./marks.ts";

@@ -10,10 +10,11 @@ import { ensurePrograms } from "../tools/programs.ts";
 const LOCKSTEP = new URL("../../bin/lockstep", import.meta.url).pathname;
 /** Settings that change both sets. */
 const SETTINGS = ["--workload", "xlineclusters.apps.my.io", "--require-allowed-clusters"];
+const KEEP = "helm.sh/resource-policy";
 
 interface Manifest {
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string; annotations?: Record<string, string> };
 }
 
 describe.each(["hub", "host"])("install --set %s", (set) => {
@@ -43,7 +44,16 @@ describe.each(["hub", "host"])("install --set %s", (set) => {
     const expected = plain();
     // Helm creates the namespace of the host's chart itself; that of the hub is part of the set.
     if (set === "host") delete expected["Namespace//lockstep-system"];
+    // 'helm uninstall' must not delete the kinds, and with them everything that Lockstep manages.
+    const kept = Object.values(rendered).filter(({ metadata }) => metadata.annotations?.[KEEP] === "keep");
+    for (const { metadata } of kept) {
+      delete metadata.annotations?.[KEEP];
+      if (Object.keys(metadata.annotations ?? {}).length === 0) delete metadata.annotations;
+    }
     expect(rendered).toEqual(expected);
+    expect(new Set(kept.map(({ kind }) => kind))).toEqual(
+      new Set(set === "hub" ? ["CustomResourceDefinition", "Namespace"] : []),
+    );
   });
 });
 

@@ -8,6 +8,7 @@ import { stringify } from "yaml";
 import { runCli } from "../../src/cli/program.ts";
 import { systemIo } from "../../src/cli/terminal/io.ts";
 import { isLongForm } from "../form.ts";
+import { allowDistribution } from "../stories/applications.ts";
 import { installedObjects, podUids } from "../stories/world.ts";
 import { ensurePrograms } from "../tools/programs.ts";
 import type { Rehearsal } from "./faults/ground.ts";
@@ -20,6 +21,21 @@ const OLD = "cc11dfd";
 const TIMEOUT_MS = 300_000;
 /** Longer than Karmada's controllers need to render everything again after a restart. */
 const QUIET_MS = 10_000;
+
+const SHOP = {
+  apiVersion: "apps.karmada.io/v1alpha1",
+  kind: "DistributedApplication",
+  metadata: { name: "shop", namespace: "default" },
+  spec: {
+    source: {
+      manifests: {
+        inline: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shop" }, data: { open: "yes" } }],
+      },
+    },
+    clusters: { names: ["member1"] },
+    revisionSettleSeconds: 0,
+  },
+};
 
 /** On the rehearsal's application, which is released at the end. */
 export function operationsStory(on: () => Rehearsal): void {
@@ -38,18 +54,23 @@ export function operationsStory(on: () => Rehearsal): void {
     return stdout;
   };
 
-  /** `lockstep doctor -o json`, as a program of its own would print it. */
-  const doctor = async () => {
+  /** What `lockstep` prints, as a program of its own would. */
+  const lockstep = async (...args: string[]) => {
     const io = systemIo();
-    let printed = "";
-    const write = (text: string) => {
-      printed += text;
+    const printed = { out: "", err: "" };
+    const into = (stream: "out" | "err") => (text: string) => {
+      printed[stream] += text;
     };
-    await runCli(["doctor", "-o", "json", "--kubeconfig", rehearsal.world.stack.kubeconfig], {
+    const code = await runCli([...args, "--kubeconfig", rehearsal.world.stack.kubeconfig], {
       ...io,
-      stdout: { ...io.stdout, write },
+      stdout: { ...io.stdout, write: into("out") },
+      stderr: { ...io.stderr, write: into("err") },
     });
-    return JSON.parse(printed) as { check: string; state: string; message: string; remedy?: string }[];
+    return { code, ...printed };
+  };
+  const doctor = async () => {
+    const { out } = await lockstep("doctor", "-o", "json");
+    return JSON.parse(out) as { check: string; state: string; message: string; remedy?: string }[];
   };
 
   settingsStory(() => ({ world: rehearsal.world, shell, doctor }));
@@ -99,15 +120,22 @@ export function operationsStory(on: () => Rehearsal): void {
   it("is uninstalled as the guide says, and nothing moves in any member", { timeout: TIMEOUT_MS }, async () => {
     const { world } = rehearsal;
     await world.until("all is settled", rehearsal.isDone);
+    // Deleting either of them as it is would take everything with it.
+    await shell(`kubectl patch ccs web --type merge -p '{"spec":{"deletionPolicy":"Teardown"}}'`);
+    await allowDistribution(world);
+    await world.stack.hub.apply(SHOP);
+    await world.until("the application is in its member", async () => (await shopIn()) !== undefined);
     const before = await everything();
-    // Two Works and the guide's three steps: release, remove the controller, remove what is on the hub.
-    await shell("kubectl delete ccs --all --all-namespaces --timeout=60s");
+    const listed = await lockstep("uninstall");
+    expect(listed.out).toMatch(/ccs\/web +deletes what it deployed/);
+    expect(listed.out).toMatch(/dapp\/shop +deletes what it deployed/);
+    expect((await lockstep("uninstall", "--apply", "--yes")).err).toContain("still manages 2 objects");
+    expect(await lockstep("uninstall", "--release", "--yes", "--timeout", "60s")).toMatchObject({ code: 0, err: "" });
+    expect((await lockstep("uninstall", "--apply", "--yes")).err).toContain("leads: remove it from its cluster first");
     await world.stopController();
-    hubSet();
-    await shell(
-      "kubectl label clusteroverridepolicy lockstep-standing-hold resourcetemplate.karmada.io/deletion-protected- &&" +
-        " kubectl delete --wait=false --ignore-not-found -f hub.yaml",
-    );
+    const removed = await lockstep("uninstall", "--apply", "--yes");
+    expect(removed).toMatchObject({ code: 0, err: "" });
+    expect(removed.out).toContain("ClusterOverridePolicy lockstep-standing-hold deleted");
     await world.until("the kinds are gone", async () => {
       const { status } = await world.stack.hub.request(
         "GET",
@@ -140,7 +168,12 @@ export function operationsStory(on: () => Rehearsal): void {
       const set = await api.get("/apis/apps/v1/namespaces/default/statefulsets/web");
       sets[name] = { uid: set?.metadata.uid, generation: set?.metadata.generation, spec: set?.spec };
     }
-    return { pods: await podUids(world, "web"), sets };
+    return { pods: await podUids(world, "web"), sets, shop: await shopIn() };
+  };
+
+  const shopIn = async () => {
+    const found = await rehearsal.world.stack.members.get("member1")?.get("/api/v1/namespaces/default/configmaps/shop");
+    return found && { uid: found.metadata.uid, data: found.data };
   };
 
   const hubSet = () => {

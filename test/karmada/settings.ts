@@ -77,14 +77,14 @@ export function settingsStory(on: () => Administrator): void {
       const missing = wanted.filter((each) => !found.some(({ message }) => each.test(message)));
       return missing.length === 0 || `${missing.join()} in ${JSON.stringify(found)}`;
     });
-    await world.until("the status has those of the policy", async () => {
+    await world.until("the status has all of them", async () => {
       const text = (await conflict()) ?? "";
-      return wanted.slice(0, 3).every((each) => each.test(text)) || text;
+      return wanted.every((each) => each.test(text)) || text;
     });
     const inStatus = await conflict();
     for (const { message, remedy = "" } of found) {
       expect(remedy, message).toMatch(/^kubectl /);
-      if (/PropagationPolicy/.test(message)) expect(inStatus).toContain(remedy);
+      expect(inStatus).toContain(remedy);
     }
     for (const remedy of new Set(found.map((each) => each.remedy ?? ""))) await shell(remedy);
     await world.until("doctor finds nothing", async () => {

@@ -47,13 +47,23 @@ const xlinePolicy = (name: string) => ({
   },
 });
 
+/** A story waits for what a controller sees within minutes. */
+const LOOKS_EVERY_MS = 2_000;
+
 const KARMADA: Stage = {
   engine: "karmada",
   works: WORKS,
   namespaceOf: (cluster) => `karmada-es-${cluster}`,
   start: () => startKarmadaFleet(),
   open: (hub, log) =>
-    new KarmadaEngine({ hub, clock: systemClock, random: systemRandom, log, openMember: openMemberOverHttp }),
+    new KarmadaEngine({
+      hub,
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      openMember: openMemberOverHttp,
+      looksEveryMs: LOOKS_EVERY_MS,
+    }),
   async prepare({ stack, until }) {
     // Karmada carries the role to the members; before, the controller may not look into them.
     const binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/lockstep-member";

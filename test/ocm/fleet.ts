@@ -42,7 +42,7 @@ export async function giveAccess(
   const metadata = { name: ACCOUNT.name };
   const kinds = [XLINE, TICKETS, { plural: "secrets", group: "" }];
   const rules = [
-    ...memberRules({ workloads: [XLINE] }),
+    ...memberRules({ workloads: [XLINE], engine: "ocm" }),
     ...rulesFor(kinds, ["get", "list", "watch", "create", "patch"]),
     ...rulesFor([{ plural: "jobs", group: "batch" }], ["get", "list", "watch"]),
     // The API server checks that a role gives nothing away that its writer does not have, also in a dry run.

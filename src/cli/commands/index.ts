@@ -28,6 +28,7 @@ import { registerSimulate } from "./simulate/command.ts";
 import { registerStatus } from "./status/command.ts";
 import { registerTransferLeader } from "./transfer-leader/command.ts";
 import { registerUndo } from "./undo/command.ts";
+import { registerUninstall } from "./uninstall/command.ts";
 import { registerUp } from "./up/command.ts";
 import { registerWait } from "./wait/command.ts";
 import { registerWhy } from "./why/command.ts";
@@ -63,6 +64,7 @@ export function registerCommands(registry: Registry): void {
   registerGc(registry);
   program.commandsGroup("Set up and run:");
   registerInstall(registry);
+  registerUninstall(registry);
   registerDoctor(registry);
   registerController(registry);
   program.commandsGroup("Develop:");

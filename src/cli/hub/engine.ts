@@ -45,6 +45,8 @@ export interface EngineParts {
   readonly log?: Log;
   /** Lockstep's own namespace on the hub; absent: the usual one. */
   readonly systemNamespace?: string;
+  /** For a controller: how often it looks for other controllers' objects that would work against a rollout. */
+  readonly looksEveryMs?: number;
 }
 
 export function openEngine({ name }: EngineDefinition, parts: EngineParts): Engine {

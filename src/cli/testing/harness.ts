@@ -36,6 +36,7 @@ import "../commands/promote/run.ts";
 import "../commands/status/run.ts";
 import "../commands/status/watch.ts";
 import "../commands/transfer-leader/run.ts";
+import "../commands/uninstall/run.ts";
 import "../commands/wait/run.ts";
 import "../commands/why/run.ts";
 

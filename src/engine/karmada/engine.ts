@@ -46,6 +46,7 @@ import { ForeignWorks, foreignOutline, rivalWords } from "./foreign-works.ts";
 import { Holds } from "./holds.ts";
 import { heldTemplates, isHold, readCluster, readSchedule, templateOfBinding } from "./hub.ts";
 import { KarmadaMember } from "./member.ts";
+import { fightingControllers, Watchman } from "./other-controllers.ts";
 import { throughProxy } from "./proxy.ts";
 import {
   BINDING_ID,
@@ -78,6 +79,8 @@ export interface KarmadaEngineOptions {
   readonly log?: Log;
   /** Opens the connection to a cluster's own API server, if a Secret gives access. Absent: none does. */
   readonly openMember?: (point: AccessPoint) => Promise<MemberConnection>;
+  /** How often it looks for autoscalers and rebalancers that would work against a rollout. Absent: never. */
+  readonly looksEveryMs?: number;
 }
 
 /**
@@ -105,6 +108,7 @@ export class KarmadaEngine implements Engine {
   readonly #clusterPolicies: Reflector<KubeObject>;
   /** The policies of other writers, until one of them changes: there are as many holds as applications. */
   #foreignPolicies: readonly KubeObject[] | undefined;
+  readonly #watchman: Watchman | undefined;
 
   constructor(options: KarmadaEngineOptions) {
     const { hub, clock, random } = options;
@@ -158,6 +162,18 @@ export class KarmadaEngine implements Engine {
     const { openMember } = options;
     const access = { hub, clock, random, log, clusterOf: clusterOfNamespace };
     this.#accesses = openMember && new AccessSecrets({ ...access, open: openMember });
+    const { looksEveryMs: everyMs } = options;
+    this.#watchman =
+      everyMs === undefined
+        ? undefined
+        : new Watchman({
+            hub,
+            member: throughProxy(hub).client,
+            clusters: () => this.clusters().flatMap(({ name, state }) => (state === "Ready" ? [name] : [])),
+            clock,
+            everyMs,
+            changed: () => this.#tracking.allChanged(),
+          });
     this.#streams = new MemberStreams({
       ...throughProxy(hub),
       clock,
@@ -232,7 +248,7 @@ export class KarmadaEngine implements Engine {
       cache.subscribe({ added: policyChanged, updated, deleted: policyChanged });
     }
     const running = this.#hubReflectors().map((reflector) => reflector.run(signal));
-    await Promise.all([...running, this.#accesses?.run(signal)]);
+    await Promise.all([...running, this.#accesses?.run(signal), this.#watchman?.run(signal)]);
     await this.#streams.stopped();
     await this.#accesses?.close();
   }
@@ -277,7 +293,10 @@ export class KarmadaEngine implements Engine {
   }
 
   settings({ template }: EngineApp): readonly EngineSetting[] {
-    return fightingSettings(this.#binding(template), template, this.#clusters.cache.list());
+    return [
+      ...fightingSettings(this.#binding(template), template, this.#clusters.cache.list()),
+      ...(this.#watchman ? fightingControllers(this.#watchman.others, template) : []),
+    ];
   }
 
   overridePolicies(): readonly KubeObject[] {

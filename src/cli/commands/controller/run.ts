@@ -25,6 +25,8 @@ import { answerProbe, stalledWatches } from "./probes.ts";
 
 /** With more, a hub serves one controller no faster. */
 const MAX_CONCURRENCY = 256;
+/** Settings that fight are advice: minutes are soon enough, and cost a member nothing. */
+const LOOKS_EVERY_MS = 300_000;
 
 /**
  * Runs until it is asked to stop; then completes the requests that it has sent, releases the lease, and ends with 0.
@@ -71,7 +73,7 @@ export async function runController(io: Io, options: ControllerOptions & GlobalO
         clock,
         random,
         log,
-        engine: () => openEngine(engine, { hub, clock, random, log, systemNamespace }),
+        engine: () => openEngine(engine, { hub, clock, random, log, systemNamespace, looksEveryMs: LOOKS_EVERY_MS }),
         webhookTransports: httpWebhookTransports,
         systemNamespace,
         renderer: openRenderer(io, { clock, random, log }, options),

@@ -5,6 +5,7 @@ import { includesJson, isJsonObject, type JsonObject } from "../../../runtime/in
 import { engineOf } from "../../hub/engine.ts";
 import type { EngineOption } from "../../hub/engine-option.ts";
 import { type Hub, STATEFULSETS, withHub } from "../../hub/hub.ts";
+import { LEASE_NAME, readLeader } from "../../hub/leader.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { natural } from "../../terminal/natural.ts";
@@ -25,22 +26,18 @@ const DEFINITIONS = resource({
   plural: "customresourcedefinitions",
   namespaced: false,
 });
-const LEASES = resource({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases", namespaced: true });
 const HOLDS = resource({
   apiVersion: "policy.karmada.io/v1alpha1",
   kind: "OverridePolicy",
   plural: "overridepolicies",
   namespaced: true,
 });
-const LEASE_NAME = "lockstep-controller";
 /** The engine's marks on a hold: its owner. */
 const HOLD_LABEL = "lockstep.karmada.io/hold=true";
 const HOLD_NAMESPACE = "lockstep.karmada.io/app-namespace";
 const HOLD_APP = "lockstep.karmada.io/app-name";
 /** A member that does not answer within this counts as not reachable. */
 const MEMBER_TIMEOUT_MS = 5_000;
-/** Leases are renewed every few seconds; one this old has no holder. */
-const LEASE_STALE_MS = 60_000;
 export async function runDoctor(io: Io, options: OutputOption & EngineOption & GlobalOptions): Promise<number> {
   const format = formatOf(options.output, ["json", "yaml"]);
   return withHub(io, options, async (hub) => {
@@ -172,16 +169,13 @@ async function checkController(hub: Hub, engine: EngineDefinition, namespace: st
   const check = "controller";
   const remedy = `Run 'lockstep controller' (docs/guides/${engine.name}.md).`;
   const where = `Lease ${namespace}/${LEASE_NAME}`;
-  const lease = await hub.client.find(LEASES, { namespace, name: LEASE_NAME }, hub.request);
-  if (!lease) return [{ check, state: "warning", message: `has never run here: there is no ${where}`, remedy }];
-  const spec = isJsonObject(lease.spec) ? lease.spec : {};
-  const renewedMs = Date.parse(String(spec.renewTime ?? ""));
-  const ageMs = hub.clock.now() - renewedMs;
-  if (!spec.holderIdentity || !(ageMs < LEASE_STALE_MS)) {
-    const age = Number.isFinite(ageMs) ? `, renewed ${duration(ageMs)} ago` : "";
-    return [{ check, state: "warning", message: `no controller leads (${where}${age})`, remedy }];
-  }
-  return [{ check, state: "ok", message: `${String(spec.holderIdentity)} leads (${where})` }];
+  const { holder, ageMs } = await readLeader(hub, namespace);
+  if (holder !== undefined) return [{ check, state: "ok", message: `${holder} leads (${where})` }];
+  const message =
+    ageMs === undefined
+      ? `has never run here: there is no ${where}`
+      : `no controller leads (${where}${Number.isFinite(ageMs) ? `, renewed ${duration(ageMs)} ago` : ""})`;
+  return [{ check, state: "warning", message, remedy }];
 }
 
 async function checkMember(

@@ -34,7 +34,7 @@ export function memberRightsWork(
   ];
   const manifests = [
     clusterRole(AGENT_ROLE, agentRules, { [AGGREGATE_TO_WORK]: "true" }),
-    clusterRole(READING_ROLE, [...memberRules({ workloads }), ...rulesFor(distributed, READ)]),
+    clusterRole(READING_ROLE, [...memberRules({ workloads, engine: "ocm" }), ...rulesFor(distributed, READ)]),
     clusterRole(DRY_RUN_ROLE, rulesFor(distributed, ["create", "patch"])),
   ];
   return {

@@ -1,6 +1,6 @@
 /** Manifests as files: plain YAML, a kustomize base, or a Helm chart. Pure. */
 import { stringify } from "yaml";
-import type { JsonObject } from "../../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
 
 export interface PackagedFile {
   readonly path: string;
@@ -42,6 +42,17 @@ export function chartValue(path: string): string {
   return `@@${path}@@`;
 }
 
+/** With these, Helm would delete everything that Lockstep manages: `lockstep uninstall` deletes them in order. */
+const KEPT_BY_HELM = ["CustomResourceDefinition", "Namespace"];
+const KEEP = { "helm.sh/resource-policy": "keep" };
+
+function keptByHelm(manifest: JsonObject): JsonObject {
+  if (!KEPT_BY_HELM.includes(String(manifest.kind)) || !isJsonObject(manifest.metadata)) return manifest;
+  const { annotations } = manifest.metadata;
+  const kept = { ...(isJsonObject(annotations) ? annotations : {}), ...KEEP };
+  return { ...manifest, metadata: { ...manifest.metadata, annotations: kept } };
+}
+
 /** One template for each kind. */
 export function helmChart({ name, description, version, manifests, values, onlyWith = {} }: Chart): PackagedFile[] {
   const chart = {
@@ -56,7 +67,7 @@ export function helmChart({ name, description, version, manifests, values, onlyW
   const byKind = new Map<string, JsonObject[]>();
   for (const manifest of manifests) {
     const kind = String(manifest.kind);
-    byKind.set(kind, [...(byKind.get(kind) ?? []), manifest]);
+    byKind.set(kind, [...(byKind.get(kind) ?? []), keptByHelm(manifest)]);
   }
   return [
     { path: "Chart.yaml", text: stringify(chart) },

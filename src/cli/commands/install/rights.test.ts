@@ -231,7 +231,7 @@ function startRecorded(world: World, { asked, denied }: Audit): () => Promise<vo
   const webhookTransports = () => {
     throw new Error("no webhook is configured here");
   };
-  const engine = () => new KarmadaEngine({ hub, clock, random, log: silentLog });
+  const engine = () => new KarmadaEngine({ hub, clock, random, log: silentLog, looksEveryMs: 60_000 });
   const names = { systemNamespace: "lockstep-system", identity: "test" };
   // Three instances are too many for an annotation here, so that the requests of a large application are included.
   const settings = { ...names, topologyInlineBytes: 300, allowedClusters: { required: false } };
@@ -313,6 +313,9 @@ it("with only the installed roles, from deployment to teardown nothing is denied
   expect(onSecrets.map(({ verb }) => verb)).toEqual(expect.arrayContaining(["list", "watch", "get"]));
   const inMembers = [...asked.values()].filter(({ where }) => where === "member");
   expect(new Set(inMembers.map(({ resource }) => resource))).toEqual(
-    new Set(["statefulsets", "pods", "persistentvolumeclaims", "configmaps", "jobs", "resourcequotas", "limitranges"]),
+    new Set([
+      ...["statefulsets", "pods", "persistentvolumeclaims", "configmaps", "jobs", "resourcequotas", "limitranges"],
+      ...["horizontalpodautoscalers", "verticalpodautoscalers"],
+    ]),
   );
 });

@@ -77,6 +77,8 @@ const KARMADA_HUB_RULES = [
   rule("work.karmada.io", ["resourcebindings"], READ),
   rule("policy.karmada.io", ["overridepolicies"], [...READ, "create", "update", "patch", "delete"]),
   rule("policy.karmada.io", ["clusteroverridepolicies"], READ),
+  // Looked at every few minutes: one makes Karmada divide replicas again in the middle of a rollout.
+  rule("apps.karmada.io", ["workloadrebalancers"], ["list"]),
 ];
 
 const OCM_HUB_RULES = [
@@ -98,10 +100,22 @@ export function systemRules(engine: EngineName = "karmada"): Rule[] {
   ];
 }
 
+/** Looked at every few minutes: they would work against a rollout. */
+const AUTOSCALERS = [
+  rule("autoscaling", ["horizontalpodautoscalers"], ["list"]),
+  rule("autoscaling.k8s.io", ["verticalpodautoscalers"], ["list"]),
+];
+
 /**
  * In members: reading what runs; deleting only broken pods during a rollback, and volumes that the user wants deleted.
  */
-export function memberRules({ workloads }: { readonly workloads: readonly Workload[] }): Rule[] {
+export function memberRules({
+  workloads,
+  engine = "karmada",
+}: {
+  readonly workloads: readonly Workload[];
+  readonly engine?: EngineName | undefined;
+}): Rule[] {
   return [
     rule("apps", ["statefulsets"], READ),
     rule("batch", ["jobs"], READ),
@@ -113,6 +127,7 @@ export function memberRules({ workloads }: { readonly workloads: readonly Worklo
     rule("", ["persistentvolumeclaims"], ["get", "list", "delete"]),
     // Read before a cluster gets more instances, and never watched.
     rule("", ["resourcequotas", "limitranges"], ["list"]),
+    ...(engine === "karmada" ? AUTOSCALERS : []),
   ];
 }
 
