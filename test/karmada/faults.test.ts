@@ -77,91 +77,91 @@ describe("an update of five instances on a real Karmada, with at most one of the
     },
   );
 
-  if (!isLongForm) return;
-
-  describe("with two controllers in processes of their own", () => {
-    let pods: [ControllerPod, ControllerPod];
-    beforeAll(async () => {
-      const { world } = rehearsal;
-      await world.stopController();
-      pods = [await startPod(world, "pod-a"), await startPod(world, "pod-b")];
-      await world.until("both are ready", async () => (await pods[0].isReady()) && (await pods[1].isReady()));
-    });
-    afterAll(() => {
-      for (const { name } of pods ?? []) rehearsal.world.stack.processes.kill(name);
-      rehearsal.world.startController();
-    });
-
-    /** Which of them leads, and which one stands by. */
-    const roles = async () => {
-      const [a, b] = pods;
-      const isFirst = await a.leads();
-      expect(await b.leads()).toBe(!isFirst);
-      return isFirst ? { leader: a, standby: b } : { leader: b, standby: a };
-    };
-
-    /** Does this to the leader in mid-update; resolves to the milliseconds from then on until `next` led. */
-    const handOver = async (happen: (leader: string) => Promise<void>, next: "leader" | "standby") => {
-      const { world } = rehearsal;
-      const now = await roles();
-      let tookMs = Number.POSITIVE_INFINITY;
-      await rehearsal.updateUnder({
-        name: "",
-        lastsMs: 0,
-        async begin() {
-          await happen(now.leader.name);
-          const beganMs = performance.now();
-          await world.until(`the ${next} leads`, () => now[next].leads());
-          tookMs = performance.now() - beganMs;
-        },
-        end: async () => {},
+  if (isLongForm) {
+    describe("with two controllers in processes of their own", () => {
+      let pods: [ControllerPod, ControllerPod];
+      beforeAll(async () => {
+        const { world } = rehearsal;
+        await world.stopController();
+        pods = [await startPod(world, "pod-a"), await startPod(world, "pod-b")];
+        await world.until("both are ready", async () => (await pods[0].isReady()) && (await pods[1].isReady()));
       });
-      expectCalm();
-      return { ...now, tookMs };
-    };
-    const processes = () => rehearsal.world.stack.processes;
-    const bringBack = async (pod: ControllerPod) => {
-      processes().restart(pod.name);
-      await rehearsal.world.until("it is back", () => pod.isReady());
-    };
+      afterAll(() => {
+        for (const { name } of pods ?? []) rehearsal.world.stack.processes.kill(name);
+        rehearsal.world.startController();
+      });
 
-    it("the other one leads within 5 s of a leader's SIGTERM, in mid-update", { timeout: TIMEOUT_MS }, async () => {
-      const { leader, tookMs } = await handOver(async (name) => processes().kill(name, "SIGTERM"), "standby");
-      expect(tookMs).toBeLessThan(5_000);
-      await bringBack(leader);
-    });
-
-    it("a leader that is killed, and restarted in its pod, leads within 5 s of its start", {
-      timeout: TIMEOUT_MS,
-    }, async () => {
-      const { leader } = await roles();
-      const killAndRestart = async (name: string) => {
-        await processes().end(name);
-        processes().restart(name);
-        await rehearsal.world.until("it has started", () => leader.answers());
+      /** Which of them leads, and which one stands by. */
+      const roles = async () => {
+        const [a, b] = pods;
+        const isFirst = await a.leads();
+        expect(await b.leads()).toBe(!isFirst);
+        return isFirst ? { leader: a, standby: b } : { leader: b, standby: a };
       };
-      expect((await handOver(killAndRestart, "leader")).tookMs).toBeLessThan(5_000);
-    });
 
-    it("the other one leads within the lease of a leader that is killed, in mid-update", {
-      timeout: TIMEOUT_MS,
-    }, async () => {
-      const { leader, tookMs } = await handOver((name) => processes().end(name), "standby");
-      expect(tookMs).toBeLessThan(20_000);
-      await bringBack(leader);
-    });
+      /** Does this to the leader in mid-update; resolves to the milliseconds from then on until `next` led. */
+      const handOver = async (happen: (leader: string) => Promise<void>, next: "leader" | "standby") => {
+        const { world } = rehearsal;
+        const now = await roles();
+        let tookMs = Number.POSITIVE_INFINITY;
+        await rehearsal.updateUnder({
+          name: "",
+          lastsMs: 0,
+          async begin() {
+            await happen(now.leader.name);
+            const beganMs = performance.now();
+            await world.until(`the ${next} leads`, () => now[next].leads());
+            tookMs = performance.now() - beganMs;
+          },
+          end: async () => {},
+        });
+        expectCalm();
+        return { ...now, tookMs };
+      };
+      const processes = () => rehearsal.world.stack.processes;
+      const bringBack = async (pod: ControllerPod) => {
+        processes().restart(pod.name);
+        await rehearsal.world.until("it is back", () => pod.isReady());
+      };
 
-    it("a leader that was stopped for longer than its lease changes nothing when it continues", {
-      timeout: TIMEOUT_MS,
-    }, async () => {
-      const { leader, standby } = await handOver(async (name) => processes().pause(name), "standby");
-      processes().resume(leader.name);
-      await rehearsal.update(async () => {});
-      expectCalm();
-      expect(await standby.leads()).toBe(true);
-      await rehearsal.world.until("it stands by", async () => (await leader.isReady()) && !(await leader.leads()));
+      it("the other one leads within 5 s of a leader's SIGTERM, in mid-update", { timeout: TIMEOUT_MS }, async () => {
+        const { leader, tookMs } = await handOver(async (name) => processes().kill(name, "SIGTERM"), "standby");
+        expect(tookMs).toBeLessThan(5_000);
+        await bringBack(leader);
+      });
+
+      it("a leader that is killed, and restarted in its pod, leads within 5 s of its start", {
+        timeout: TIMEOUT_MS,
+      }, async () => {
+        const { leader } = await roles();
+        const killAndRestart = async (name: string) => {
+          await processes().end(name);
+          processes().restart(name);
+          await rehearsal.world.until("it has started", () => leader.answers());
+        };
+        expect((await handOver(killAndRestart, "leader")).tookMs).toBeLessThan(5_000);
+      });
+
+      it("the other one leads within the lease of a leader that is killed, in mid-update", {
+        timeout: TIMEOUT_MS,
+      }, async () => {
+        const { leader, tookMs } = await handOver((name) => processes().end(name), "standby");
+        expect(tookMs).toBeLessThan(20_000);
+        await bringBack(leader);
+      });
+
+      it("a leader that was stopped for longer than its lease changes nothing when it continues", {
+        timeout: TIMEOUT_MS,
+      }, async () => {
+        const { leader, standby } = await handOver(async (name) => processes().pause(name), "standby");
+        processes().resume(leader.name);
+        await rehearsal.update(async () => {});
+        expectCalm();
+        expect(await standby.leads()).toBe(true);
+        await rehearsal.world.until("it stands by", async () => (await leader.isReady()) && !(await leader.leads()));
+      });
     });
-  });
+  }
 
   describe("in the hands of an administrator", () => {
     operationsStory(() => rehearsal);

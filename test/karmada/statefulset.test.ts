@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inlineStory } from "../stories/inline.ts";
 import { statefulSetStory } from "../stories/statefulset.ts";
 import { startWorld, type World } from "./world.ts";
@@ -14,5 +14,9 @@ describe("an apps/v1 StatefulSet over three real clusters", () => {
 
   describe("with its workload inline", () => {
     inlineStory(() => world, "inline");
+  });
+
+  it("needed no right on the hub that 'install' does not give", () => {
+    expect(world.denied).toEqual([]);
   });
 });

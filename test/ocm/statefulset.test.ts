@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OCM_HUB } from "../../src/engine/testing/contract/index.ts";
 import { adoptionStory } from "../stories/adoption.ts";
 import { editsStory } from "../stories/edits.ts";
@@ -36,4 +36,8 @@ describe("an application whose clusters a Placement selects", () => {
   });
 
   editsStory(() => world, name, { topology: { placementRef: { name }, clusters: weighted } });
+});
+
+it("all of these needed no right on the hub that 'install' does not give", () => {
+  expect(world.denied).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { STATEFULSETS } from "../../src/engine/testing/contract/index.ts";
 import { Observer } from "../../src/engine/testing/observer.ts";
 import { isKubeObject, KubeClient, type KubeObject, type Resource } from "../../src/kube/index.ts";
 import {
+  type HttpRequest,
   type Log,
   lineLog,
   seededRandom,
@@ -70,6 +71,8 @@ export interface World extends RealFleet {
    */
   controllerThatCrashes(afterWrites: number): Promise<{ readonly crashed: Promise<string> }>;
   status(name: string): Promise<Record<string, unknown>>;
+  /** What the hub refused to the controller's account for want of a right: it has only those that `install` gives. */
+  readonly denied: readonly string[];
   /** Whether the application is settled as it was declared last; otherwise what its status says. */
   settled(name: string, replicas?: number): Promise<true | string>;
 }
@@ -92,10 +95,12 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
   const fleet = await stage.start();
   await install(stage, fleet);
   const own = await connectAsAccount(fleet.stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
+  const denied: string[] = [];
+  const audited = notingDenials(own.transport, denied);
   const start = (passing = through) =>
     startController(
       stage,
-      new KubeClient({ transport: passing(own.transport), clock: systemClock, random: systemRandom }),
+      new KubeClient({ transport: passing(audited), clock: systemClock, random: systemRandom }),
       more,
     );
   let controller = start();
@@ -113,6 +118,7 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
   return {
     ...fleet,
     stage,
+    denied,
     member(name) {
       const client = fleet.members.get(name);
       if (!client) throw new Error(`no member ${name}`);
@@ -166,6 +172,22 @@ export async function startWorldOn(stage: Stage, options: WorldOptions = {}): Pr
       await own.close();
       await fleet.stop();
     },
+  };
+}
+
+/** Of the hub itself: a member refuses until the engine has carried the rights there. */
+function notingDenials(transport: Transport, denied: string[]): Transport {
+  const noted = async <Answer extends { readonly status: number }>(
+    { method, path }: HttpRequest,
+    sent: Promise<Answer>,
+  ) => {
+    const answer = await sent;
+    if (answer.status === 403 && !path.includes("/proxy/")) denied.push(`${method} ${path}`);
+    return answer;
+  };
+  return {
+    request: (request) => noted(request, transport.request(request)),
+    stream: (request) => noted(request, transport.stream(request)),
   };
 }
 

@@ -17,6 +17,9 @@ export interface Fault {
 /** Longer than any request of the controller waits for an answer before it asks again. */
 const LASTS_MS = 8_000;
 
+/** The controller cannot renew its lease meanwhile, and must win it again. */
+const LONGER_THAN_THE_LEASE_MS = 25_000;
+
 /** A process is stopped with its connections open, and continues later. */
 function stopped(name: string, lastsMs = LASTS_MS): Fault {
   return {
@@ -93,13 +96,14 @@ const hasNoSpace: Fault = {
 
 const storm = new Storm();
 
-const isThrottled: Fault = {
-  name: "the hub answers what the controller asks with 429",
-  // Not as long as the controller's lease, which it cannot renew meanwhile.
-  lastsMs: 3_000,
-  begin: (world) => storm.begin(world),
-  end: (world) => storm.end(world),
-};
+function throttled(lastsMs: number): Fault {
+  return {
+    name: `the hub answers what the controller asks with 429 for ${lastsMs / 1000} s`,
+    lastsMs,
+    begin: (world) => storm.begin(world),
+    end: (world) => storm.end(world),
+  };
+}
 
 /** The hub's API server starts again with another certificate, which ends then. */
 async function recertify({ stack }: KarmadaWorld, until?: Date): Promise<void> {
@@ -130,7 +134,9 @@ const hasExpired: Fault = {
 export const FEW: readonly Fault[] = [stopped("hub-apiserver", 5_000)];
 
 export const MORE: readonly Fault[] = [
-  isThrottled,
+  throttled(3_000),
+  throttled(LONGER_THAN_THE_LEASE_MS),
+  stopped("hub-apiserver", LONGER_THAN_THE_LEASE_MS),
   stopped("karmada-aggregated-apiserver"),
   stopped("karmada-controller-manager"),
   stopped("karmada-scheduler"),

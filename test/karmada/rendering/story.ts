@@ -1,7 +1,8 @@
 /** What Lockstep renders must be what Karmada renders without it, object by object. */
 import { expect, it } from "vitest";
 import { type KubeObject, resource } from "../../../src/kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../../src/runtime/index.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../../../src/runtime/index.ts";
+import { allowDistribution } from "../../stories/applications.ts";
 import { MANAGER, type World } from "../../stories/world.ts";
 import { POLICIES } from "../world.ts";
 import { comparable, dependencies, FAILS, granted, rendered, revised, withoutGrant } from "./compare.ts";
@@ -177,6 +178,78 @@ export function renderingStory(on: () => World): void {
       else expect(comparable(manifest ?? {})).toMatchObject({ metadata: { name: object.metadata.name } });
     }
   });
+
+  it("what a member has set stays through an update, as where Karmada delivers alone", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { stack, until } = on();
+    await allowDistribution(on());
+    const member = stack.members.get("member1");
+    const cluster = { placement: { clusterAffinity: { clusterNames: ["member1"] } }, suspension: null };
+    const declare = async (version: number) => {
+      for (const object of retained("kept-by-karmada", version)) {
+        await prepared("kept-by-karmada", object.kind.toLowerCase(), object, cluster);
+        await applied(object);
+      }
+      const inline = retained(undefined, version);
+      const spec = { source: { manifests: { inline } }, clusters: { names: ["member1"] }, revisionSettleSeconds: 0 };
+      const metadata = { name: "kept", namespace: "default" };
+      await applied({ apiVersion: "apps.karmada.io/v1alpha1", kind: "DistributedApplication", metadata, spec });
+    };
+    const found = (namespace: string) =>
+      Promise.all(
+        ["services", "serviceaccounts"].map((kind) => member?.get(`/api/v1/namespaces/${namespace}/${kind}/kept`)),
+      );
+    const arrived = (version: number) => async () => {
+      const all = (await Promise.all(["kept-by-karmada", "default"].map(found))).flat();
+      const labels = all.map((object) => valueAt(object?.metadata as JsonObject | undefined, "labels", "version"));
+      return labels.every((label) => label === String(version)) || labels.join();
+    };
+    await declare(1);
+    await until("both have delivered", arrived(1), RENDER_MS);
+    const set: JsonObject[] = [];
+    for (const namespace of ["kept-by-karmada", "default"]) {
+      // As a member's own controllers do it.
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/kept`;
+      const patch = { secrets: [{ name: "token-of-the-member" }] };
+      expect((await member?.request("PATCH", path, patch, MERGE))?.status).toBe(200);
+      set.push(memberSet(await found(namespace)));
+    }
+    await declare(2);
+    await until("both have updated", arrived(2), RENDER_MS);
+    for (const [at, namespace] of ["kept-by-karmada", "default"].entries()) {
+      expect(memberSet(await found(namespace)), namespace).toEqual(set[at]);
+    }
+    expect(set[0]).toMatchObject({
+      clusterIP: expect.stringMatching(/^\d/),
+      secrets: [{ name: "token-of-the-member" }],
+    });
+  });
+}
+
+/** What Karmada retains of a member's Service and ServiceAccount. */
+function memberSet([service, account]: readonly (object | undefined)[]): JsonObject {
+  const { spec } = (service ?? {}) as JsonObject;
+  const { clusterIP, clusterIPs } = isJsonObject(spec) ? spec : {};
+  const { secrets } = (account ?? {}) as JsonObject;
+  return { clusterIP: clusterIP ?? null, clusterIPs: clusterIPs ?? null, secrets: secrets ?? null };
+}
+
+function retained(namespace: string | undefined, version: number): KubeObject[] {
+  const metadata = {
+    name: "kept",
+    labels: { version: String(version) },
+    ...(namespace !== undefined && { namespace }),
+  };
+  return [
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata,
+      spec: { selector: { app: "kept" }, ports: [{ port: 80 + version }] },
+    },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata },
+  ];
 }
 
 function workload(kind: string, namespace: string): KubeObject {
