@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WORKS } from "../engine/testing/contract/index.ts";
 import type { KubeObject } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
 import { World } from "./testing/world.ts";
@@ -179,6 +180,22 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     world.startController();
     await world.until("complete", is("Complete"));
     expect(runs.clusters()).toEqual(["member1"]);
+  });
+
+  it("[J10] a Job that is deleted in its member is not created again from the grant that let it run", async () => {
+    await world.apply(ccj({}, { runMs: 60_000 }));
+    await world.until("running", () => runs.all.length === 1);
+    await world.stopController();
+    const [running] = leftovers();
+    if (running) await world.ask(world.fleet.member("member1").api.delete(running));
+    await world.ask(world.clock.sleep(600_000));
+    expect(leftovers()).toEqual([]);
+    const { items } = await world.ask(world.hub.listAll(WORKS));
+    expect(JSON.stringify(items)).toContain("`selector` not auto-generated");
+    world.startController();
+    await world.until("complete", is("Complete"));
+    expect(attempts()).toEqual(["member1 Failed", "member2 Succeeded"]);
+    expect(runs.clusters()).toEqual(["member1", "member2"]);
   });
 
   it("what has ended never runs again: neither a lost ledger of a member's clean-up nor a new leader starts it", async () => {
