@@ -194,7 +194,7 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     expect(JSON.stringify(items)).toContain("`selector` not auto-generated");
     world.startController();
     await world.until("complete", is("Complete"));
-    expect(attempts()).toEqual(["member1 Failed", "member2 Succeeded"]);
+    expect(attempts()).toEqual(["member1 Moved", "member2 Succeeded"]);
     expect(runs.clusters()).toEqual(["member1", "member2"]);
   });
 

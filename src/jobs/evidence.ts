@@ -5,7 +5,7 @@ import type { Draft } from "./draft.ts";
 import { STOP_DEADLINE_SECONDS } from "./grants.ts";
 import { atPositions, indexesText, MAX_RANGES, parseIndexes, union } from "./index-set.ts";
 import { neverCreated, taken } from "./name-taken.ts";
-import type { Attempt, AttemptPresent } from "./types.ts";
+import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
 export function readAttempts(draft: Draft) {
@@ -129,8 +129,9 @@ function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   }
 }
 
-function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
-  return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
+/** [J14] Only the failures of its pods are the work's own: any other stop is a matter of its cluster. */
+function stopOutcome(reason: StopReason): "failed" | "moved" {
+  return reason === "PodFailures" ? "failed" : "moved";
 }
 
 /**

@@ -104,14 +104,17 @@ const failover = object(
         default: 0,
       },
     ),
-    pendingAfterSeconds: integer("Continue elsewhere when no pod of an attempt has run for so long; 0: never.", {
-      minimum: 0,
-      maximum: 30 * DAY_SECONDS,
-      default: 0,
-    }),
+    pendingAfterSeconds: integer(
+      "Continue elsewhere when no pod of an attempt has become ready for so long; 0: never.",
+      {
+        minimum: 0,
+        maximum: 30 * DAY_SECONDS,
+        default: 0,
+      },
+    ),
     onClusterLoss,
     maxAttempts: integer(
-      "The CrossClusterJob fails after so many failed attempts. Attempts that ended because of their cluster do not count.",
+      "The CrossClusterJob fails after so many attempts that failed, or whose objects were deleted in their clusters. It moves as often because of pendingAfterSeconds; then it waits.",
       { minimum: 1, maximum: 100, default: 3 },
     ),
   },
