@@ -1,10 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WORKS } from "../engine/testing/contract/index.ts";
-import type { KubeObject } from "../kube/index.ts";
+import { type KubeObject, resource } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
 import { World } from "./testing/world.ts";
 
 const CCJ = "apps.karmada.io/crossclusterjobs";
+const CROSS_CLUSTER_JOBS = resource({
+  apiVersion: "apps.karmada.io/v1alpha1",
+  kind: "CrossClusterJob",
+  plural: "crossclusterjobs",
+  namespaced: true,
+});
 
 /** Every pod that ever ran, by cluster, with the moments at which it started and was gone. */
 class Runs {
@@ -128,6 +134,20 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     await world.clock.run(world.clock.sleep(10_000));
     expect(works.size).toBe(1);
     expect(ledgers).toHaveLength(6);
+  });
+
+  it("the longest time of a pod cannot be changed: a cluster would refuse every later grant", async () => {
+    const onClusterLoss = { guarantee: "Exclusive", podDeadlineSeconds: 3_600 };
+    await world.apply(ccj({}, { failover: { onClusterLoss } }));
+    for (const podDeadlineSeconds of [60, null]) {
+      const body = { spec: { failover: { onClusterLoss: { podDeadlineSeconds } } } };
+      const changed = world.hub.patch(
+        CROSS_CLUSTER_JOBS,
+        { namespace: "default", name: "train" },
+        { type: "merge", body },
+      );
+      await expect(world.ask(changed)).rejects.toThrow("podDeadlineSeconds is immutable");
+    }
   });
 
   it("with AtLeastOnce continues elsewhere at once, and says what may run twice", async () => {
