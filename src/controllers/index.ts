@@ -23,6 +23,7 @@ export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./common/resources.ts";
 export { packRevision } from "./common/revisions/revision-content.ts";
 export type { StoredRevision } from "./common/revisions/revision-store.ts";
 export { ATTEMPT_ANNOTATION, attemptRef } from "./job/attempt-marks.ts";
+export { ordersStop } from "./job/ledger.ts";
 export { jobIntentOf } from "./job/observe/intent.ts";
 export { jobClusterOf } from "./job/observe/observe.ts";
 export { recovered as recoveredJob } from "./job/recover.ts";

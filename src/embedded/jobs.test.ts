@@ -1,9 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { KubeObject } from "../kube/index.ts";
+import { WORKS } from "../engine/testing/contract/index.ts";
+import { type KubeObject, resource } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
 import { World } from "./testing/world.ts";
 
 const CCJ = "apps.karmada.io/crossclusterjobs";
+const CROSS_CLUSTER_JOBS = resource({
+  apiVersion: "apps.karmada.io/v1alpha1",
+  kind: "CrossClusterJob",
+  plural: "crossclusterjobs",
+  namespaced: true,
+});
 
 /** Every pod that ever ran, by cluster, with the moments at which it started and was gone. */
 class Runs {
@@ -129,6 +136,20 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     expect(ledgers).toHaveLength(6);
   });
 
+  it("the longest time of a pod cannot be changed: a cluster would refuse every later grant", async () => {
+    const onClusterLoss = { guarantee: "Exclusive", podDeadlineSeconds: 3_600 };
+    await world.apply(ccj({}, { failover: { onClusterLoss } }));
+    for (const podDeadlineSeconds of [60, null]) {
+      const body = { spec: { failover: { onClusterLoss: { podDeadlineSeconds } } } };
+      const changed = world.hub.patch(
+        CROSS_CLUSTER_JOBS,
+        { namespace: "default", name: "train" },
+        { type: "merge", body },
+      );
+      await expect(world.ask(changed)).rejects.toThrow("podDeadlineSeconds is immutable");
+    }
+  });
+
   it("with AtLeastOnce continues elsewhere at once, and says what may run twice", async () => {
     const onClusterLoss = { guarantee: "AtLeastOnce", afterSeconds: 10 };
     await world.apply(ccj({}, { runMs: 100_000, failover: { onClusterLoss } }));
@@ -179,6 +200,22 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     world.startController();
     await world.until("complete", is("Complete"));
     expect(runs.clusters()).toEqual(["member1"]);
+  });
+
+  it("[J10] a Job that is deleted in its member is not created again from the grant that let it run", async () => {
+    await world.apply(ccj({}, { runMs: 60_000 }));
+    await world.until("running", () => runs.all.length === 1);
+    await world.stopController();
+    const [running] = leftovers();
+    if (running) await world.ask(world.fleet.member("member1").api.delete(running));
+    await world.ask(world.clock.sleep(600_000));
+    expect(leftovers()).toEqual([]);
+    const { items } = await world.ask(world.hub.listAll(WORKS));
+    expect(JSON.stringify(items)).toContain("`selector` not auto-generated");
+    world.startController();
+    await world.until("complete", is("Complete"));
+    expect(attempts()).toEqual(["member1 Moved", "member2 Succeeded"]);
+    expect(runs.clusters()).toEqual(["member1", "member2"]);
   });
 
   it("what has ended never runs again: neither a lost ledger of a member's clean-up nor a new leader starts it", async () => {

@@ -17,6 +17,7 @@ export {
 } from "./customization.ts";
 export { type CompletionListener, Interpreter, type InterpreterOptions } from "./interpreter.ts";
 export { Quantity, QuantityError } from "./lua/quantity.ts";
+export { prunedForWork } from "./native/prune.ts";
 export {
   type Component,
   type Dependency,

@@ -1,7 +1,8 @@
 /** What becomes of the work: its end, attempts that are stopped, and the next attempt. */
 import type { ClusterName } from "../rollout/index.ts";
 import type { Draft } from "./draft.ts";
-import type { Attempt, AttemptPresent } from "./types.ts";
+import { mayMove } from "./name-taken.ts";
+import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 import { isDone, nextShare } from "./work.ts";
 
 /** [J3] A user has a failed CrossClusterJob tried again; what is complete stays so. */
@@ -25,22 +26,31 @@ export function decideEnd(draft: Draft) {
     return;
   }
   if (ledger.end || intent.isDeleted) return;
-  const failures = draft.attempts.filter(
-    ({ outcome, number }) => outcome?.kind === "failed" && number >= ledger.failuresFrom,
-  );
-  const last = failures.at(-1);
-  if (last?.outcome) {
-    const { reason, message } = last.outcome;
-    const why = `attempt ${last.number} in ${last.cluster} failed: ${[reason, message].filter(Boolean).join(", ")}`;
-    if (intent.onFailure === "Stop") return draft.end("Failed", "AttemptFailed", why);
-    if (failures.length >= intent.maxAttempts) {
-      return draft.end("Failed", "AttemptsExhausted", `${failures.length} attempts failed; ${why}`);
-    }
+  const counted = draft.attempts.filter(({ outcome, number }) => number >= ledger.failuresFrom && outcome !== null);
+  const failures = counted.filter(({ outcome }) => outcome?.kind === "failed");
+  const [failed] = failures.slice(-1);
+  if (failed && intent.onFailure === "Stop") return draft.end("Failed", "AttemptFailed", endText(failed));
+  // Something that deletes every attempt's object would otherwise start attempts without end.
+  const deleted = counted.filter(({ outcome }) => DELETED.has(outcome?.reason ?? ""));
+  const last = counted.findLast((attempt) => failures.includes(attempt) || deleted.includes(attempt));
+  if (last && failures.length + deleted.length >= intent.maxAttempts) {
+    const many = [
+      ...(failures.length > 0 ? [`${failures.length} attempts failed`] : []),
+      ...(deleted.length > 0 ? [`the objects of ${deleted.length} attempts were deleted in their clusters`] : []),
+    ].join(", and ");
+    return draft.end("Failed", "AttemptsExhausted", `${many}; ${endText(last)}`);
   }
   if (intent.activeDeadlineMs === undefined || ledger.startedAtMs === null) return;
   const deadlineMs = ledger.startedAtMs + intent.activeDeadlineMs;
   if (nowMs < deadlineMs) return draft.wakeAt(deadlineMs);
   draft.end("Failed", "DeadlineExceeded", `it did not end within ${intent.activeDeadlineMs / 1000} seconds`);
+}
+
+const DELETED: ReadonlySet<string> = new Set<StopReason>(["ObjectDeleted", "Replaced"]);
+
+function endText({ number, cluster, outcome }: Attempt): string {
+  const why = [outcome?.reason, outcome?.message].filter(Boolean).join(", ");
+  return `attempt ${number} in ${cluster} ${outcome?.kind === "failed" ? "failed" : "ended"}: ${why}`;
 }
 
 /** [J7] Attempts that have to stop: the work has ended, or it moves. */
@@ -77,14 +87,17 @@ function notePending(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     if (attempt.pendingSinceMs !== null) draft.update(attempt, { pendingSinceMs: null });
     return;
   }
+  const mayLeave = mayMove(draft, "Pending");
   draft.wait(
     "AttemptPending",
     cluster,
     `attempt ${number}: no pod runs in ${cluster} yet`,
-    "check the pods' Events there; spec.failover.pendingAfterSeconds lets the work continue elsewhere",
+    mayLeave
+      ? "check the pods' Events there; spec.failover.pendingAfterSeconds lets the work continue elsewhere"
+      : "check the pods' Events there; the work has moved spec.failover.maxAttempts times for this, and stays now",
   );
   // Every Job begins without a pod that runs: without a limit this is nothing to write a ledger for.
-  if (intent.pendingAfterMs === 0) return;
+  if (intent.pendingAfterMs === 0 || !mayLeave) return;
   const sinceMs = attempt.pendingSinceMs ?? nowMs;
   draft.update(attempt, { pendingSinceMs: sinceMs });
   if (nowMs < sinceMs + intent.pendingAfterMs) return draft.wakeAt(sinceMs + intent.pendingAfterMs);

@@ -5,7 +5,7 @@ import type { Draft } from "./draft.ts";
 import { STOP_DEADLINE_SECONDS } from "./grants.ts";
 import { atPositions, indexesText, MAX_RANGES, parseIndexes, union } from "./index-set.ts";
 import { neverCreated, taken } from "./name-taken.ts";
-import type { Attempt, AttemptPresent } from "./types.ts";
+import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
 export function readAttempts(draft: Draft) {
@@ -95,7 +95,7 @@ function ended(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     // The status does not say whether pods are terminating: only time can.
     const sinceMs = attempt.endSeenAtMs ?? nowMs;
     const known = draft.update(attempt, { endSeenAtMs: sinceMs });
-    const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
+    const overAtMs = sinceMs + podsEndMs(draft);
     if (nowMs < overAtMs) {
       draft.wakeAt(overAtMs);
       return awaitTermination(
@@ -105,7 +105,7 @@ function ended(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
       );
     }
   }
-  const podsGoneAtMs = (attempt.goneSinceMs ?? Number.NEGATIVE_INFINITY) + intent.graceMs + intent.allowanceMs;
+  const podsGoneAtMs = (attempt.goneSinceMs ?? Number.NEGATIVE_INFINITY) + podsEndMs(draft);
   if (nowMs < podsGoneAtMs) {
     draft.wakeAt(podsGoneAtMs);
     return awaitTermination(draft, attempt, "the pods of its first object have time to end");
@@ -129,8 +129,9 @@ function settle(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   }
 }
 
-function stopOutcome(reason: NonNullable<Attempt["stop"]>["reason"]): "failed" | "moved" {
-  return reason === "Ended" || reason === "Drained" ? "moved" : "failed";
+/** [J14] Only the failures of its pods are the work's own: any other stop is a matter of its cluster. */
+function stopOutcome(reason: StopReason): "failed" | "moved" {
+  return reason === "PodFailures" ? "failed" : "moved";
 }
 
 /**
@@ -149,7 +150,7 @@ function gone(draft: Draft, attempt: Attempt, isUnconfirmed = false) {
     return awaitTermination(draft, noted, `its watch does not show it any more; ${attempt.cluster} is asked for it`);
   }
   const known = intent.isDeleted ? noted : draft.stop(noted, "ObjectDeleted", why);
-  const overAtMs = sinceMs + intent.graceMs + intent.allowanceMs;
+  const overAtMs = sinceMs + podsEndMs(draft);
   if (nowMs < overAtMs) {
     draft.wakeAt(overAtMs);
     return awaitTermination(
@@ -218,25 +219,33 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   );
 }
 
-/** [J11] The last deadline that was sent, the grace period and the clock allowance. */
+/** [J11] The last deadline that was sent, and the time that pods have to end after it: one may just have started. */
 export function overAtMsOf(draft: Draft, attempt: Attempt): number {
-  const { graceMs, allowanceMs } = draft.intent;
   // Its startTime is not later than the moment at which it was read, whatever the member's clock says.
-  return (attempt.readAtMs ?? draft.nowMs) + attempt.latestDeadlineSeconds * 1000 + graceMs + allowanceMs;
+  return (attempt.readAtMs ?? draft.nowMs) + attempt.latestDeadlineSeconds * 1000 + podsEndMs(draft);
+}
+
+/** How long pods may continue after their Job has ended or is gone. Without a limit of their own, on a node that answers. */
+function podsEndMs({ intent: { graceMs, allowanceMs, podDeadlineMs } }: Draft): number {
+  return (podDeadlineMs ?? 0) + graceMs + allowanceMs;
 }
 
 function awaitDeadline(draft: Draft, attempt: Attempt) {
   const { number, cluster } = attempt;
   const overAtMs = overAtMsOf(draft, attempt);
+  const uncovered =
+    draft.intent.podDeadlineMs !== null
+      ? ""
+      : `; without podDeadlineSeconds this is not certain of a node that ${cluster}'s own control plane cannot reach`;
   if (draft.nowMs >= overAtMs) {
-    const why = `${cluster} did not report, and must have ended the attempt by itself`;
+    const why = `${cluster} did not report, and must have ended the attempt by itself${uncovered}`;
     return conclude(draft, attempt, ["lost", "DeadlinePassed", why]);
   }
   draft.wakeAt(overAtMs);
   draft.wait(
     "WaitingForDeadline",
     cluster,
-    `attempt ${number}: ${cluster} is lost and ends the attempt by itself; another one starts at ${timestamp(overAtMs)}`,
+    `attempt ${number}: ${cluster} is lost and ends the attempt by itself; another one starts at ${timestamp(overAtMs)}${uncovered}`,
     `no action needed; if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }

@@ -3,7 +3,7 @@
  * guarantees. SPEC.md's chapter J has its rules. Imports src/runtime and src/rollout.
  */
 export { STOP_DEADLINE_SECONDS } from "./grants.ts";
-export { type IndexSet, indexesText, parseIndexes, sizeOf } from "./index-set.ts";
+export { type IndexSet, indexesText, minus, parseIndexes, sizeOf, union } from "./index-set.ts";
 export {
   emptyJobLedger,
   JOB_LEDGER_VERSION,
@@ -15,4 +15,4 @@ export {
 export { planJob } from "./plan.ts";
 export { JOB_REASONS, type JobReason, type JobWaiting } from "./reasons.ts";
 export type * from "./types.ts";
-export { sizeOfShare } from "./work.ts";
+export { doneIndexes, nextShare, sizeOfShare, succeededOf } from "./work.ts";

@@ -4,6 +4,7 @@ import type { Draft } from "./draft.ts";
 import type { Attempt } from "./types.ts";
 
 const NAME_TAKEN = "NameTaken";
+const PENDING = "Pending";
 
 /**
  * [J19] Another writer's object has the attempt's name. It is never touched and never taken over. A Job was created
@@ -16,10 +17,7 @@ export function taken(draft: Draft, attempt: Attempt, message: string) {
   if (attempt.outcome) return;
   const why = `${message}; it is left alone`;
   if (intent.isBatch) {
-    const before = draft.attempts.filter(
-      ({ outcome, number: each }) => outcome?.reason === NAME_TAKEN && each >= draft.ledger.failuresFrom,
-    );
-    if (attempt.ending || before.length < intent.maxAttempts) {
+    if (attempt.ending || mayMove(draft, NAME_TAKEN)) {
       conclude(draft, attempt, ["unused", NAME_TAKEN, why]);
       return;
     }
@@ -42,6 +40,12 @@ export function taken(draft: Draft, attempt: Attempt, message: string) {
   );
 }
 
+/** [J19] [J20] Whether the work may leave a cluster once more for this reason. If not, it waits where it is. */
+export function mayMove({ intent, ledger, attempts }: Draft, reason: typeof NAME_TAKEN | typeof PENDING): boolean {
+  const before = attempts.filter(({ outcome, number }) => outcome?.reason === reason && number >= ledger.failuresFrom);
+  return before.length < intent.maxAttempts;
+}
+
 /** Dispatched, and its cluster does not show it. A Job that was never seen was never allowed to run. */
 export function neverCreated(draft: Draft, attempt: Attempt) {
   const { intent, nowMs } = draft;
@@ -54,11 +58,11 @@ export function neverCreated(draft: Draft, attempt: Attempt) {
     return;
   }
   const because = refusal === undefined ? "" : `; the engine says: ${refusal}`;
-  if (intent.isBatch && intent.pendingAfterMs > 0) {
+  if (intent.isBatch && intent.pendingAfterMs > 0 && mayMove(draft, PENDING)) {
     const overAtMs = attempt.startedAtMs + intent.pendingAfterMs;
     if (nowMs >= overAtMs) {
       const why = `${cluster} did not show it for ${intent.pendingAfterMs / 1000} seconds${because}`;
-      conclude(draft, attempt, ["unused", "Pending", why]);
+      conclude(draft, attempt, ["unused", PENDING, why]);
       return;
     }
     draft.wakeAt(overAtMs);

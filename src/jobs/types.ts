@@ -34,6 +34,8 @@ export interface JobIntent {
   readonly windowMs: number;
   readonly allowanceMs: number;
   readonly graceMs: number;
+  /** So long a pod runs at most, also on a node that its control plane cannot reach; null: without a limit. */
+  readonly podDeadlineMs: number | null;
   readonly onFailure: "Continue" | "Stop";
   /** 0: only when the job has failed. */
   readonly podFailures: number;

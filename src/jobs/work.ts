@@ -65,11 +65,12 @@ function indexesOf(attempts: readonly Attempt[]): IndexSet {
 }
 
 /** An attempt that succeeded has done all of its share, whatever its last status listed. */
-function doneIndexes(attempt: Attempt): IndexSet {
-  return hasSucceeded(attempt) ? indexesOfShare(attempt.share) : (parseIndexes(attempt.done.indexes) ?? []);
+export function doneIndexes(attempt: Attempt): IndexSet {
+  const listed = parseIndexes(attempt.done.indexes) ?? [];
+  return hasSucceeded(attempt) ? union(indexesOfShare(attempt.share), listed) : listed;
 }
 
-function succeededOf(attempts: readonly Attempt[]): number {
+export function succeededOf(attempts: readonly Attempt[]): number {
   return attempts.reduce((sum, attempt) => {
     const { share, done } = attempt;
     return (

@@ -74,7 +74,7 @@ describe("work that fails or finds no place continues in another cluster", () =>
     await world.submit("pending", { spec: { failover: { pendingAfterSeconds: 1 } } });
     await world.phase("pending", "Complete");
     expect(courses("pending")).toEqual(["member2 done"]);
-    expect(world.attempts("pending")[0]).toMatchObject({ cluster: "member1", state: "Failed", reason: "Pending" });
+    expect(world.attempts("pending")[0]).toMatchObject({ cluster: "member1", state: "Moved", reason: "Pending" });
     world.empty("member1");
     await world.clean("pending");
   });

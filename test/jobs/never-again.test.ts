@@ -76,6 +76,40 @@ describe("what is known to have ended never runs again", () => {
     expect(world.status("lost-ledger").phase).toBe("Complete");
   });
 
+  it("complete work whose status was lost shows it again, and runs nothing", async () => {
+    const name = "lost-status";
+    await world.submit(name);
+    await world.phase(name, "Complete");
+    await world.clean(name);
+    const before = world.status(name);
+    await world.loseStatus(name);
+    await world.phase(name, "Complete");
+    await restart(() => world.loseStatus(name));
+    await world.phase(name, "Complete");
+    expect(done(name)).toEqual(["member1 done"]);
+    const { attempts, completionTime, display } = before;
+    expect(world.status(name)).toMatchObject({ attempts, completionTime, display });
+  });
+
+  it("running work whose status was lost continues, and what is done stays done", async () => {
+    const name = "lost-running";
+    world.close("all");
+    world.open("member1");
+    await world.submit(name, {
+      job: { completions: 6, parallelism: 2, completionMode: "Indexed" },
+      spec: { division: "Indexes" },
+    });
+    await world.until("some are done", () => Object.keys(timesDone(world.runs(name))).length >= 2, name);
+    world.close("member1");
+    await world.until("two run", () => world.runs(name).filter(({ end }) => end === undefined).length === 2, name);
+    await restart(() => world.loseStatus(name));
+    world.open("all");
+    await world.phase(name, "Complete");
+    expect(world.status(name).completedIndexes).toBe("0-5");
+    expect(timesDone(world.runs(name))).toEqual({ 0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1 });
+    expect(world.runs(name)).toHaveLength(6);
+  });
+
   it("running work whose ledger was lost is taken over, and its completed indexes stay done", async () => {
     const name = "lost-halfway";
     world.close("all");

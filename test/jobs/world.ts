@@ -218,6 +218,13 @@ export class JobWorld {
     for (const { metadata } of items) await this.fleet.client().delete(LEDGERS, metadata);
   }
 
+  /** As after a backup was restored that has objects without their status. */
+  async loseStatus(name: string): Promise<void> {
+    const hub = this.fleet.client();
+    const found = await hub.find(CCJ, { namespace: "default", name });
+    if (found) await hub.update(CCJ, { ...found, status: {} }, { subresource: "status" });
+  }
+
   /** What the hub has of it: its status, its ledger, and what it dispatched. Restoring writes it over what is there. */
   async backup(name: string): Promise<{ restore(): Promise<void> }> {
     const hub = this.fleet.client();

@@ -144,6 +144,9 @@ export function jobStory(on: () => World): void {
     });
     await submit("waiting", { pods: held, job: INDEXED, spec: { division: "Indexes", failover: { onClusterLoss } } });
     await world.until("both run", () => pods.of("exclusive").length === 1 && pods.of("waiting").length === 2);
+    // Found in the member, on each engine in its own way. Simulated kubelets have no logs.
+    const { said } = await lockstep("logs", "ccj/waiting");
+    for (const { pod } of pods.of("waiting")) expect(said).toContain(`member1 ${pod}: `);
     // Two of its four indexes are done, and the hub knows it.
     for (const { cluster, pod } of pods.of("waiting")) await succeed(world, cluster, pod);
     await world.until("two indexes are done", async () => (await statusOf("waiting")).completedIndexes === "0-1");

@@ -67,7 +67,7 @@ const onClusterLoss = object(
     ),
     podDeadlineSeconds: optional(
       integer(
-        "Exclusive: the longest that one pod may run. The node's kubelet enforces it, also while its cluster's control plane is down.",
+        "The longest that one pod may run. The node's kubelet enforces it, also while its cluster's control plane is down. A lost attempt counts as over only after so long beyond its deadline. It cannot be changed.",
         { minimum: 1, maximum: YEAR_SECONDS },
       ),
     ),
@@ -104,14 +104,17 @@ const failover = object(
         default: 0,
       },
     ),
-    pendingAfterSeconds: integer("Continue elsewhere when no pod of an attempt has run for so long; 0: never.", {
-      minimum: 0,
-      maximum: 30 * DAY_SECONDS,
-      default: 0,
-    }),
+    pendingAfterSeconds: integer(
+      "Continue elsewhere when no pod of an attempt has become ready for so long; 0: never.",
+      {
+        minimum: 0,
+        maximum: 30 * DAY_SECONDS,
+        default: 0,
+      },
+    ),
     onClusterLoss,
     maxAttempts: integer(
-      "The CrossClusterJob fails after so many failed attempts. Attempts that ended because of their cluster do not count.",
+      "The CrossClusterJob fails after so many attempts that failed, or whose objects were deleted in their clusters. It moves as often because of pendingAfterSeconds; then it waits.",
       { minimum: 1, maximum: 100, default: 3 },
     ),
   },
@@ -176,6 +179,11 @@ export const crossClusterJobSpec = object(
         rule: "self.failover.onClusterLoss.guarantee == oldSelf.failover.onClusterLoss.guarantee || (self.failover.onClusterLoss.guarantee != 'Exclusive' && oldSelf.failover.onClusterLoss.guarantee != 'Exclusive')",
         message:
           "failover.onClusterLoss.guarantee: Exclusive cannot be set or taken back later, because an attempt is created for it",
+      },
+      {
+        rule: "has(self.failover.onClusterLoss.podDeadlineSeconds) == has(oldSelf.failover.onClusterLoss.podDeadlineSeconds) && (!has(self.failover.onClusterLoss.podDeadlineSeconds) || self.failover.onClusterLoss.podDeadlineSeconds == oldSelf.failover.onClusterLoss.podDeadlineSeconds)",
+        message:
+          "failover.onClusterLoss.podDeadlineSeconds is immutable: a cluster refuses to change the pods of a Job that exists",
       },
       {
         rule: "self.clusterParallelism == 1 || self.division != 'None'",

@@ -55,6 +55,7 @@ export const validateJob: Validate = (job, old) => [
   ...immutable(job, old, ["spec", "template"]),
   ...immutable(job, old, ["spec", "selector"]),
   ...foreignUid(job, old),
+  ...foreignSelector(job, old),
 ];
 
 /** A manifest that carries the uid of another Job, such as a deleted one, is refused. */
@@ -63,6 +64,22 @@ function foreignUid(job: KubeObject, old: KubeObject | undefined): FieldProblem[
   const uid = valueAt(job, ...path);
   if (old || valueAt(job, "spec", "manualSelector") === true || uid === job.metadata.uid) return [];
   return [problem.invalid("spec.template.metadata.labels", uid ?? null, `must be '${job.metadata.uid}'`)];
+}
+
+/** Only what a Job was given when it was created selects its pods, unless its user manages the selector. */
+function foreignSelector(job: KubeObject, old: KubeObject | undefined): FieldProblem[] {
+  if (old || valueAt(job, "spec", "manualSelector") === true) return [];
+  const selector = objectAt(job.spec, "selector") ?? {};
+  const expected: JsonObject = {
+    "batch.kubernetes.io/controller-uid": job.metadata.uid ?? "",
+    "controller-uid": job.metadata.uid ?? "",
+    "batch.kubernetes.io/job-name": job.metadata.name,
+    "job-name": job.metadata.name,
+  };
+  const isGenerated = Object.entries(objectAt(selector, "matchLabels") ?? {}).every(
+    ([key, value]) => expected[key] === value,
+  );
+  return isGenerated ? [] : [problem.invalid("spec.selector", selector, "`selector` not auto-generated")];
 }
 
 function validateWorkload(object: KubeObject): FieldProblem[] {

@@ -38,9 +38,9 @@ export function grantText({ grant, uid }: Attempt): string {
   return [grant.parallelism, grant.deadlineSeconds ?? "-", grant.epoch > 1 ? (uid ?? "-") : "-"].join(" ");
 }
 
-/** Whether what the dispatch object delivers is the order to stop. */
-export function ordersStop({ notes }: Dispatched): boolean {
-  return notes[GRANT_NOTE]?.startsWith(`0 ${STOP_DEADLINE_SECONDS} `) ?? false;
+/** Whether what the dispatch object delivers is the order to stop. `notes`: with or without their prefix. */
+export function ordersStop({ notes }: Pick<Dispatched, "notes">, prefix = ""): boolean {
+  return notes[`${prefix}${GRANT_NOTE}`]?.startsWith(`0 ${STOP_DEADLINE_SECONDS} `) ?? false;
 }
 
 /** [J15] A ledger that is gone: every attempt that has a dispatch object is known again. */

@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ParsedCrossClusterJob, parseCrossClusterJob } from "../../api/index.ts";
-import { emptyJobLedger } from "../../jobs/index.ts";
+import { emptyJobLedger, nextShare } from "../../jobs/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
+import { jobIntentOf } from "./observe/intent.ts";
 import { recovered } from "./recover.ts";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -63,6 +64,65 @@ it("indexes that a lost attempt had done stay done; a list that was cut loses it
   expect(attempts[0]?.done.indexes).toBe("0-3,7");
   const whole = cut.split(",").slice(0, -1).join(",");
   expect(attempts[1]?.done.indexes).toBe(whole);
+});
+
+describe("what attempts had done that the status does not list any more stays done", () => {
+  const row = (number: number, more: JsonObject) => ({ number, cluster: "member1", startedAt: AT, ...more });
+  const divided = (completionMode?: string) =>
+    jobOf({
+      template: {
+        apiVersion: "batch/v1",
+        kind: "Job",
+        spec: { completions: 10, ...(completionMode && { completionMode }), template: {} },
+      },
+      division: completionMode ? "Indexes" : "Completions",
+    });
+  const leftOf = (job: ParsedCrossClusterJob, status: JsonObject) => {
+    const { attempts } = recovered(emptyJobLedger("digest"), status, job, NOW_MS);
+    const intent = jobIntentOf(job, { clusters: [], schedule: { kind: "unknown", message: "" }, forbidden: () => [] });
+    return nextShare(intent.work, attempts, 1);
+  };
+
+  it("its indexes", () => {
+    const attempts = [row(101, { state: "Lost", indexes: "6-9", completedIndexes: "6" })];
+    const status = { attempts, completedIndexes: "0-6", succeeded: 7 };
+    expect(leftOf(divided("Indexed"), status)).toEqual({ kind: "indexes", indexes: "7-9" });
+  });
+
+  it("its indexes, beside one that succeeded", () => {
+    const attempts = [row(101, { state: "Succeeded", indexes: "6-7" })];
+    const status = { attempts, completedIndexes: "0-7", succeeded: 8 };
+    expect(leftOf(divided("Indexed"), status)).toEqual({ kind: "indexes", indexes: "8-9" });
+  });
+
+  it("its indexes, beside one that may still run", () => {
+    const attempts = [row(101, { state: "Running", indexes: "6-9", completedIndexes: "6" })];
+    const { attempts: known } = recovered(
+      emptyJobLedger("digest"),
+      { attempts, completedIndexes: "0-6", succeeded: 7 },
+      divided("Indexed"),
+      NOW_MS,
+    );
+    expect(known).toMatchObject([
+      { number: 100, outcome: { kind: "lost" }, done: { indexes: "0-5" }, isCleaned: true },
+      { number: 101, outcome: null },
+    ]);
+  });
+
+  it("its completions", () => {
+    const attempts = [
+      row(101, { state: "Succeeded", completions: 2, succeeded: 2 }),
+      row(102, { state: "Lost", completions: 3, succeeded: 1 }),
+    ];
+    expect(leftOf(divided(), { attempts, succeeded: 7 })).toEqual({ kind: "count", count: 3 });
+  });
+
+  it("and nothing more: what every listed attempt has done is counted once", () => {
+    const attempts = [row(1, { state: "Succeeded", completions: 2 }), row(2, { state: "Lost", succeeded: 1 })];
+    expect(leftOf(divided(), { attempts, succeeded: 3 })).toEqual({ kind: "count", count: 7 });
+    const whole = recovered(emptyJobLedger("digest"), { attempts, succeeded: 5 }, jobOf(), NOW_MS);
+    expect(whole.attempts.map(({ done }) => done.succeeded)).toEqual([0, 1]);
+  });
 });
 
 it("an attempt that may run, and that no dispatch object tells of, is kept; one that had not started only uses up its number", () => {

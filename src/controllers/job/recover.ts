@@ -3,8 +3,21 @@
  * end. The status is a view of the ledger, and only here it is read: it can keep work from running again, nothing more.
  */
 import { MAX_INDEXES_CHARS, type ParsedCrossClusterJob } from "../../api/index.ts";
-import { type Attempt, indexesText, type JobEnd, type JobLedger, parseIndexes, type Share } from "../../jobs/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import {
+  type Attempt,
+  doneIndexes,
+  type IndexSet,
+  indexesText,
+  type JobEnd,
+  type JobLedger,
+  minus,
+  parseIndexes,
+  type Share,
+  sizeOf,
+  succeededOf,
+  union,
+} from "../../jobs/index.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt } from "../../runtime/index.ts";
 
 /** An object that is not this one has another: what is found there is stopped, and never taken for the attempt. */
 const UNKNOWN_UID = "unknown";
@@ -23,7 +36,7 @@ export function recovered(
   const listed = rows.flatMap((row) => attemptOf(row, isSwitched, spec.failover.onClusterLoss.windowSeconds, nowMs));
   // One that had not started, and has no dispatch object, never will: only its number is used up.
   const missed = listed.filter(({ number, uid }) => !known.has(number) && uid !== null);
-  const attempts = [...ledger.attempts, ...missed];
+  const attempts = [...ledger.attempts, ...withUnlisted(missed, listed, status, spec)];
   const nextAttempt = Math.max(0, ...[...attempts, ...listed].map(({ number }) => number)) + 1;
   const startedAtMs = timeOf(status.startTime);
   const retry = spec.retry ?? null;
@@ -36,6 +49,55 @@ export function recovered(
     // Whether the retry was acted on is not known. A user can ask again; work that ran twice cannot be taken back.
     retryHeard: retry,
     failuresFrom: retry === null ? ledger.failuresFrom : nextAttempt,
+  };
+}
+
+/**
+ * The status counts what all attempts have done, and lists the newest of them. The rest was done by older ones: one of
+ * those that are over, or one more, has it from now on. Compared within the status only: what is still running may have
+ * done more since.
+ */
+function withUnlisted(
+  missed: readonly Attempt[],
+  listed: readonly Attempt[],
+  status: JsonObject,
+  { template, division }: ParsedCrossClusterJob["spec"],
+): readonly Attempt[] {
+  const isCounted =
+    typeof valueAt(template, "spec", "completions") === "number" &&
+    valueAt(template, "spec", "completionMode") !== "Indexed";
+  const counted = isCounted && typeof status.succeeded === "number" ? status.succeeded - succeededOf(listed) : 0;
+  const all = division === "Indexes" ? (parseIndexes(wholeIndexes(status.completedIndexes)) ?? []) : [];
+  const indexes = listed.reduce((left: IndexSet, attempt) => minus(left, doneIndexes(attempt)), all);
+  const [first] = listed;
+  if (!first || (counted <= 0 && sizeOf(indexes) === 0)) return missed;
+  const over = missed.find(({ outcome }) => outcome !== null);
+  if (!over && first.number <= 1) return missed;
+  const heir = over ?? unlisted(first);
+  const done = {
+    ...heir.done,
+    succeeded: succeededOf([heir]) + Math.max(0, counted),
+    indexes: indexesText(union(doneIndexes(heir), indexes)),
+  };
+  return [{ ...heir, done }, ...missed.filter((attempt) => attempt !== over)];
+}
+
+function unlisted(next: Attempt): Attempt {
+  const { startedAtMs } = next;
+  return {
+    ...next,
+    number: next.number - 1,
+    cluster: "unknown",
+    share: { kind: "whole" },
+    done: { succeeded: 0, failed: 0, indexes: "" },
+    outcome: {
+      kind: "lost",
+      reason: "NotListed",
+      message: "the status did not list it any more when the ledger was lost",
+      atMs: startedAtMs,
+    },
+    isCleaned: true,
+    mayRunTwice: false,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Commit, KubeObject } from "../../apiserver/index.ts";
-import type { Interpreter } from "../../interpret/index.ts";
+import { type Interpreter, prunedForWork } from "../../interpret/index.ts";
 import { WorkQueue } from "../../kube/index.ts";
 import {
   type Clock,
@@ -230,8 +230,9 @@ function memberKey(resource: string, namespace: string, name: string): string {
   return `${resource} ${namespace}/${name}`;
 }
 
+/** Karmada's webhook prunes them when a Work is written. */
 function manifestsOf(work: KubeObject): KubeObject[] {
-  return objectsAt(work, "spec", "workload", "manifests").filter(isManifest);
+  return objectsAt(work, "spec", "workload", "manifests").map(prunedForWork).filter(isManifest);
 }
 
 function isManifest(value: JsonObject): value is KubeObject {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { prunedForWork } from "../../interpret/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
-import { appMark, termPatch, workName } from "../dispatch-objects.ts";
+import { appMark, manifestOf, termPatch, workName } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
 import type { EngineApp, EngineOwner } from "../port.ts";
 import { holdName } from "./hub.ts";
@@ -45,6 +46,32 @@ function work(object: KubeObject, status: JsonObject = { readyReplicas: 3 }): Ku
     status: { conditions, manifestStatuses: [{ identifier: { ordinal: 0 }, status, health: "Healthy" }] },
   };
 }
+
+describe("[J10] a Job that may reach one object only", () => {
+  const labels = { "batch.kubernetes.io/controller-uid": "u1", "controller-uid": "u1" };
+  const delivered = (object: KubeObject) => prunedForWork(manifestOf(work(object)) ?? {}).spec;
+
+  it("keeps that from a selector, which Karmada's webhook leaves alone", () => {
+    const job = { ...manifest("batch/v1", "Job"), spec: { parallelism: 2, template: { metadata: { labels } } } };
+    expect(delivered(job)).toEqual({
+      parallelism: 2,
+      template: { metadata: { labels: {} } },
+      selector: { matchLabels: { "lockstep.karmada.io/only-for-uid": "u1" } },
+    });
+  });
+
+  it("no other object gets a selector", () => {
+    for (const [apiVersion, kind] of [
+      ["batch/v1", "Job"],
+      ["batch.volcano.sh/v1alpha1", "Job"],
+      ["apps/v1", "StatefulSet"],
+    ] as const) {
+      const own = kind === "Job" && apiVersion === "batch/v1" ? {} : labels;
+      const object = { ...manifest(apiVersion, kind), spec: { template: { metadata: { labels: own } } } };
+      expect(delivered(object)).not.toHaveProperty("selector");
+    }
+  });
+});
 
 describe("the outline of a Work", () => {
   it("contains every field that is read, in a fraction of the size", () => {

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, SEED_ANNOTATIONS } from "../../contract/index.ts";
 import { type KubeObject, type ObjectMeta, type Patch, unwantedKeys } from "../../kube/index.ts";
-import { isJsonObject, type Json, type JsonObject, type Writable } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, valueAt, type Writable } from "../../runtime/index.ts";
 import {
   appMark,
   carriedBy,
@@ -27,6 +27,8 @@ import {
 
 const WORK_NAME = "work.karmada.io/name";
 const WORK_NAMESPACE = "work.karmada.io/namespace";
+const JOB_UID_LABEL = "batch.kubernetes.io/controller-uid";
+const ONLY_FOR_UID = "lockstep.karmada.io/only-for-uid";
 
 /** The Work that carries out an order; `previous` keeps what other writers have set on it. */
 export function workFor(app: EngineOwner, order: DispatchOrder, previous: KubeObject | undefined): KubeObject {
@@ -72,7 +74,7 @@ export function reservationFor(app: EngineOwner, ref: ObjectRef, claim: Claim): 
 function memberManifest(order: DispatchOrder, workNamespace: string, name: string, takesOver: boolean): JsonObject {
   const { metadata } = order.manifest;
   return {
-    ...order.manifest,
+    ...pinned(order.manifest),
     metadata: {
       ...metadata,
       labels: { ...metadata.labels, [KARMADA_MANAGED]: "true" },
@@ -84,6 +86,18 @@ function memberManifest(order: DispatchOrder, workNamespace: string, name: strin
       },
     },
   };
+}
+
+/**
+ * A Job that carries the uid of the only object that it may reach, in its pods' labels, keeps that from Karmada, whose
+ * webhook removes those labels. So the uid goes into the selector as well: an API server refuses to create a Job with a
+ * selector that is not its own, and Karmada puts the existing Job's in its place when it updates one.
+ */
+function pinned(manifest: KubeObject): KubeObject {
+  const uid = valueAt(manifest.spec, "template", "metadata", "labels", JOB_UID_LABEL);
+  if (manifest.apiVersion !== "batch/v1" || manifest.kind !== "Job" || typeof uid !== "string") return manifest;
+  const spec = isJsonObject(manifest.spec) ? manifest.spec : {};
+  return { ...manifest, spec: { ...spec, selector: { matchLabels: { [ONLY_FOR_UID]: uid } } } };
 }
 
 /** Longer annotations of a manifest (the topology, lists of members) are only for the member to read. */

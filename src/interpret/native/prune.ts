@@ -34,10 +34,20 @@ const BY_KIND: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
 };
 
 export const prune: Handler<"Prune"> = ({ object }) => {
-  const { group, kind } = gvkOf(object);
-  const pruned = without(object, ...POPULATED);
-  return BY_KIND[`${group}/${kind}`]?.(pruned) ?? pruned;
+  return pruned(object);
 };
+
+function pruned(object: JsonObject): JsonObject {
+  const { group, kind } = gvkOf(object);
+  const populated = without(object, ...POPULATED);
+  return BY_KIND[`${group}/${kind}`]?.(populated) ?? populated;
+}
+
+/** As Karmada's webhook writes every manifest of a Work: pruned by its own code only, and without a Job's TTL. */
+export function prunedForWork(manifest: JsonObject): JsonObject {
+  const { kind } = gvkOf(manifest);
+  return kind === "Job" ? without(pruned(manifest), ["spec", "ttlSecondsAfterFinished"]) : pruned(manifest);
+}
 
 function without(object: JsonObject, ...paths: readonly (readonly string[])[]): JsonObject {
   return paths.reduce(withoutValue, object);

@@ -21,6 +21,7 @@ export const MODEL_INTENT: JobIntent = {
   lostAfterMs: 1_000,
   windowMs: 2_000,
   allowanceMs: 1_000,
+  podDeadlineMs: null,
   graceMs: 1_000,
   onFailure: "Continue",
   podFailures: 0,

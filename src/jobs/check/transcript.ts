@@ -25,6 +25,7 @@ const INTENT: JobIntent = {
   windowMs: 900_000,
   allowanceMs: 30_000,
   graceMs: 30_000,
+  podDeadlineMs: null,
   onFailure: "Continue",
   podFailures: 0,
   pendingAfterMs: 0,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, timestamp, valueAt } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject, sameJson, timestamp, valueAt } from "../../runtime/index.ts";
 import type { KarmadaMember } from "../lean/karmada.ts";
 import type { Replacement } from "../lean/member.ts";
 import type { OcmMember } from "../lean/ocm/spoke.ts";
@@ -18,7 +18,7 @@ export interface JobTraits {
   readonly skewMs: number;
   /** Its Jobs say how many pods are terminating. */
   readonly saysTerminating: boolean;
-  /** The engine keeps the pod template of a Job that it updates, as Karmada does; otherwise the server refuses a change. */
+  /** The engine keeps the pod template and selector of a Job that it updates, as Karmada does; otherwise the server refuses a change. */
   readonly keepsTemplate: boolean;
 }
 
@@ -236,15 +236,20 @@ export class JobMember implements KarmadaMember, OcmMember {
   #refusal(manifest: StoredObject): string | undefined {
     const before = this.store.get(JOBS, manifest.metadata.name);
     const pin = pinOf(manifest);
+    const selector = valueAt(manifest, "spec", "selector");
     if (valueAt(manifest, "spec", "template", "spec") === undefined) return "spec.template: Required value";
-    if (!before) return pin === undefined ? undefined : "it is generated";
-    const isMoved = pin !== undefined && pin !== before.metadata.uid;
-    return isMoved && !this.#options.traits.keepsTemplate ? "spec.template: field is immutable" : undefined;
+    if (!before) return pin === undefined && selector === undefined ? undefined : "it is generated";
+    if (this.#options.traits.keepsTemplate) return undefined;
+    if (pin !== undefined && pin !== before.metadata.uid) return "spec.template: field is immutable";
+    const own = valueAt(before, "spec", "selector");
+    return selector === undefined || sameJson(selector, own) ? undefined : "spec.selector: field is immutable";
   }
 
   #jobSpec(wanted: unknown, before: StoredObject | undefined, uid: string): JsonObject {
     const spec = isJsonObject(wanted) ? wanted : {};
-    if (isJsonObject(before?.spec)) return { ...spec, template: before.spec.template ?? null };
+    if (isJsonObject(before?.spec)) {
+      return { ...spec, template: before.spec.template ?? null, selector: before.spec.selector ?? null };
+    }
     const template = isJsonObject(spec.template) ? spec.template : {};
     const metadata = isJsonObject(template.metadata) ? template.metadata : {};
     const labels = {
@@ -252,7 +257,8 @@ export class JobMember implements KarmadaMember, OcmMember {
       [PIN]: uid,
       [`batch.kubernetes.io/${PIN}`]: uid,
     };
-    return { ...spec, template: { ...template, metadata: { ...metadata, labels } } };
+    const selector = { matchLabels: { [`batch.kubernetes.io/${PIN}`]: uid } };
+    return { ...spec, selector, template: { ...template, metadata: { ...metadata, labels } } };
   }
 
   #wake(name: string): void {

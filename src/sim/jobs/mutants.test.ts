@@ -5,6 +5,7 @@ import type { JsonObject } from "../../runtime/index.ts";
 const SEEDS = 300;
 const MINUTES_MS = 60_000;
 const JOB_CONTROLLER = "../../controllers/job";
+const KARMADA_ENGINE = "../../engine/karmada";
 
 type Simulator = typeof import("../index.ts");
 
@@ -61,6 +62,18 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       return { ...moment, seen: { ...seen, orderedStop, attempts: Object.fromEntries(stopped) } };
     }),
     known: 125,
+  },
+  "pins a Job by nothing that Karmada delivers": {
+    path: `${KARMADA_ENGINE}/works.ts`,
+    change: returning("workFor", (work) => {
+      const spec = work.spec as JsonObject & { workload: { manifests: JsonObject[] } };
+      const manifests = spec.workload.manifests.map((manifest) => ({
+        ...manifest,
+        spec: { ...(manifest.spec as JsonObject), selector: undefined },
+      }));
+      return { ...work, spec: { ...spec, workload: { manifests } } };
+    }),
+    known: 89,
   },
   "never sends the order to stop": {
     path: `${JOB_CONTROLLER}/act/render.ts`,

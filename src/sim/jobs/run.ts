@@ -1,10 +1,10 @@
 /** One seed of a CrossClusterJob: the real controller and engine adapter, a lean engine, and members with Jobs. */
 import type { ApiServer } from "../../apiserver/index.ts";
-import { isJsonObject, type JsonObject, valueAt } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import { type ControllerSeams, Controllers } from "../actors/controllers.ts";
 import { SimProcess } from "../actors/process.ts";
 import { type EngineName, type HubImage, write } from "../lean/hub.ts";
-import { KarmadaModel } from "../lean/karmada.ts";
+import { KarmadaModel, manifestsOf, writtenManifestsOf } from "../lean/karmada.ts";
 import { OcmModel } from "../lean/ocm/model.ts";
 import type { StoredObject } from "../lean/store.ts";
 import { Reach } from "../seed/reach.ts";
@@ -167,11 +167,11 @@ class JobStage {
   }
 
   #dispatched(cluster: string, job: string): StoredObject | undefined {
-    const { works, clusterOf } = this.#scenario.engine === "ocm" ? OCM_DISPATCHING : KARMADA_DISPATCHING;
+    const isOcm = this.#scenario.engine === "ocm";
+    const { works, clusterOf } = isOcm ? OCM_DISPATCHING : KARMADA_DISPATCHING;
     for (const { resource, object } of this.#hub.snapshot().objects) {
       if (resource !== works || clusterOf(object) !== cluster || object.metadata.deletionTimestamp) continue;
-      const manifests = valueAt(object, "spec", "workload", "manifests");
-      const [manifest] = (Array.isArray(manifests) ? manifests : []) as StoredObject[];
+      const [manifest] = isOcm ? writtenManifestsOf(object) : manifestsOf(object);
       if (manifest?.metadata.name === job) return manifest;
     }
     return undefined;

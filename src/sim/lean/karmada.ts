@@ -1,5 +1,6 @@
 import type { ApiServer, Commit, KubeObject } from "../../apiserver/index.ts";
-import { type HttpRequest, isJsonObject, timestamp } from "../../runtime/index.ts";
+import { prunedForWork } from "../../interpret/index.ts";
+import { type HttpRequest, isJsonObject, timestamp, valueAt } from "../../runtime/index.ts";
 import { asStream, type Backend, status } from "../world/wire.ts";
 import type { World } from "../world/world.ts";
 import { Chores, type Span } from "./chores.ts";
@@ -167,8 +168,7 @@ export class KarmadaModel {
     if (!member || this.#left.has(cluster)) return;
     if (!member.reachable) return this.#executeIn(RETRY_MS, id);
     const spec = isJsonObject(work.spec) ? work.spec : {};
-    const workload = isJsonObject(spec.workload) ? spec.workload : {};
-    const manifests = (Array.isArray(workload.manifests) ? workload.manifests : []) as StoredObject[];
+    const manifests = manifestsOf(work);
     const path = `${WORKS_API}/namespaces/${namespace}/works/${name}`;
     if (work.metadata.deletionTimestamp !== undefined) {
       for (const { kind, metadata } of manifests) {
@@ -200,6 +200,16 @@ export class KarmadaModel {
     const body = { status: { conditions: [condition] } };
     await write(server, "PATCH", `${CLUSTERS_API}/${cluster}/status`, body);
   }
+}
+
+/** What a Work delivers: Karmada's webhook prunes its manifests when it is written. */
+export function manifestsOf(work: KubeObject): StoredObject[] {
+  return writtenManifestsOf(work).map((manifest) => prunedForWork({ ...manifest }) as unknown as StoredObject);
+}
+
+export function writtenManifestsOf(work: KubeObject): StoredObject[] {
+  const manifests = valueAt(work, "spec", "workload", "manifests");
+  return (Array.isArray(manifests) ? manifests : []) as StoredObject[];
 }
 
 function unlessGone(error: unknown): void {

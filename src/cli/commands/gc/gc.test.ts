@@ -22,6 +22,30 @@ function job(name: string, memberCleanup: string, runMs = 5_000): KubeObject {
   };
 }
 
+/** What a restored hub may still have of an attempt that has ended. */
+function dispatchOf(name: string, grant: string, delivered: KubeObject | undefined): KubeObject {
+  const { apiVersion = "", kind = "", metadata } = delivered ?? {};
+  const annotations = {
+    "lockstep.karmada.io/app-kind": "CrossClusterJob",
+    "lockstep.karmada.io/app-namespace": "default",
+    "lockstep.karmada.io/app-name": name,
+    "note.lockstep.karmada.io/life": "gone",
+    "note.lockstep.karmada.io/grant": grant,
+  };
+  const manifest = { apiVersion, kind, metadata: { name: metadata?.name ?? "", namespace: "default" } };
+  return {
+    apiVersion: "work.karmada.io/v1alpha1",
+    kind: "Work",
+    metadata: {
+      name: `work-${name}`,
+      namespace: "karmada-es-member1",
+      labels: { "lockstep.karmada.io/app": name },
+      annotations,
+    },
+    spec: { suspendDispatching: true, workload: { manifests: [manifest] } },
+  };
+}
+
 describe("lockstep gc", () => {
   const cli = new CliWorld();
   const { world } = cli;
@@ -40,12 +64,23 @@ describe("lockstep gc", () => {
 
   beforeAll(async () => {
     await cli.deploy();
-    await world.apply(job("left", "Never"));
+    const gone = ["left", "granted", "ordered"];
+    for (const name of gone) await world.apply(job(name, "Never"));
     await world.apply(job("living", "AfterTTL"));
-    for (const name of ["left", "living"]) await world.until(`${name} ends`, () => phaseOf(name) === "Complete");
-    await remove("left");
-    await world.until("left is gone", () => hubObject(CCJ, "default", "left") === undefined);
+    for (const name of [...gone, "living"]) await world.until(`${name} ends`, () => phaseOf(name) === "Complete");
+    for (const name of gone) await remove(name);
+    for (const name of gone) await world.until(`${name} is gone`, () => hubObject(CCJ, "default", name) === undefined);
     await world.stopController();
+    for (const [name, grant] of [
+      ["granted", "1 - some-uid"],
+      ["ordered", "0 1 some-uid"],
+    ] as const) {
+      const [ended] = world.fleet
+        .member("member1")
+        .api.list("batch/jobs", "default")
+        .filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
+      await world.apply(dispatchOf(name, grant, ended));
+    }
     const owner = { kind: "CrossClusterJob", namespace: "default", name: "living", uid: "another-life" };
     const ledger = { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterLedger" };
     const spec: JsonObject = { owner, state: {}, version: 1, revisions: [] };
@@ -86,8 +121,33 @@ describe("lockstep gc", () => {
     expect(out).not.toContain("living-");
     expect(out).not.toContain("web");
     expect(out).toContain("not looked at: member3");
-    expect(out).toContain("Nothing was deleted. 'lockstep gc --yes' deletes 3 of 4.");
-    expect(jobs().sort()).toEqual(["left", "living"]);
+    expect(out).toContain("Nothing was deleted. 'lockstep gc --yes' deletes 4 of 8.");
+    expect(jobs().sort()).toEqual(["granted", "left", "living", "ordered"]);
+  });
+
+  it("keeps a Job that has ended while its dispatch object may let it run again", async () => {
+    const { out } = await cli.run(["gc"]);
+    expect(out).toMatch(
+      /member1 +Job default\/granted-\w{5}-1 +its CrossClusterJob is gone; kept: Work karmada-es-member1\/work-granted would create it again/,
+    );
+    expect(out).toMatch(/member1 +Job default\/ordered-\w{5}-1 +its CrossClusterJob is gone\n/);
+  });
+
+  it("keeps it also when the dispatch object appears only before the deletion", async () => {
+    let lists = 0;
+    const answer = (status: number, body: JsonObject) => {
+      return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    };
+    const { out } = await cli.run(["gc", "--yes"], {
+      intercept: ({ method, path }) => {
+        // Nothing else is deleted here.
+        if (method === "DELETE")
+          return answer(409, { kind: "Status", apiVersion: "v1", code: 409, reason: "Conflict" });
+        if (!/\/works\?/.test(path) || lists++ > 0) return undefined;
+        return answer(200, { apiVersion: "work.karmada.io/v1alpha1", kind: "WorkList", metadata: {}, items: [] });
+      },
+    });
+    expect(out).toMatch(/member1: Job granted-\w{5}-1: kept, it is in use now/);
   });
 
   it("deletes nothing in a member that is no longer Ready", async () => {
@@ -104,14 +164,14 @@ describe("lockstep gc", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/member1: Job left-\w{5}-1: kept, member1 is not Ready now/);
     expect(out).toContain("hub: CrossClusterLedger ccj-old: kept, it has changed meanwhile; run gc again");
-    expect(jobs().sort()).toEqual(["left", "living"]);
+    expect(jobs().sort()).toEqual(["granted", "left", "living", "ordered"]);
   });
 
   it("with --yes deletes what has no owner, and keeps what would delete more", async () => {
     const { code, out } = await cli.run(["gc", "--yes"]);
     expect(code).toBe(0);
     expect(out).toContain("hub: CrossClusterLedger ccj-old: deleted");
-    expect(jobs()).toEqual(["living"]);
+    expect(jobs().sort()).toEqual(["granted", "living"]);
     expect(hubObject("apps/controllerrevisions", SYSTEM, "rev-old")).toBeUndefined();
     expect(hubObject("work.karmada.io/works", "karmada-es-member1", "work-old")).toBeDefined();
     const again = await cli.run(["gc"]);

@@ -229,11 +229,11 @@ it("on Open Cluster Management lists copies and ManifestWorks, asks for no hold,
   ]);
   const [copy] = found;
   if (!copy) throw new Error("no copy");
-  expect(await isStillOrphan(hub, copy)).toBe(true);
+  expect(await isStillOrphan(hub, ENGINES.karmada, copy)).toBe(true);
   alive = "life-1";
-  expect(await isStillOrphan(hub, copy)).toBe(false);
+  expect(await isStillOrphan(hub, ENGINES.karmada, copy)).toBe(false);
   alive = "life-2";
-  expect(await isStillOrphan(hub, copy)).toBe(true);
+  expect(await isStillOrphan(hub, ENGINES.karmada, copy)).toBe(true);
   expect(unseen.map(({ cluster }) => cluster)).toEqual(["member1", "member2"]);
   expect(unseen[0]?.why).toContain("gives access to cluster member1");
   expect(unseen[1]?.why).toContain("it is ");

@@ -1,7 +1,14 @@
 /** What is left of objects that are gone, on the hub and in members. Reads only. */
 import { CROSS_CLUSTER_JOB, CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION } from "../../../api/index.ts";
-import { ATTEMPT_ANNOTATION, HUB_MARKS, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
-import { DISPATCH_MARKS, type EngineDefinition, OVERRIDE_POLICIES, OWNER_LABEL } from "../../../engine/index.ts";
+import { ATTEMPT_ANNOTATION, HUB_MARKS, ordersStop, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
+import {
+  carriedBy,
+  DISPATCH_MARKS,
+  type EngineDefinition,
+  type ObjectRef,
+  OVERRIDE_POLICIES,
+  OWNER_LABEL,
+} from "../../../engine/index.ts";
 import { type KubeClient, type KubeObject, resource } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
@@ -42,7 +49,7 @@ export async function findOrphans(hub: Hub, engine: EngineDefinition, systemName
     try {
       const delivered = dispatches.filter(({ metadata }) => metadata.namespace === engine.dispatchNamespace(name));
       const look = async ({ client }: { readonly client: KubeClient }) => [
-        ...(await orphanJobs(hub, client, name)),
+        ...(await orphanJobs(hub, client, name, delivered)),
         ...(await orphanConfigMaps(hub, client, name, delivered)),
       ];
       found.push(...(await withMember(hub, engine, name, look)));
@@ -54,14 +61,21 @@ export async function findOrphans(hub: Hub, engine: EngineDefinition, systemName
 }
 
 /** Asked again before each deletion. True: its owner is gone, or is another object of the same name. */
-export async function isStillOrphan(hub: Hub, { resource: of, object }: Orphan): Promise<boolean> {
+export async function isStillOrphan(hub: Hub, engine: EngineDefinition, orphan: Orphan): Promise<boolean> {
+  const { resource: of, object, where } = orphan;
   if (of.kind === LEDGERS.kind) return isGone(hub, ledgerOwnerOf(object));
   if (of.kind === OVERRIDE_POLICIES.kind) return isHoldToDelete(hub, object);
   const copied = of.kind === REVISIONS.kind ? copyOwnerOf(object) : undefined;
   if (copied) return isGone(hub, copied);
   if (of.kind === REVISIONS.kind) return !(await livingIds(hub)).has(object.metadata.labels?.[HUB_MARKS.owner] ?? "");
   const mark = attemptOwner(object);
-  return mark !== undefined && !(await livingJobs(hub)).has(mark);
+  if (mark === undefined || (await livingJobs(hub)).has(mark)) return false;
+  const { items } = await hub.client.listAll(engine.dispatches, {
+    namespace: engine.dispatchNamespace(where),
+    labelSelector: DISPATCH_MARKS.app,
+    ...hub.request,
+  });
+  return startedBy(object, items) === undefined;
 }
 
 async function orphanLedgers(hub: Hub, namespace: string): Promise<Orphan[]> {
@@ -156,20 +170,41 @@ function dispatchOwner(marks: Readonly<Record<string, string>>): Named {
 }
 
 /** Attempts of CrossClusterJobs that are gone. A StatefulSet that was released stays on purpose, and is none. */
-async function orphanJobs(hub: Hub, member: KubeClient, cluster: string): Promise<Orphan[]> {
+async function orphanJobs(
+  hub: Hub,
+  member: KubeClient,
+  cluster: string,
+  delivered: readonly KubeObject[],
+): Promise<Orphan[]> {
   const { items } = await member.listAll(MEMBER_JOBS, { labelSelector: OWNER_LABEL, ...hub.request });
   const attempts = items.filter((object) => attemptOwner(object) !== undefined);
   if (attempts.length === 0) return [];
   const living = await livingJobs(hub);
   return attempts
     .filter((object) => !living.has(attemptOwner(object) ?? ""))
-    .map((object) => ({
-      where: cluster,
-      resource: MEMBER_JOBS,
-      object,
-      why: "its CrossClusterJob is gone",
-      ...(isOver(object) ? {} : { kept: "it has not ended, and may run" }),
-    }));
+    .map((object) => {
+      const kept = keptBecause(object, delivered);
+      const why = "its CrossClusterJob is gone";
+      return { where: cluster, resource: MEMBER_JOBS, object, why, ...(kept !== undefined && { kept }) };
+    });
+}
+
+function keptBecause(job: KubeObject, delivered: readonly KubeObject[]): string | undefined {
+  if (!isOver(job)) return "it has not ended, and may run";
+  const dispatch = startedBy(job, delivered);
+  if (!dispatch) return undefined;
+  const { kind, metadata } = dispatch;
+  return `${kind} ${metadata.namespace}/${metadata.name} would create it again, and it could run again: delete that first`;
+}
+
+/** The dispatch object that delivers this Job, unless it orders it to stop: the engine creates what it misses. */
+function startedBy({ kind, metadata }: KubeObject, delivered: readonly KubeObject[]): KubeObject | undefined {
+  const isThis = (ref: ObjectRef) =>
+    ref.kind === kind && ref.namespace === metadata.namespace && ref.name === metadata.name;
+  return delivered.find((dispatch) => {
+    const notes = dispatch.metadata.annotations ?? {};
+    return carriedBy(dispatch).some(isThis) && !ordersStop({ notes }, DISPATCH_MARKS.note);
+  });
 }
 
 function attemptOwner({ metadata }: KubeObject): string | undefined {

@@ -39,7 +39,7 @@ async function collect(hub: Hub, engine: EngineDefinition, orphan: Orphan): Prom
   const { where, object } = orphan;
   const title = `${where}: ${object.kind} ${object.metadata.name}`;
   if (where !== "hub" && !(await isReady(hub, engine, where))) return `${title}: kept, ${where} is not Ready now`;
-  if (!(await isStillOrphan(hub, orphan))) return `${title}: kept, it is in use now`;
+  if (!(await isStillOrphan(hub, engine, orphan))) return `${title}: kept, it is in use now`;
   const drop = (client: KubeClient) => remove(hub, client, orphan);
   try {
     await (where === "hub" ? drop(hub.client) : withMember(hub, engine, where, ({ client }) => drop(client)));

@@ -186,6 +186,29 @@ describe("a CrossClusterJob on the command line", () => {
     expect(asked).toEqual([expect.stringContaining("labelSelector=sparkoperator.k8s.io/app-name=spark-1a2b3-1")]);
   });
 
+  it("on Open Cluster Management logs are read with the access that its Secret gives", async () => {
+    const asked: string[] = [];
+    const json = (status: number, body: JsonObject) => {
+      return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    };
+    const intercept = ({ path }: HttpRequest) => {
+      asked.push(decodeURIComponent(path));
+      if (path.startsWith("/apis/cluster.karmada.io")) return json(404, { kind: "Status", code: 404 });
+      if (path !== "/apis/cluster.open-cluster-management.io") return undefined;
+      const versions = [{ groupVersion: "cluster.open-cluster-management.io/v1", version: "v1" }];
+      return json(200, { kind: "APIGroup", apiVersion: "v1", name: "cluster.open-cluster-management.io", versions });
+    };
+    const { code, err } = await cli.run(["logs", "ccj/train"], { intercept });
+    expect(code).toBe(0);
+    const query = "/api/v1/namespaces/member1/secrets?limit=500&labelSelector=lockstep.karmada.io/member-access";
+    expect(asked).toContainEqual(expect.stringContaining(query));
+    expect(asked.filter((path) => path.includes("/proxy/"))).toEqual([]);
+    expect(err).toMatch(
+      /^attempt 1 in member1 cannot be read: no Secret labelled .* gives access to cluster member1; /,
+    );
+    expect(err).not.toContain("the pods are gone");
+  });
+
   it("logs of an attempt that there is not, or whose pods are gone, say so", async () => {
     const { code, err } = await cli.run(["logs", "ccj/train", "--attempt", "7"]);
     expect(code).toBe(1);

@@ -1,8 +1,11 @@
+import type { EngineDefinition } from "../../../engine/index.ts";
 import { type KubeObject, resource } from "../../../kube/index.ts";
-import { isJsonObject, type JsonObject, valueAt } from "../../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, type Transport, valueAt } from "../../../runtime/index.ts";
 import { CommandError, explain } from "../../errors.ts";
+import { engineOf } from "../../hub/engine.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import { getJob } from "../../hub/job.ts";
+import { withMember } from "../../hub/members.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
@@ -34,10 +37,11 @@ export function runLogs(io: Io, given: string, options: LogsOptions & GlobalOpti
       );
     }
     const label = nameLabelOf(object);
-    let count = 0;
+    const engine = await engineOf(hub);
+    const counts: (number | undefined)[] = [];
     for (const attempt of attempts)
-      count += await logsOf(io, hub, `${label}=${String(attempt.object)}`, object, attempt);
-    if (count === 0) {
+      counts.push(await logsOf(io, hub, engine, `${label}=${String(attempt.object)}`, object, attempt));
+    if (counts.every((count) => count === 0)) {
       io.stderr.write(
         "No logs: the pods are gone. With spec.memberCleanup AfterTTL or Never they are kept after the end of an attempt.\n",
       );
@@ -51,37 +55,37 @@ function nameLabelOf({ spec }: KubeObject): string {
   return NAME_LABELS[`${group}/${String(valueAt(spec, "template", "kind"))}`] ?? JOB_NAME_LABEL;
 }
 
-/** How many pods there are. One whose log cannot be read, such as one that has not started, leaves the others readable. */
+/** How many pods there are; undefined: its cluster cannot be read. One whose log cannot be read, such as one that has not started, leaves the others readable. */
 async function logsOf(
   io: Io,
   hub: Hub,
+  engine: EngineDefinition,
   labelSelector: string,
   { metadata: { namespace = "" } }: KubeObject,
   attempt: JsonObject,
-): Promise<number> {
+): Promise<number | undefined> {
   const cluster = String(attempt.cluster);
-  const path = ["apis", "cluster.karmada.io", "v1alpha1", "clusters", cluster, "proxy"] as const;
   try {
-    const { items } = await hub.client.below(...path).listAll(PODS, { namespace, labelSelector, ...hub.request });
-    for (const pod of items) {
-      const containers = containersOf(pod);
-      for (const container of containers) {
-        const shown = `${cluster} ${pod.metadata.name}${containers.length > 1 ? `/${container}` : ""}`;
-        await printLog(io, hub, [...path, "api", "v1", "namespaces", namespace, "pods", pod.metadata.name, "log"], {
-          container,
-          shown,
-        });
+    return await withMember(hub, engine, cluster, async (member) => {
+      const { items } = await member.client.listAll(PODS, { namespace, labelSelector, ...hub.request });
+      for (const { metadata, spec } of items) {
+        const containers = containersOf(spec);
+        const path = `${member.basePath}/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(metadata.name)}/log`;
+        for (const container of containers) {
+          const shown = `${cluster} ${metadata.name}${containers.length > 1 ? `/${container}` : ""}`;
+          await printLog(io, hub, member.transport, path, { container, shown });
+        }
       }
-    }
-    return items.length;
+      return items.length;
+    });
   } catch (error) {
     io.stderr.write(`attempt ${String(attempt.number)} in ${cluster} cannot be read: ${explain(error)}\n`);
-    return 0;
+    return undefined;
   }
 }
 
 /** An API server asks for the container's name if there are several. */
-function containersOf({ spec }: KubeObject): string[] {
+function containersOf(spec: Json | undefined): string[] {
   const containers = isJsonObject(spec) && Array.isArray(spec.containers) ? spec.containers.filter(isJsonObject) : [];
   return containers.map(({ name }) => String(name));
 }
@@ -89,14 +93,15 @@ function containersOf({ spec }: KubeObject): string[] {
 async function printLog(
   io: Io,
   hub: Hub,
-  path: readonly string[],
+  transport: Transport,
+  path: string,
   { container, shown }: { readonly container: string; readonly shown: string },
 ): Promise<void> {
   const done = new AbortController();
   const cancel = hub.clock.after(TIMEOUT_MS, () => done.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
-  const url = `/${path.map(encodeURIComponent).join("/")}?container=${encodeURIComponent(container)}&limitBytes=${LOG_BYTES}`;
+  const url = `${path}?container=${encodeURIComponent(container)}&limitBytes=${LOG_BYTES}`;
   try {
-    const { status, body } = await hub.transport
+    const { status, body } = await transport
       .request({ method: "GET", path: url, headers: {}, signal: done.signal })
       .finally(cancel);
     if (status === 200) {

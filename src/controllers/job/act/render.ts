@@ -8,6 +8,10 @@ import { ATTEMPT_ANNOTATION, attemptMark, attemptRef } from "../attempt-marks.ts
 /** Which of the work's indexes this attempt has: its JOB_COMPLETION_INDEX-th entry is the index to work on. */
 export const INDEXES_VARIABLE = "LOCKSTEP_INDEXES";
 
+const UID_LABELS = ["batch.kubernetes.io/controller-uid", "controller-uid"];
+/** What an API server adds to the pods of each Job. */
+const GENERATED_LABELS: ReadonlySet<string> = new Set([...UID_LABELS, "batch.kubernetes.io/job-name", "job-name"]);
+
 /** [J4] Where other kinds say when their operators delete them: only Lockstep cleans up. */
 const TTL_FIELDS: Readonly<Record<string, readonly string[]>> = {
   "batch.volcano.sh/Job": ["ttlSecondsAfterFinished"],
@@ -84,8 +88,8 @@ function podTemplate(
   const metadata = objectOf(template.metadata);
   const spec = objectOf(template.spec);
   const labels = {
-    ...textsOf(metadata.labels),
-    ...(pin !== null && { "batch.kubernetes.io/controller-uid": pin, "controller-uid": pin }),
+    ...withoutGenerated(textsOf(metadata.labels)),
+    ...(pin !== null && Object.fromEntries(UID_LABELS.map((key) => [key, pin]))),
   };
   return {
     ...template,
@@ -99,6 +103,11 @@ function podTemplate(
       }),
     },
   };
+}
+
+/** A template that was copied from a Job in a cluster has that one's. */
+function withoutGenerated(labels: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !GENERATED_LABELS.has(key)));
 }
 
 function withVariable(containers: Json | undefined, value: string): JsonObject[] {

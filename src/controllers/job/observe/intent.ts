@@ -34,6 +34,7 @@ export function jobIntentOf(job: ParsedCrossClusterJob, sources: IntentSources):
     windowMs: onClusterLoss.windowSeconds * SECOND_MS,
     allowanceMs: onClusterLoss.clockAllowanceSeconds * SECOND_MS,
     graceMs: graceSeconds(grace) * SECOND_MS,
+    podDeadlineMs: onClusterLoss.podDeadlineSeconds === undefined ? null : onClusterLoss.podDeadlineSeconds * SECOND_MS,
     onFailure: failover.onFailure,
     podFailures: failover.podFailures,
     pendingAfterMs: failover.pendingAfterSeconds * SECOND_MS,

@@ -56,3 +56,12 @@ it("a message is short, and cannot control a terminal", () => {
   const seen = seenWith({}, "x".repeat(100_000));
   expect(seen).toMatchObject({ message: "x".repeat(1024) });
 });
+
+it("a Job whose pods run is not pending, also if its status does not say how many of them are ready", () => {
+  expect(seenWith({})).toMatchObject({ isPending: true });
+  expect(seenWith({ active: 1, ready: 0 })).toMatchObject({ isPending: true });
+  expect(seenWith({ active: 0 })).toMatchObject({ isPending: true });
+  expect(seenWith({ active: 1, ready: 1 })).toMatchObject({ isPending: false });
+  expect(seenWith({ active: 1 })).toMatchObject({ isPending: false });
+  expect(seenWith({ active: 1, ready: 0, succeeded: 1 })).toMatchObject({ isPending: false });
+});

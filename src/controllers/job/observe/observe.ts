@@ -164,6 +164,8 @@ function seenOf(
   const failed = at("status", "failed");
   const terminating = at("status", "terminating");
   const deadlineSeconds = at("spec", "activeDeadlineSeconds");
+  // A status that does not say how many pods are ready proves of those that there are nothing.
+  const hasReady = (ready ?? active ?? 0) > 0;
   const completedIndexes = valueAt(object, "status", "completedIndexes");
   return {
     kind: "present",
@@ -180,7 +182,7 @@ function seenOf(
     ...(deadlineSeconds !== undefined && { deadlineSeconds }),
     ...(valueAt(object, "spec", "suspend") === true && { isSuspended: true }),
     ...(typeof completedIndexes === "string" && { completedIndexes }),
-    isPending: (at("spec", "parallelism") ?? 0) > 0 && (ready ?? 0) === 0 && (succeeded ?? 0) === 0,
+    isPending: (at("spec", "parallelism") ?? 0) > 0 && !hasReady && (succeeded ?? 0) === 0,
   };
 }
 
