@@ -214,28 +214,26 @@ function withoutDrained(schedule: EngineSchedule, { spec }: ParsedCrossClusterSt
 
 /**
  * [S19] `holds`: clusters that keep what they hold. They take part in the division, so that a cluster which is away for
- * a moment changes no share; where that would change what they hold, the others divide the rest.
+ * a moment changes no share: what it does not hold yet, it gets when it is selected again. If the division would take
+ * something from it, the others divide the rest.
  */
 function divideAround(
   total: number,
   weighted: readonly { cluster: string; weight: number }[],
   holds: ReadonlyMap<string, number>,
 ): { cluster: string; replicas: number }[] {
+  const heldBy = (cluster: string) => holds.get(cluster) ?? 0;
   const divided = divide(total, weighted);
-  const fixed = divided.flatMap(({ cluster, replicas }) => {
-    const held = holds.get(cluster);
-    return held === undefined || held === replicas ? [] : [{ cluster, replicas: held }];
-  });
-  if (fixed.length === 0) return divided;
-  const isFixed = (name: string) => fixed.some(({ cluster }) => cluster === name);
-  const left = Math.max(0, total - fixed.reduce((sum, { replicas }) => sum + replicas, 0));
-  const others = divideAround(
-    left,
-    weighted.filter(({ cluster }) => !isFixed(cluster)),
-    holds,
-  );
-  const known = new Map([...fixed, ...others].map(({ cluster, replicas }) => [cluster, replicas]));
-  return weighted.map(({ cluster }) => ({ cluster, replicas: known.get(cluster) ?? 0 }));
+  const fixed = new Set(divided.flatMap(({ cluster, replicas }) => (heldBy(cluster) > replicas ? [cluster] : [])));
+  if (fixed.size === 0) {
+    return divided.map((each) =>
+      holds.has(each.cluster) ? { ...each, replicas: Math.min(each.replicas, heldBy(each.cluster)) } : each,
+    );
+  }
+  const left = Math.max(0, total - [...fixed].reduce((sum, cluster) => sum + heldBy(cluster), 0));
+  const free = weighted.filter(({ cluster }) => !fixed.has(cluster));
+  const others = new Map(divideAround(left, free, holds).map(({ cluster, replicas }) => [cluster, replicas]));
+  return weighted.map(({ cluster }) => ({ cluster, replicas: others.get(cluster) ?? heldBy(cluster) }));
 }
 
 /** By largest remainder; ties go to the cluster that is listed first, so that the same input gives the same answer. */
