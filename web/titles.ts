@@ -28,6 +28,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   InMaintenance: "$ is drained for maintenance",
   WaitingForMaintenance: "A step waits until the maintenance of $ is over",
   ClusterLost: "The cluster $ is lost",
+  WaitingForSelection: "$ is not selected, and it is not known whether it was removed",
   WaitingForLossEvidence: "It is not known whether the instances of $ are gone",
   Paused: "The rollout is paused",
   WindowClosed: "No maintenance window is open",

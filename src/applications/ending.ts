@@ -23,8 +23,16 @@ export function leave(draft: Draft): void {
     );
     return;
   }
+  for (const [cluster, why] of Object.entries(clusters.kept ?? {})) stay(draft, cluster, why);
   for (const cluster of former) end(draft, cluster, how, isSpare(draft, cluster));
   for (const cluster of clusters.names) if (isRemoving(draft.entry(cluster))) end(draft, cluster, how, true);
+}
+
+/** [A29] The engine does not select it, and nothing proves that it was removed. One that is away says so itself. */
+function stay(draft: Draft, cluster: ClusterName, why: string): void {
+  if (!draft.isReady(cluster) || isRemoving(draft.entry(cluster))) return;
+  const evidence = [{ object: `cluster ${cluster}`, field: "selection", value: "no" }];
+  draft.wait("WaitingForSelection", cluster, `${why}. Its objects stay`, "The hub is read again by itself.", evidence);
 }
 
 /** [A21] The object is being deleted: every cluster at once, in reverse order inside each. Returns whether nothing is left. */

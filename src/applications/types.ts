@@ -43,7 +43,12 @@ export type WantedRevision =
   | { readonly kind: "refused"; readonly message: string; readonly remedy: string };
 
 export type WantedClusters =
-  | { readonly kind: "known"; readonly names: readonly ClusterName[] }
+  | {
+      readonly kind: "known";
+      readonly names: readonly ClusterName[];
+      /** Those among them that the engine does not select, and why they stay. */
+      readonly kept?: Readonly<Record<ClusterName, string>>;
+    }
   | { readonly kind: "unknown"; readonly message: string };
 
 export interface RolloutSettings {

@@ -179,6 +179,8 @@ export type EngineSchedule =
         readonly replicas: number;
         /** With `isScored`: by the cluster's score; absent: it has no valid score at present. */
         readonly weight?: number;
+        /** Set: the engine does not select it, and what it holds stays, because it may only have been away. */
+        readonly kept?: Kept;
       }>;
       /** The engine selects clusters and divides nothing: each has one share, of whatever number is divided. */
       readonly isSelection?: boolean;
@@ -187,6 +189,12 @@ export type EngineSchedule =
     }
   /** Missing or outdated; never "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };
+
+/** `isStuck`: it has been so for long; probably only a user can tell whether the cluster was removed. */
+export interface Kept {
+  readonly message: string;
+  readonly isStuck: boolean;
+}
 
 /** A workload whose replicas the engine's own scheduler divides. */
 export interface DivisionRequest {

@@ -91,6 +91,9 @@ export const REASONS = {
   ReturnedNotScheduled: asks(
     "The cluster came back and the engine no longer schedules it; it is drained only after a person confirms.",
   ),
+  WaitingForSelection: waits(
+    "The engine does not select the cluster, and nothing proves yet that it was removed: what it holds stays.",
+  ),
   // Scaling and membership.
   MembershipInProgress: waits("One membership change at a time: another one, or an update step, is in progress."),
   AddBeforeRemove: waits("The instances that replace this one are not there yet."),

@@ -7,7 +7,9 @@ const SEEDS = 200;
 const FIRST = 601;
 const MINUTES_MS = 60_000;
 
-const PATHS = ["reports", "signs-of-life", "wait", "values", "works"].map((name) => `../engine/ocm/${name}.ts`);
+const PATHS = ["drops", "reports", "signs-of-life", "wait", "values", "works"].map(
+  (name) => `../engine/ocm/${name}.ts`,
+);
 
 afterEach(() => {
   for (const path of PATHS) vi.doUnmock(path);
@@ -159,4 +161,36 @@ it("the last report of a dead agent that counts forever is noticed", { timeout: 
     }),
     664,
   );
+});
+
+interface Kept {
+  readonly message: string;
+}
+type Drops = new (...args: never[]) => { kept(...args: unknown[]): Kept | undefined };
+
+/** A drop that counts in spite of doubts with these words. */
+const despite = (words: readonly string[]) => ({
+  path: "../engine/ocm/drops.ts",
+  change: ({ Drops }: { Drops: Drops }) => ({
+    Drops: class extends Drops {
+      override kept(...args: unknown[]): Kept | undefined {
+        const kept = super.kept(...args);
+        return kept && words.some((each) => kept.message.includes(each)) ? undefined : kept;
+      }
+    },
+  }),
+});
+
+it("[S19] a Placement's drop that counts as soon as its cluster is back is noticed", {
+  timeout: 10 * MINUTES_MS,
+}, async () => {
+  const { path, change } = despite(["the hub is read again", "decided before"]);
+  await noticed<{ Drops: Drops }>(path, change, 625);
+});
+
+it("[S19] a Placement's drop that counts after a settling time alone is noticed", {
+  timeout: 10 * MINUTES_MS,
+}, async () => {
+  const { path, change } = despite(["decided before"]);
+  await noticed<{ Drops: Drops }>(path, change, 656);
 });

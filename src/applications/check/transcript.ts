@@ -3,7 +3,8 @@
  * KEY=VALUE`, `revision ID OBJECTS`, `want ID`, `run` (everything healthy until nothing moves), `plan`, `lose C`,
  * `return C`, `sick C`, `fail C/HOOK` (the hook fails, and its
  * object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `schedule C=N...` (what
- * another scheduler divides, or `schedule unknown`), `choose C...`, `delete POLICY`.
+ * another scheduler divides, or `schedule unknown`), `choose C...`, `keep C...` (chosen, and not selected by the
+ * engine), `delete POLICY`.
  */
 import { emptyLedger } from "../ledger.ts";
 import { plan } from "../plan.ts";
@@ -29,6 +30,7 @@ export class Transcript {
   #nowMs = 0;
   #fleet: string[] = [];
   #chosen: string[] = [];
+  #kept: string[] = [];
   readonly #lost = new Map<string, number>();
   readonly #sick = new Set<string>();
   readonly #failing = new Set<string>();
@@ -66,6 +68,10 @@ export class Transcript {
         return [];
       case "choose":
         this.#chosen = rest;
+        this.#kept = [];
+        return [];
+      case "keep":
+        this.#kept = rest;
         return [];
       case "set":
         for (const pair of rest) this.#settings[pair.split("=")[0] ?? ""] = pair.split("=")[1] ?? "";
@@ -189,7 +195,11 @@ export class Transcript {
         this.#wanted === ""
           ? { kind: "pending", message: "the source is being rendered" }
           : { kind: "known", id: this.#wanted },
-      clusters: { kind: "known", names: this.#chosen },
+      clusters: {
+        kind: "known",
+        names: this.#chosen,
+        kept: Object.fromEntries(this.#kept.map((cluster) => [cluster, "Placement zones does not select it"])),
+      },
       leave: "Teardown",
       ...(this.#ending && { ending: this.#ending }),
       rollout,

@@ -19,7 +19,12 @@ export function wantedClusters(
   if (placementRef) {
     const schedule = engine.schedule({ ...owner, placement: placementRef.name });
     if (schedule.kind === "unknown") return schedule;
-    return { kind: "known", names: schedule.clusters.map(({ cluster }) => cluster) };
+    const kept = schedule.clusters.flatMap(({ cluster, kept }) => (kept ? [[cluster, kept.message]] : []));
+    return {
+      kind: "known",
+      names: schedule.clusters.map(({ cluster }) => cluster),
+      ...(kept.length > 0 && { kept: Object.fromEntries(kept) }),
+    };
   }
   const matched = [...fleet.values()].filter(({ labels }) => labelSelectorMatches({ ...selector }, labels));
   return { kind: "known", names: matched.map(({ name }) => name).sort() };

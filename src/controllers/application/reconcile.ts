@@ -303,7 +303,7 @@ export class Reconciler {
   /** Everything that any granted revision has, and what is dispatched, is watched. */
   #track(
     key: string,
-    { metadata: { namespace, name, uid } }: ParsedDistributedApplication,
+    { metadata: { namespace, name, uid }, spec: { clusters } }: ParsedDistributedApplication,
     bundles: ReadonlyMap<string, Bundle>,
     known: EngineBundle,
   ): EngineBundle {
@@ -313,9 +313,11 @@ export class Reconciler {
     for (const { ref } of engine.dispatched(known)) refs.set(keyOfRef(ref), ref);
     const before = this.#tracked.get(key);
     const isSame = before?.objects.length === refs.size && before.objects.every((ref) => refs.has(keyOfRef(ref)));
-    if (before && isSame && before.uid === uid) return before;
+    // What it names is news of this application when it decides.
+    const placement = clusters.placementRef?.name;
+    if (before && isSame && before.uid === uid && before.placement === placement) return before;
     const own = { kind: DAPP_KIND, namespace, name, ...(uid !== undefined && { uid }) } as const;
-    const owner: EngineBundle = { ...own, objects: [...refs.values()] };
+    const owner: EngineBundle = { ...own, objects: [...refs.values()], ...(placement !== undefined && { placement }) };
     this.#tracked.set(key, owner);
     engine.track(owner, (news) => changed(key, news));
     return owner;

@@ -6,10 +6,13 @@ import { quantities } from "../headroom.ts";
 import type { EngineCluster } from "../port.ts";
 
 /** Taints that OCM derives from a cluster's availability, which `state` already reports. */
-const DERIVED_TAINTS = new Set([
+export const DERIVED_TAINTS = new Set([
   "cluster.open-cluster-management.io/unreachable",
   "cluster.open-cluster-management.io/unavailable",
 ]);
+
+/** The condition that a cluster's agent and the hub's lease controller write. */
+export const AVAILABLE = "ManagedClusterConditionAvailable";
 
 /** In place of a taint: what is being detached gets no instance. */
 const DETACHING = "lockstep.karmada.io/detaching:NoSelect";
@@ -24,7 +27,7 @@ export function readManagedCluster(cluster: KubeObject): EngineCluster | undefin
   const spec = isJsonObject(cluster.spec) ? cluster.spec : {};
   const condition = (type: string) => conditionsOf(cluster).find((each) => each.type === type);
   if (condition("ManagedClusterJoined")?.status !== "True") return undefined;
-  const available = condition("ManagedClusterConditionAvailable");
+  const available = condition(AVAILABLE);
   const sinceMs = Date.parse(String(available?.lastTransitionTime ?? ""));
   const labels = cluster.metadata.labels ?? {};
   const claims = claimsOf(cluster);
@@ -56,14 +59,27 @@ export function isDetaching({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/**
+ * It is Ready, and OCM has also removed the taints that it puts on clusters which are not: as long as one is there, a
+ * Placement may leave the cluster out for it.
+ */
+export function isWell(cluster: KubeObject): boolean {
+  if (isDetaching(cluster) || readManagedCluster(cluster)?.state !== "Ready") return false;
+  return !taintsOf(isJsonObject(cluster.spec) ? cluster.spec : {}).some(({ key }) => DERIVED_TAINTS.has(String(key)));
+}
+
 /** A cluster that is no longer accepted cannot report to the hub, so its last report does not count. */
 function stateOf(isAccepted: boolean, available: unknown): EngineCluster["state"] {
   if (!isAccepted || available === "False") return "NotReady";
   return available === "True" ? "Ready" : "Unknown";
 }
 
-function cordonOf({ taints }: JsonObject): string | undefined {
-  const found = (Array.isArray(taints) ? taints.filter(isJsonObject) : []).filter(
+function taintsOf({ taints }: JsonObject): JsonObject[] {
+  return Array.isArray(taints) ? taints.filter(isJsonObject) : [];
+}
+
+function cordonOf(spec: JsonObject): string | undefined {
+  const found = taintsOf(spec).filter(
     ({ key, effect }) => (effect === "NoSelect" || effect === "NoSelectIfNew") && !DERIVED_TAINTS.has(String(key)),
   );
   // Any of them repels new instances; a user's drain requests more.

@@ -5,6 +5,7 @@ import { seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
 import { MEMBER_ACCESS_LABEL, SECRETS } from "../members/access.ts";
+import { SETTLING_MS } from "./drops.ts";
 import { OcmEngine } from "./engine.ts";
 import {
   MANAGED_CLUSTERS,
@@ -40,7 +41,7 @@ afterEach(async () => {
 });
 
 function cluster(available: "True" | "Unknown"): KubeObject {
-  const condition = (type: string, status: string) => ({ type, status });
+  const condition = (type: string, status: string) => ({ type, status, lastTransitionTime: "2024-12-31T00:00:00Z" });
   return {
     apiVersion: MANAGED_CLUSTERS.apiVersion,
     kind: MANAGED_CLUSTERS.kind,
@@ -82,7 +83,8 @@ function select(clusterName: string): void {
   hub.put(PLACEMENT_DECISIONS, {
     apiVersion: PLACEMENT_DECISIONS.apiVersion,
     kind: PLACEMENT_DECISIONS.kind,
-    metadata: { ...metadata, labels: { [PLACEMENT_LABEL]: "zones" } },
+    // A while after the cluster was last away.
+    metadata: { ...metadata, labels: { [PLACEMENT_LABEL]: "zones" }, creationTimestamp: "2025-01-01T00:00:00Z" },
     status: { decisions: [{ clusterName, reason: "" }] },
   });
 }
@@ -132,15 +134,20 @@ it("an application that is not tracked any more is not asked about", async () =>
   expect(questions()).toBe(asked);
 });
 
-it("a cluster that a Placement drops while it is away stays in the schedule; one that is there leaves it", async () => {
+it("a cluster that a Placement drops while it is away stays in the schedule; one that is there leaves it when that is proven", async () => {
   const engine = await started();
   const app = { ...APP, placement: "zones" };
+  engine.track(app, () => told++);
   select("west");
   await clock.advance(1_000);
   const clusters = () => {
     const schedule = engine.schedule(app);
     return schedule.kind === "known" ? schedule.clusters.map((each) => each.cluster) : schedule.message;
   };
+  expect(clusters()).toEqual(["west", "east"]);
+  const before = told;
+  await clock.advance(SETTLING_MS);
+  expect(told).toBeGreaterThan(before);
   expect(clusters()).toEqual(["west"]);
   hub.put(MANAGED_CLUSTERS, cluster("Unknown"));
   await clock.advance(1_000);
@@ -160,7 +167,7 @@ it("an application that asks for scores gets the selected clusters with their we
   const app = { ...APP, placement: "zones", placementScore: { resourceName: "usage", scoreName: "cpu" } };
   engine.track(app, () => told++);
   await clock.advance(1_000);
-  expect(engine.schedule(app)).toMatchObject({ isScored: true, clusters: [{ cluster: "west", replicas: 1 }] });
+  expect(engine.schedule(app)).toMatchObject({ isScored: true, clusters: [{ cluster: "west", replicas: 1 }, {}] });
   const before = told;
   hub.put(PLACEMENT_SCORES, {
     apiVersion: PLACEMENT_SCORES.apiVersion,
@@ -170,7 +177,12 @@ it("an application that asks for scores gets the selected clusters with their we
   });
   await clock.advance(1_000);
   expect(told).toBeGreaterThan(before);
-  expect(engine.schedule(app)).toMatchObject({ clusters: [{ cluster: "west", weight: 120 }] });
+  expect(engine.schedule(app)).toMatchObject({
+    clusters: [
+      { cluster: "west", weight: 120 },
+      { cluster: "east", kept: { isStuck: false } },
+    ],
+  });
 });
 
 it("nothing is dispatched to a cluster that is being detached, and the error says what to do", async () => {

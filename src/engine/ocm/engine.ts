@@ -27,6 +27,7 @@ import type {
 import { markOf, type Tracked, Tracking } from "../tracking.ts";
 import { isDetaching, readManagedCluster } from "./clusters.ts";
 import { ClustersInUse } from "./clusters-in-use.ts";
+import { Drops } from "./drops.ts";
 import { ClusterDetachingError, Endings } from "./endings.ts";
 import { EXECUTOR_WORK, executorOf } from "./executor.ts";
 import { deliveredBy, ForeignWorks, foreignOutline } from "./foreign-works.ts";
@@ -80,6 +81,7 @@ export class OcmEngine implements Engine {
   readonly #inUse: ClustersInUse;
   readonly #holdings: Holdings;
   readonly #reported: Reported;
+  readonly #drops: Drops;
   /** The applications that this process has written for, and its term: it asks for signs of life of no others. */
   readonly #led = new Map<string, number>();
   #hasWarned = false;
@@ -148,6 +150,7 @@ export class OcmEngine implements Engine {
       changed: (work) => this.#tracking.ownChanged(markOf(work)),
     });
     this.#holdings = new Holdings({ hub, clock, works, signs: this.#signs });
+    this.#drops = new Drops({ hub, clock, log, changed: (owner) => this.#tracking.ownChanged(this.#own.mark(owner)) });
     this.#reported = new Reported({ clusters: this.#clusters.cache, works, signs: this.#signs });
   }
 
@@ -155,6 +158,7 @@ export class OcmEngine implements Engine {
     // Every stream listens to it, one for each cluster and kind, so the number of listeners is not a leak.
     setMaxListeners(0, signal);
     this.#streams.start(signal);
+    this.#drops.run(signal);
     this.#clusters.cache.subscribe({
       added: ({ metadata }) => this.#clusterCame(metadata.name),
       updated: (cluster, previous) => this.#clusterUpdated(cluster, previous),
@@ -214,10 +218,10 @@ export class OcmEngine implements Engine {
   schedule(app: EngineOwner): EngineSchedule {
     // OCM taints clusters that are not available, and Placements without tolerations drop them at once, as they drop
     // clusters that are being detached. That is no decision to drain them: they are lost, and the rules for lost clusters
-    // say what happens.
+    // say what happens. When they are back, or are just being lost, the decision may be older than what is seen of them.
     const holding = new Set(this.dispatched(app).map(({ cluster }) => cluster));
-    return this.#selections.schedule(app, (selected) =>
-      [...holding].filter((cluster) => !selected.has(cluster) && !this.#isReady(cluster)).sort(),
+    return this.#selections.schedule(app, holding, (name, decided) =>
+      this.#drops.kept(app, name, { ...decided, cluster: this.#clusters.cache.get({ name }) }),
     );
   }
 
@@ -367,11 +371,6 @@ export class OcmEngine implements Engine {
     if (!ref) return false;
     if (!this.#accesses.client(cluster)) return true;
     return this.#streams.state(cluster, { ...ref, isOwned: app.kind !== undefined }).kind === "never";
-  }
-
-  #isReady(cluster: string): boolean {
-    const found = this.#clusters.cache.get({ name: cluster });
-    return found !== undefined && !isDetaching(found) && readManagedCluster(found)?.state === "Ready";
   }
 
   #clusterNames(): string[] {

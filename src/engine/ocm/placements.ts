@@ -12,7 +12,7 @@ const NO_BINDING = "NoManagedClusterSetBindings";
  * looks like any other; the change is then news.
  */
 export function readPlacement(
-  app: EngineOwner,
+  app: Pick<EngineOwner, "namespace" | "placement">,
   placement: KubeObject | undefined,
   decisions: readonly KubeObject[],
 ): EngineSchedule {

@@ -17,7 +17,8 @@ export function withWeights(
   if (schedule.kind === "unknown" || score === undefined) return schedule;
   const clusters = schedule.clusters.map((each) => {
     const found = scores.get({ namespace: each.cluster, name: score.resourceName });
-    const weight = found && weightIn(found, score.scoreName, nowMs);
+    // What is not selected gets nothing new.
+    const weight = found && !each.kept ? weightIn(found, score.scoreName, nowMs) : undefined;
     return { ...each, ...(weight !== undefined && { weight }) };
   });
   return { ...schedule, clusters, isScored: true };

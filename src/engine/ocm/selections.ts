@@ -1,10 +1,13 @@
 import type { KubeObject, Reflector } from "../../kube/index.ts";
 import { type Reflecting, reflect } from "../hub-works.ts";
-import type { EngineApp, EngineOwner, EngineSchedule } from "../port.ts";
+import type { EngineApp, EngineOwner, EngineSchedule, Kept } from "../port.ts";
 import type { Tracking } from "../tracking.ts";
+import type { Dropped } from "./drops.ts";
 import { readPlacement } from "./placements.ts";
 import { PLACEMENT_DECISIONS, PLACEMENT_LABEL, PLACEMENT_SCORES, PLACEMENTS } from "./resources.ts";
 import { withWeights } from "./scores.ts";
+
+type KeptOf = (cluster: string, decided: Omit<Dropped, "cluster">) => Kept | undefined;
 
 /** The clusters that Placements select, and the scores that add-ons give them. */
 export class Selections {
@@ -61,14 +64,20 @@ export class Selections {
     this.#runScores?.();
   }
 
-  /** `lostFrom`: which clusters, beyond the selected ones, are lost and not given up. */
-  schedule(app: EngineOwner, lostFrom: (selected: ReadonlySet<string>) => readonly string[]): EngineSchedule {
-    const { namespace, placement = "" } = app;
-    const found = this.#placements.cache.get({ namespace, name: placement });
-    const schedule = readPlacement(app, found, this.#decisions.cache.byIndex("placement", `${namespace}/${placement}`));
+  /** `keptOf`: why a cluster that is not selected stays in the schedule, among those that hold something. */
+  schedule(app: EngineOwner, holding: ReadonlySet<string>, keptOf: KeptOf): EngineSchedule {
+    const { namespace, placement: name = "" } = app;
+    const placement = this.#placements.cache.get({ namespace, name });
+    const decisions = this.#decisions.cache.byIndex("placement", `${namespace}/${name}`);
+    const schedule = readPlacement(app, placement, decisions);
     if (schedule.kind === "unknown") return schedule;
-    const lost = lostFrom(new Set(schedule.clusters.map(({ cluster }) => cluster)));
-    const all = [...schedule.clusters, ...lost.map((cluster) => ({ cluster, replicas: 1 }))];
+    const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
+    const others = [...holding].filter((cluster) => !selected.has(cluster)).sort();
+    const lost = others.flatMap((cluster) => {
+      const kept = keptOf(cluster, { placement, decisions });
+      return kept ? [{ cluster, replicas: 1, kept }] : [];
+    });
+    const all = [...schedule.clusters, ...lost];
     return withWeights({ ...schedule, clusters: all }, scoreOf(app), this.#scores.cache, this.#from.clock.now());
   }
 }

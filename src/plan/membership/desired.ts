@@ -3,7 +3,7 @@ import { instancesText } from "../evidence/words.ts";
 import { clusterIdOf } from "../identity/address.ts";
 import { firstOrdinal, newEntry } from "../identity/identity.ts";
 import type { Draft } from "../ledger/draft.ts";
-import type { ClusterName, Intent } from "../types/index.ts";
+import type { ClusterName, Intent, ScheduledCluster } from "../types/index.ts";
 import { placeReplacements } from "./loss.ts";
 
 /** How many instances each cluster should hold now. A cluster that is missing in it should hold none. */
@@ -127,14 +127,35 @@ export function desiredOf(draft: Draft): Desired | undefined {
       desired.set(cluster, Math.max(held, wanted));
     } else if (entry.returned) {
       // [C6] A replacement placed here ends by itself: the cluster stays `returned` until the schedule itself wants it.
-      if ((scheduled.get(cluster) ?? 0) >= held) draft.patch(cluster, { returned: false });
+      if (!keptBy(draft, cluster) && (scheduled.get(cluster) ?? 0) >= held) draft.patch(cluster, { returned: false });
       else if (!mayDrain && wanted < held) {
         desired.set(cluster, held);
         keptStill(draft, cluster, "ReturnedNotScheduled");
       }
     }
+    reportUnselected(draft, cluster);
   }
   return desired;
+}
+
+function keptBy({ intent: { schedule } }: Draft, cluster: ClusterName): ScheduledCluster["kept"] {
+  return schedule.kind === "known" ? schedule.clusters.find((each) => each.cluster === cluster)?.kept : undefined;
+}
+
+/** [S19] The engine does not select it, and it stays: why, and what ends that. A cluster that is away says so itself. */
+function reportUnselected(draft: Draft, cluster: ClusterName): void {
+  const kept = keptBy(draft, cluster);
+  const { presence, instances } = draft.entry(cluster);
+  if (!kept || presence.kind !== "here") return;
+  draft.wait(
+    kept.isStuck ? "ReturnedNotScheduled" : "WaitingForSelection",
+    cluster,
+    `${kept.message}. It keeps ${instancesText(instances.length)}`,
+    kept.isStuck
+      ? `Have it selected again, or allow its drain with 'lockstep confirm-drain ${cluster}'.`
+      : "No action needed: the hub is read again by itself.",
+    [{ object: `cluster ${cluster}`, field: "selection", value: "no" }],
+  );
 }
 
 /** [C6] Nothing in a cluster that came back is deleted unless a user confirms it. */

@@ -97,12 +97,22 @@ export interface InForce {
   readonly leavesRestartOut: boolean;
 }
 
+export interface ScheduledCluster {
+  readonly cluster: ClusterName;
+  readonly replicas: number;
+  /**
+   * Set: the engine does not select it, and `replicas` are what it holds, because it may only have been away. `isStuck`:
+   * it has been so for long.
+   */
+  readonly kept?: { readonly message: string; readonly isStuck: boolean };
+}
+
 export type Schedule =
   /** In the user's or the engine's order. `source` says whether a user or an engine decided it. */
   | {
       readonly kind: "known";
       readonly source: "explicit" | "engine";
-      readonly clusters: ReadonlyArray<{ readonly cluster: ClusterName; readonly replicas: number }>;
+      readonly clusters: readonly ScheduledCluster[];
     }
   /** Missing or outdated. Never read as "zero clusters". */
   | { readonly kind: "unknown"; readonly message: string; readonly remedy?: string };

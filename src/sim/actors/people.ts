@@ -93,7 +93,8 @@ export class People {
     const [first = "", count = 0] = [...this.#replicas][0] ?? [];
     // A user who takes over a running application may want something else at once.
     if (adoption?.differs && explicit) this.#replicas.set(first, count + 1);
-    const topology = explicit && { topology: topologyOf(Object.fromEntries(this.#replicas)) };
+    const isNamed = explicit && !this.#scenario.ocm?.placed;
+    const topology = isNamed && { topology: topologyOf(Object.fromEntries(this.#replicas)) };
     const spec = { ...this.#scenario.spec, ...topology };
     const metadata = { name: this.#scenario.workload.name, namespace };
     const object = { apiVersion: "apps.karmada.io/v1alpha1", kind: "CrossClusterStatefulset", metadata, spec };

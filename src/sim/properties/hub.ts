@@ -113,6 +113,7 @@ export class HubProperties {
       world.violated("epochs only increase", `${cluster} was given epoch ${epoch} after ${before.epoch}`);
     }
     this.#checkLedger(cluster, given);
+    this.#checkPlacement(cluster, given, before);
     this.#checkReference(cluster, manifest);
     if (rules.still && !rules.still.allowsAnnotations)
       world.violated(rules.still.name, `${cluster} was given epoch ${epoch}`);
@@ -132,6 +133,21 @@ export class HubProperties {
     if (epoch <= known) return;
     const what = `${cluster} was given epoch ${epoch}, and the ledger on the hub says ${known}`;
     world.violated("the ledger precedes the dispatch", what);
+  }
+
+  /** [S19] What a Placement drops because it is away is not taken from it. */
+  #checkPlacement(cluster: string, given: Given, before: Given | undefined): void {
+    const { rules, world, reach, grants } = this.#options;
+    if (!rules.isPlaced || rules.tearsDown || !before) return;
+    reach.count("no loss counts as a Placement's removal");
+    const desired = rules.desired.get(cluster) ?? 0;
+    const shrinks = given.replicas < before.replicas && given.replicas < desired;
+    // Others grow before one is drained. What was not deployed yet in a cluster that is away goes elsewhere, and rightly.
+    const isDeployed = [...rules.desired].every(([name, count]) => grants.replicas(name) >= count);
+    const grows = given.replicas > before.replicas && given.replicas > desired && isDeployed && !rules.replaces;
+    if (!shrinks && !grows) return;
+    const what = `${cluster} was given ${given.replicas} instances after ${before.replicas}, and its user wants ${desired}`;
+    world.violated("no loss counts as a Placement's removal", what);
   }
 
   /** [I21] An operator that reads the grant must find what it refers to. */

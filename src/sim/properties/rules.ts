@@ -24,6 +24,8 @@ export interface Rules {
   readonly leaderLast: boolean;
   /** Update steps start only while a window is open: from each opening, for this long. */
   readonly windows: { readonly everyMs: number; readonly openMs: number } | undefined;
+  /** A Placement selects the clusters, and its user wants all of them throughout. */
+  readonly isPlaced: boolean;
   /** Lost instances are replaced elsewhere. */
   readonly replaces: boolean;
   /** What instances of this spec run, in one word. */

@@ -7,9 +7,21 @@ import type { Abilities, Scenario } from "./scenario.ts";
 
 export interface OcmTraits {
   readonly joined: Readonly<Record<string, Joined>>;
+  /** A Placement selects the clusters; absent: spec.topology names them. */
+  readonly placed?: Placed;
 }
 
-/** The inline template needs spec.topology, so nothing is scheduled by the engine. */
+export interface Placed {
+  /** Clusters that are not available stay selected. */
+  readonly tolerates: boolean;
+  /** The Placement's controller decides this much later than usual, as after a restart. */
+  readonly lagMs: number;
+}
+
+/** The name of the Placement. */
+export const PLACED = "placed";
+
+/** The inline template needs spec.topology, so no instances are divided by the engine. */
 export const OCM_ABILITIES: Abilities & { readonly engine: EngineName } = {
   engine: "ocm",
   protocolFor: (drawn) => drawn,
@@ -20,6 +32,9 @@ export const OCM_ABILITIES: Abilities & { readonly engine: EngineName } = {
 const ACCESS_CHANCE = 0.4;
 const POLLS_CHANCE = 0.3;
 const LONG_SILENCE_CHANCE = 0.25;
+const PLACED_CHANCE = 0.3;
+/** Through these the user would say that a cluster is not wanted; a Placement says that by its own fields. */
+const UNPLACED = new Set(["scale", "drain", "leave", "give up", "confirm lost"]);
 
 export function withAgents(scenario: Scenario, dice: Dice): Scenario {
   const joined = Object.fromEntries(
@@ -47,7 +62,31 @@ export function withAgents(scenario: Scenario, dice: Dice): Scenario {
   const count = dice.pick([0, 0, 1, 1, 2]);
   const happenings = Array.from({ length: count }, () => dice.pick(kinds)());
   const met = { ...scenario, ocm: { joined }, happenings: [...scenario.happenings, ...happenings] };
-  return withLongSilence(met, dice.branch("long silence"));
+  return withPlacement(withLongSilence(met, dice.branch("long silence")), dice.branch("placement"));
+}
+
+/** A Placement wants every cluster, and drops those that are not available for as long as they are not. */
+function withPlacement(scenario: Scenario, dice: Dice): Scenario {
+  const { ocm, adoption, replicas, spec, happenings } = scenario;
+  if (!ocm || adoption || !dice.chance(PLACED_CHANCE)) return scenario;
+  const clusters = Object.entries(replicas).map(([name, weight]) => ({ name, weight }));
+  // Shorter than failover.afterSeconds: after that what a returned cluster holds is protected anyway.
+  const cuts = dice.pick([0, 1, 1, 2]);
+  const losses = Array.from({ length: cuts }, (): Happening => {
+    const atMs = dice.whole(15_000, scenario.calmAtMs - 5_000);
+    return { atMs, kind: "cut", cluster: dice.pick(scenario.clusters), forMs: 1000 * dice.whole(11, 28) };
+  });
+  const placed = { tolerates: dice.chance(0.2), lagMs: dice.chance(0.5) ? 1000 * dice.whole(2, 90) : 0 };
+  return {
+    ...scenario,
+    spec: {
+      ...spec,
+      replicas: clusters.reduce((sum, { weight }) => sum + weight, 0),
+      topology: { placementRef: { name: PLACED }, clusters },
+    },
+    happenings: [...happenings.filter(({ kind }) => !UNPLACED.has(kind)), ...losses],
+    ocm: { ...ocm, placed },
+  };
 }
 
 /**

@@ -93,7 +93,7 @@ export const CHANGES = [
 ] as const;
 
 /** Promises that only Open Cluster Management puts at risk. */
-export const AGENT_CHECKS = ["a silent cluster is unknown"] as const;
+export const AGENT_CHECKS = ["a silent cluster is unknown", "no loss counts as a Placement's removal"] as const;
 
 /** What only agents of Open Cluster Management do. */
 export const AGENT_FAULTS = [
@@ -107,6 +107,7 @@ export const AGENT_FAULTS = [
   "works deleted with their cluster",
   "two works on one object",
   "a report overtakes a write",
+  "a Placement selects a returned cluster again",
 ] as const;
 
 /** What the properties must have seen, over a whole campaign. */

@@ -457,6 +457,7 @@ function rulesOf({ workload, spec, protocol, replicas, adoption, labelsLeader, o
         ? undefined
         : { everyMs: WINDOWS.everyMinutes * 60_000, openMs: WINDOWS.openSeconds * 1000 },
     revisionOf: tier === "full" ? imageOf : ocm ? revisionAsSent : revisionOf,
+    isPlaced: ocm?.placed !== undefined,
     tearsDown: false,
     desired: new Map(Object.entries(replicas)),
     confirmedDrain: new Set(),

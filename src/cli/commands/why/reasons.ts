@@ -149,6 +149,7 @@ export const GUIDES: Readonly<Record<AnyReason, Paste>> = {
   ReplacementUnplaceable: fleet,
   ReturnedAfterReplacement: allowDrain,
   ReturnedNotScheduled: allowDrain,
+  WaitingForSelection: cluster,
 
   MembershipInProgress: watch,
   AddBeforeRemove: watch,

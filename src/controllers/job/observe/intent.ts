@@ -64,7 +64,11 @@ function workOf({ completions, completionMode }: JsonObject, division: string): 
 
 function selected(asked: ParsedCrossClusterJob["spec"]["clusters"], { clusters, schedule }: IntentSources): string[] {
   if (asked.names) return [...asked.names];
-  if (asked.placementRef) return schedule.kind === "known" ? schedule.clusters.map(({ cluster }) => cluster) : [];
+  if (asked.placementRef) {
+    if (schedule.kind === "unknown") return [];
+    // What runs in a cluster that is not selected any more runs on; nothing new starts there.
+    return schedule.clusters.flatMap(({ cluster, kept }) => (kept ? [] : [cluster]));
+  }
   const wanted = Object.entries(asked.selector?.matchLabels ?? {});
   const matches = ({ labels }: EngineCluster) => wanted.every(([key, value]) => labels[key] === value);
   return clusters

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EngineCluster } from "../../../engine/index.ts";
+import type { Schedule } from "../../../plan/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 import { statefulset } from "../../testing/objects.ts";
 import { divide, type IntentFacts, intentOf, leaderSourceOf, protocolOf } from "./intent.ts";
@@ -160,6 +161,55 @@ describe("a Placement's selection", () => {
         { cluster: "c", replicas: 1 },
       ],
     });
+  });
+
+  const why = { message: "it may only have been away", isStuck: false };
+  const kept = (...names: string[]) => ({
+    ...schedule,
+    clusters: schedule.clusters.map((each) => (names.includes(each.cluster) ? { ...each, kept: why } : each)),
+  });
+  const shares = (divided: Schedule) =>
+    divided.kind === "known" && Object.fromEntries(divided.clusters.map((each) => [each.cluster, each.replicas]));
+
+  it("[S19] leaves a cluster that may only have been away what it holds, and the others what they have", () => {
+    const { schedule: divided } = intent(
+      { topology: { placementRef } },
+      { schedule: kept("b"), granted: { a: 2, b: 2, c: 1 } },
+    );
+    expect(divided).toMatchObject({ clusters: [{ cluster: "a" }, { cluster: "b", kept: why }, { cluster: "c" }] });
+    expect(shares(divided)).toEqual({ a: 2, b: 2, c: 1 });
+  });
+
+  it("[S19] keeps what it holds also if the division would give it more or less", () => {
+    const topology = { placementRef, clusters: [{ name: "a", weight: 9 }] };
+    const divide = (granted: Record<string, number>, ...names: string[]) =>
+      shares(intent({ topology }, { schedule: kept(...names), granted }).schedule);
+    expect(divide({ a: 3, b: 2 }, "b")).toEqual({ a: 3, b: 2, c: 0 });
+    // It was being deployed when it was lost: its share is not given to another one.
+    expect(divide({ a: 4, b: 0 }, "b")).toEqual({ a: 4, b: 0, c: 0 });
+    expect(divide({ a: 3, b: 4, c: 2 }, "b", "c")).toEqual({ a: 0, b: 4, c: 2 });
+    expect(divide({ a: 3, b: 4, c: 2 }, "a", "b", "c")).toEqual({ a: 3, b: 4, c: 2 });
+  });
+
+  it("[S19] divided by scores leaves it what it holds, too", () => {
+    const scored = kept("b").clusters.map((each) => ({ ...each, weight: 10 }));
+    const { schedule: divided } = intent(
+      { topology: { placementRef } },
+      {
+        schedule: { ...schedule, isScored: true, clusters: scored },
+        templateReplicas: 3,
+        granted: { a: 1, b: 2, c: 1 },
+      },
+    );
+    expect(shares(divided)).toMatchObject({ b: 2 });
+    expect(Object.values(shares(divided) || {}).reduce((sum, each) => sum + each, 0)).toBe(3);
+    expect(divided).toMatchObject({ clusters: expect.arrayContaining([{ cluster: "b", replicas: 2, kept: why }]) });
+  });
+
+  it("[C6] gives a cluster up when a user allows its drain, and not another one that it selects", () => {
+    const failover = { confirmedDrain: ["a", "b"] };
+    const { schedule: divided } = intent({ topology: { placementRef }, failover }, { schedule: kept("b") });
+    expect(Object.keys(shares(divided) || {})).toEqual(["a", "c"]);
   });
 
   it("that is unknown is never zero clusters", () => {

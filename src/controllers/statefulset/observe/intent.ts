@@ -19,7 +19,7 @@ import { promotionOf } from "../report/acts.ts";
 import type { TopologyRefusal } from "./allowed-topology.ts";
 import type { LeaderSource } from "./observe.ts";
 import { lesserRoom, roomIn } from "./room.ts";
-import { scoredSchedule } from "./scored-schedule.ts";
+import { scoredAround } from "./scored-schedule.ts";
 
 export interface IntentFacts {
   readonly statefulset: ParsedCrossClusterStatefulset;
@@ -138,7 +138,8 @@ function scheduleOf(facts: IntentFacts): Schedule {
   const { topology, replicas } = statefulset.spec;
   if (topologyRefusal) return { kind: "unknown", ...topologyRefusal };
   if (topology?.placementRef) {
-    return selectedBy(schedule, topology.clusters, replicas ?? templateReplicas, granted);
+    const total = replicas ?? templateReplicas;
+    return selectedBy(withoutDrained(schedule, statefulset), topology.clusters, total, granted);
   }
   if (topology !== undefined) {
     const total = replicas ?? templateReplicas;
@@ -180,7 +181,17 @@ function selectedBy(
         "spec.topology.placementRef selects clusters, but neither spec.replicas nor the template says how many instances",
     };
   }
-  if (schedule.isScored) return scoredSchedule(schedule.clusters, total, granted);
+  const kept = new Map(schedule.clusters.flatMap(({ cluster, kept }) => (kept ? [[cluster, kept] as const] : [])));
+  const holds = new Map([...kept.keys()].map((cluster) => [cluster, granted[cluster] ?? 0]));
+  const marked = (divided: Schedule): Schedule => {
+    if (divided.kind === "unknown" || kept.size === 0) return divided;
+    const clusters = divided.clusters.map((each) => {
+      const why = kept.get(each.cluster);
+      return why ? { ...each, kept: why } : each;
+    });
+    return { ...divided, clusters };
+  };
+  if (schedule.isScored) return marked(scoredAround(schedule.clusters, total, granted, holds));
   const selected = new Set(schedule.clusters.map(({ cluster }) => cluster));
   const first = listed.filter(({ name }) => selected.has(name));
   const others = [...selected].filter((name) => !listed.some((each) => each.name === name)).sort();
@@ -188,7 +199,41 @@ function selectedBy(
     ...first.map(({ name, weight = 1 }) => ({ cluster: name, weight })),
     ...others.map((cluster) => ({ cluster, weight: 1 })),
   ];
-  return { kind: "known", source: "engine", clusters: divide(total, weighted) };
+  return marked({ kind: "known", source: "engine", clusters: divideAround(total, weighted, holds) });
+}
+
+/** [C6] A user has allowed the drain of clusters that the engine does not select. */
+function withoutDrained(schedule: EngineSchedule, { spec }: ParsedCrossClusterStatefulset): EngineSchedule {
+  if (schedule.kind === "unknown") return schedule;
+  const allowed = spec.failover.confirmedDrain ?? [];
+  return {
+    ...schedule,
+    clusters: schedule.clusters.filter(({ cluster, kept }) => !kept || !allowed.includes(cluster)),
+  };
+}
+
+/**
+ * [S19] `holds`: clusters that keep what they hold. They take part in the division, so that a cluster which is away for
+ * a moment changes no share: what it does not hold yet, it gets when it is selected again. If the division would take
+ * something from it, the others divide the rest.
+ */
+function divideAround(
+  total: number,
+  weighted: readonly { cluster: string; weight: number }[],
+  holds: ReadonlyMap<string, number>,
+): { cluster: string; replicas: number }[] {
+  const heldBy = (cluster: string) => holds.get(cluster) ?? 0;
+  const divided = divide(total, weighted);
+  const fixed = new Set(divided.flatMap(({ cluster, replicas }) => (heldBy(cluster) > replicas ? [cluster] : [])));
+  if (fixed.size === 0) {
+    return divided.map((each) =>
+      holds.has(each.cluster) ? { ...each, replicas: Math.min(each.replicas, heldBy(each.cluster)) } : each,
+    );
+  }
+  const left = Math.max(0, total - [...fixed].reduce((sum, cluster) => sum + heldBy(cluster), 0));
+  const free = weighted.filter(({ cluster }) => !fixed.has(cluster));
+  const others = new Map(divideAround(left, free, holds).map(({ cluster, replicas }) => [cluster, replicas]));
+  return weighted.map(({ cluster }) => ({ cluster, replicas: others.get(cluster) ?? heldBy(cluster) }));
 }
 
 /** By largest remainder; ties go to the cluster that is listed first, so that the same input gives the same answer. */

@@ -36,6 +36,20 @@ export function scoredSchedule(
   return { kind: "known", source: "engine", clusters: shares.map(({ cluster, replicas }) => ({ cluster, replicas })) };
 }
 
+/** [S19] The same around clusters that keep what they hold. */
+export function scoredAround(
+  selected: readonly ScoredCluster[],
+  total: number,
+  granted: Readonly<Record<string, number>>,
+  holds: ReadonlyMap<string, number>,
+): Schedule {
+  const kept = [...holds].map(([cluster, replicas]) => ({ cluster, replicas }));
+  const left = Math.max(0, total - kept.reduce((sum, { replicas }) => sum + replicas, 0));
+  const others = selected.filter(({ cluster }) => !holds.has(cluster));
+  const schedule = scoredSchedule(others, left, granted);
+  return schedule.kind === "unknown" ? schedule : { ...schedule, clusters: [...schedule.clusters, ...kept] };
+}
+
 const NO_SCORE =
   "no cluster that the Placement selects has a valid score (spec.topology.placementRef.score): check the add-on that reports it, or remove the score";
 

@@ -1,6 +1,6 @@
 import { sameJson } from "../../../runtime/index.ts";
 import { preflight } from "../../limits/preflight.ts";
-import type { ClusterName, FleetFact, Grant } from "../../types/index.ts";
+import type { ClusterName, FleetFact, Grant, ScheduledCluster } from "../../types/index.ts";
 import { Bench } from "./bench.ts";
 import { type EditableIntent, testIntent } from "./intent.ts";
 import { observeByHand } from "./transcript-observe.ts";
@@ -24,7 +24,8 @@ const ROUNDS_MAX = 200;
  *
  *   What the user and the fleet do
  *   set KEY=VALUE ...             settings of the spec (transcript-settings.ts); `template=B` edits the template
- *   cluster NAME replicas=N       schedules N instances there (0: no longer)
+ *   cluster NAME replicas=N [kept | kept=stuck]   schedules N instances there (0: no longer); kept: the engine does not
+ *                                 select it, and nothing proves that it was removed (stuck: for long)
  *   fleet NAME STATE              Ready [cordoned=WHY] [maintenance] [room=N], NotReady, Unknown or Gone
  *   request undo=ID:REV | approve=REV:WAVE (from 1) | promote=REV:WAVE or REV:window
  *           transfer=ID:TO | lost=NAME | drain=NAME | resume=STAMP
@@ -63,7 +64,7 @@ const ROUNDS_MAX = 200;
 export class Transcript {
   readonly bench: Bench;
   readonly #intent: EditableIntent;
-  readonly #sizes = new Map<ClusterName, number>();
+  readonly #sizes = new Map<ClusterName, Omit<ScheduledCluster, "cluster">>();
   #out: string[] = [];
 
   constructor() {
@@ -88,7 +89,7 @@ export class Transcript {
       set: () => {
         for (const [key, value] of pairs(args)) this.#set(key, value);
       },
-      cluster: () => this.#schedule(name, Number(rest.get("replicas") ?? 0)),
+      cluster: () => this.#schedule(name, Number(rest.get("replicas") ?? 0), rest.get("kept")),
       fleet: () => {
         this.#intent.fleet[name] = this.#fleet(args[1] ?? "", pairs(args.slice(2)));
       },
@@ -160,13 +161,14 @@ export class Transcript {
     this.#out.push(...lines);
   }
 
-  #schedule(cluster: ClusterName, replicas: number): void {
-    this.#sizes.set(cluster, replicas);
+  #schedule(cluster: ClusterName, replicas: number, kept: string | undefined): void {
+    const why = { message: "Placement zones does not select it, and decided before it came back" };
+    this.#sizes.set(cluster, { replicas, ...(kept !== undefined && { kept: { ...why, isStuck: kept === "stuck" } }) });
     this.#intent.fleet[cluster] ??= { state: "Ready" };
     this.#intent.schedule = {
       kind: "known",
       source: "explicit",
-      clusters: [...this.#sizes].map(([each, count]) => ({ cluster: each, replicas: count })),
+      clusters: [...this.#sizes].map(([each, scheduled]) => ({ cluster: each, ...scheduled })),
     };
   }
 

@@ -1,5 +1,6 @@
 import type { ApiServer } from "../../../apiserver/index.ts";
 import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
+import { PLACED } from "../../seed/ocm.ts";
 import type { Reach } from "../../seed/reach.ts";
 import type { Scenario } from "../../seed/scenario.ts";
 import { OCM_DISPATCHING } from "../../world/dispatching.ts";
@@ -9,7 +10,7 @@ import type { Backend } from "../../world/wire.ts";
 import type { World } from "../../world/world.ts";
 import { HubRefused, write } from "../hub.ts";
 import { LeanMembers } from "../members.ts";
-import { OcmModel } from "./model.ts";
+import { OcmModel, PLACEMENTS_API } from "./model.ts";
 
 /** A real API server as the hub, a model of Open Cluster Management's part, and the same members. */
 export class OcmGround implements Ground {
@@ -29,7 +30,8 @@ export class OcmGround implements Ground {
     this.#members = new LeanMembers(world, scenario, witness);
     this.members = this.#members.all;
     const joinedAs = (cluster: string) => scenario.ocm?.joined[cluster] ?? { access: true, polls: false };
-    const ocm = new OcmModel({ world, server: hub, members: this.#members.all, reach, joinedAs });
+    const lagMs = scenario.ocm?.placed?.lagMs ?? 0;
+    const ocm = new OcmModel({ world, server: hub, members: this.#members.all, reach, joinedAs, lagMs });
     this.#ocm = ocm;
     this.agents = {
       die: (cluster, workOnly) => ocm.agentDies(cluster, workOnly),
@@ -41,8 +43,17 @@ export class OcmGround implements Ground {
     };
   }
 
-  start(): Promise<void> {
-    return this.#ocm.start();
+  async start(): Promise<void> {
+    await this.#ocm.start();
+    const { ocm, namespace } = this.#scenario;
+    if (!ocm?.placed) return;
+    const tolerations = ocm.placed.tolerates ? [{ operator: "Exists" }] : [];
+    await write(this.hub, "POST", `${PLACEMENTS_API}/namespaces/${namespace}/placements`, {
+      apiVersion: "cluster.open-cluster-management.io/v1beta1",
+      kind: "Placement",
+      metadata: { name: PLACED, namespace },
+      spec: { tolerations },
+    });
   }
 
   door(cluster: string): Backend {

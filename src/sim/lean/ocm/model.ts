@@ -23,10 +23,12 @@ export interface OcmOptions {
   readonly members: ReadonlyMap<string, OcmMember>;
   readonly reach: Reach;
   readonly joinedAs: (cluster: string) => Joined;
+  /** How much later than usual Placements decide; absent: they are not late. */
+  readonly lagMs?: number;
 }
 
 const CLUSTERS_API = "/apis/cluster.open-cluster-management.io/v1/managedclusters";
-const PLACEMENTS_API = "/apis/cluster.open-cluster-management.io/v1beta1";
+export const PLACEMENTS_API = "/apis/cluster.open-cluster-management.io/v1beta1";
 const PLACEMENTS = "cluster.open-cluster-management.io/placements";
 const OWN_APP_LABEL = "lockstep.karmada.io/app";
 const UNREACHABLE = "cluster.open-cluster-management.io/unreachable";
@@ -35,6 +37,8 @@ const LEASE_MS: Span = [1_000, 2_000];
 const LEASES = 5;
 const BACK_MS: Span = [400, 800];
 const DECIDE_MS: Span = [50, 300];
+/** After its availability has changed, a cluster is tainted, or its taint is removed. */
+const TAINT_MS: Span = [50, 1_500];
 /** How long an agent still reaches the hub after its cluster was detached. */
 const DETACHING_MS = 2_000;
 
@@ -51,14 +55,19 @@ export class OcmModel {
   /** Clusters whose lease is not renewed, although the hub can be reached. */
   readonly #unregistered = new Set<string>();
   readonly #unavailable = new Set<string>();
+  readonly #tainted = new Set<string>();
+  /** The controllers that taint clusters and decide. */
+  readonly #selecting: Chores;
   readonly #left = new Set<string>();
   readonly #placements = new Map<string, KubeObject>();
+  readonly #decided = new Map<string, ReadonlySet<string>>();
 
   constructor(options: OcmOptions) {
     this.#options = options;
     const { world, server, members, reach, joinedAs } = options;
     this.#dice = world.dice.branch("ocm");
     this.#chores = new Chores(world, this.#dice);
+    this.#selecting = new Chores(world, world.dice.branch("ocm selection"));
     for (const [name, member] of members) {
       const agent = new OcmAgent({ world, server, chores: this.#chores, member, reach, polls: joinedAs(name).polls });
       this.#agents.set(name, agent);
@@ -163,8 +172,10 @@ export class OcmModel {
   }
 
   hubDown(isDown: boolean): void {
-    if (isDown) this.#chores.hold();
-    else this.#chores.resume();
+    for (const chores of [this.#chores, this.#selecting]) {
+      if (isDown) chores.hold();
+      else chores.resume();
+    }
   }
 
   async #tearOff(path: string): Promise<void> {
@@ -207,8 +218,6 @@ export class OcmModel {
     world.note("ocm", `${cluster} is ${isAvailable ? "available" : "not available"}`);
     if (isAvailable) this.#unavailable.delete(cluster);
     else this.#unavailable.add(cluster);
-    const taints = isAvailable ? null : [{ key: UNREACHABLE, effect: "NoSelect" }];
-    await write(server, "PATCH", `${CLUSTERS_API}/${cluster}`, { spec: { taints } });
     const lastTransitionTime = timestamp(world.startWallMs + world.nowMs);
     const condition = (type: string, status: string) => ({ type, status, reason: type, lastTransitionTime });
     const conditions = [
@@ -217,22 +226,39 @@ export class OcmModel {
       condition("ManagedClusterConditionAvailable", isAvailable ? "True" : "Unknown"),
     ];
     await write(server, "PATCH", `${CLUSTERS_API}/${cluster}/status`, { status: { conditions } });
+    this.#selecting.once(`taint ${cluster}`, TAINT_MS, () => this.#taint(cluster));
+  }
+
+  /** Another controller than the one that judges: for a moment a cluster that is back still has its taint. */
+  async #taint(cluster: string): Promise<void> {
+    const isTainted = this.#unavailable.has(cluster);
+    if (this.#left.has(cluster) || isTainted === this.#tainted.has(cluster)) return;
+    const taints = isTainted ? [{ key: UNREACHABLE, effect: "NoSelect" }] : null;
+    await write(this.#options.server, "PATCH", `${CLUSTERS_API}/${cluster}`, { spec: { taints } });
+    if (isTainted) this.#tainted.add(cluster);
+    else this.#tainted.delete(cluster);
     for (const id of this.#placements.keys()) this.#decideLater(id);
   }
 
   #decideLater(id: string): void {
-    this.#chores.once(`decide ${id}`, DECIDE_MS, () => this.#decide(id));
+    // The first decision of all is not late: nothing waits for it but the deployment.
+    const lagMs = this.#decided.has(id) ? (this.#options.lagMs ?? 0) : 0;
+    this.#selecting.once(`decide ${id}`, [DECIDE_MS[0], DECIDE_MS[1] + lagMs], () => this.#decide(id));
   }
 
   async #decide(id: string): Promise<void> {
-    const { server, members } = this.#options;
+    const { server, members, reach } = this.#options;
     const placement = this.#placements.get(id);
     if (!placement) return;
     const { name, namespace } = placement.metadata;
     const tolerates = JSON.stringify(placement.spec ?? {}).includes('"operator":"Exists"');
     const selected = [...members.keys()].filter((each) => {
-      return !this.#left.has(each) && (tolerates || !this.#unavailable.has(each));
+      return !this.#left.has(each) && (tolerates || !this.#tainted.has(each));
     });
+    const before = this.#decided.get(id);
+    this.#decided.set(id, new Set(selected));
+    if (before && selected.some((each) => !before.has(each)))
+      reach.count("a Placement selects a returned cluster again");
     const base = `${PLACEMENTS_API}/namespaces/${namespace}`;
     const decision = `${name}-decision-1`;
     const labels = { "cluster.open-cluster-management.io/placement": name };
