@@ -136,7 +136,7 @@ function subjectOf(
 ): Subject {
   const isManaged = managedIn(app, statefulsets);
   const wayOf = (of: Bundle | undefined) =>
-    new Way({ app, bundles: new Map(of ? [[AFTER, of]] : []), mark: "", isManaged });
+    new Way({ app, bundles: new Map(of ? [[AFTER, of]] : []), mark: "", isManaged, hasNoDeleteHooks: false });
   const next = wayOf(bundle);
   const rows = app.status?.workloads ?? [];
   const grantedOf = (key: string) => rows.find(({ kind, name }) => `${kind}/${name}` === key)?.clusters ?? [];

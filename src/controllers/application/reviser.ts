@@ -8,7 +8,7 @@ import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
 import { type Bundled, makeBundle } from "./bundler.ts";
-import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
+import { allParts, type Bundle, type Part, packBundle, partsOfAll, unpackBundle } from "./content.ts";
 import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
@@ -173,16 +173,32 @@ export class Reviser {
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
 
-  async #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+  /** Why the hooks of a deletion may not be distributed any more; undefined: they may. */
+  async barredHooks(app: ParsedDistributedApplication, bundle: Bundle): Promise<string | undefined> {
+    const hooks = partsOfAll(bundle).filter(({ hook }) => hook?.events.some((event) => event.endsWith("-delete")));
+    const missing = hooks.length > 0 ? await this.#missingFor(app, hooks, partsOfAll(bundle)) : undefined;
+    return missing?.kind === "forbidden" ? missing.message : undefined;
+  }
+
+  #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+    const parts = partsOfAll(bundle);
+    return this.#missingFor(app, parts, parts);
+  }
+
+  /** `all`: the whole bundle, whose own CustomResourceDefinitions tell kinds. */
+  async #missingFor(
+    app: ParsedDistributedApplication,
+    parts: readonly Part[],
+    all: readonly Part[],
+  ): Promise<Revised | undefined> {
     const { kinds, rights } = this.#options;
     const { namespace } = app.metadata;
-    const parts = allParts(bundle);
     const name = app.spec.serviceAccountName;
     const scheduled = (app.spec.replicas ?? []).filter(({ by }) => by === "Scheduler");
     const copied = parts.filter(({ object }) =>
       scheduled.some((each) => each.kind === object.kind && each.name === object.metadata.name),
     );
-    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(parts), copied);
+    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(all), copied);
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }
