@@ -20,6 +20,8 @@ const OUTSIDE_THE_PLANNER = [
   "A29",
   "A30",
   "A31",
+  "A32",
+  "A33",
   "F12",
   "I15",
   "I16",
