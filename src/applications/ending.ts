@@ -23,8 +23,36 @@ export function leave(draft: Draft): void {
     );
     return;
   }
-  for (const cluster of former) end(draft, cluster, how, isSpare(draft, cluster));
+  for (const cluster of former) if (!justReturned(draft, cluster)) end(draft, cluster, how, isSpare(draft, cluster));
+  for (const cluster of clusters.names) if (draft.entry(cluster).away != null) draft.change(cluster, { away: null });
   for (const cluster of clusters.names) if (isRemoving(draft.entry(cluster))) end(draft, cluster, how, true);
+}
+
+/** A cluster that was away counts as no longer chosen when it has been back for so long: the selection may be late. */
+const CHOSEN_AGAIN_MS = 60_000;
+
+/** [A19] What selects clusters often leaves out those that are lost, and chooses them again a moment after they return. */
+function justReturned(draft: Draft, cluster: ClusterName): boolean {
+  const entry = draft.entry(cluster);
+  if (!entry.grant || isRemoving(entry)) return false;
+  if (!draft.isReady(cluster)) {
+    if (entry.away !== "now") draft.change(cluster, { away: "now" });
+    return false;
+  }
+  if (entry.away === undefined || entry.away === null) return false;
+  const sinceMs = entry.away === "now" ? draft.nowMs : Math.min(entry.away, draft.nowMs);
+  if (entry.away !== sinceMs) draft.change(cluster, { away: sinceMs });
+  const dueMs = sinceMs + CHOSEN_AGAIN_MS;
+  if (draft.nowMs >= dueMs) return false;
+  draft.wakeAt(dueMs);
+  draft.wait(
+    "ScheduleUnknown",
+    cluster,
+    `it is back and not chosen; it keeps its objects until ${new Date(dueMs).toISOString()}, because it may be chosen again`,
+    "No action needed.",
+    [{ object: cluster, field: "chosen", value: "no", sinceMs }],
+  );
+  return true;
 }
 
 /** [A21] The object is being deleted: every cluster at once, in reverse order inside each. Returns whether nothing is left. */

@@ -174,6 +174,8 @@ export interface ClusterEntry {
   /** Since when replicas have been missing, by workload. */
   readonly short: Readonly<Record<WorkloadKey, TimeMs>>;
   readonly out: Readonly<Record<WorkloadKey, Outage>>;
+  /** Of a cluster that is no longer chosen: it cannot be reached, or since when it can again. */
+  readonly away?: "now" | TimeMs | null;
 }
 
 export interface Rollout {

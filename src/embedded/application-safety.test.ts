@@ -152,6 +152,41 @@ describe("an application", () => {
     expect((await inMember(CONFIG_MAPS, "a"))?.data).toEqual({ of: "theirs" });
   });
 
+  it("[A19] [A22] empties no cluster that is lost, left out for that, and chosen again when it returns", async () => {
+    const clusters = kind("cluster.karmada.io/v1alpha1", "Cluster", "clusters", false);
+    const select = (tier: string | null) =>
+      world.ask(
+        world.hub.patch(clusters, { name: "member1" }, { type: "merge", body: { metadata: { labels: { tier } } } }),
+      );
+    await select("gold");
+    const more = { clusters: { selector: { matchLabels: { tier: "gold" } } } };
+    const labels = { type: "merge", body: { metadata: { labels: { tier: "gold" } } } } as const;
+    await world.ask(world.hub.patch(clusters, { name: "member2" }, labels));
+    await declare("shop", [configMap("a", { x: "1" })], more);
+    await settle(world, "shop");
+    const uid = (await inMember(CONFIG_MAPS, "a"))?.metadata.uid;
+    const isReady = (name: string) =>
+      rows(statusOf(world, "shop").clusters).some((one) => one.name === name && one.phase !== "Lost");
+    world.fleet.cut("member1");
+    await world.until("it is lost", () => !isReady("member1"));
+    await select(null);
+    await world.clock.advance(60_000);
+    world.fleet.mend("member1");
+    await world.until("it is back", () => isReady("member1"));
+    await world.clock.advance(20_000);
+    await select("gold");
+    await settle(world, "shop");
+    expect((await inMember(CONFIG_MAPS, "a"))?.metadata.uid).toBe(uid);
+
+    world.fleet.cut("member1");
+    await world.until("it is lost", () => !isReady("member1"));
+    await select(null);
+    await world.clock.advance(60_000);
+    world.fleet.mend("member1");
+    await world.clock.advance(300_000);
+    expect(await inMember(CONFIG_MAPS, "a")).toBeUndefined();
+  });
+
   it("[A2] goes to no revision that does not exist", async () => {
     await declare("shop", [configMap("a", { x: "1" })]);
     await settle(world, "shop");
