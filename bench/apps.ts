@@ -149,6 +149,7 @@ async function renders(helm: string, folder: string): Promise<BenchRow> {
     isUpgrade: false,
     lookups: "Own",
     previousObjects: [],
+    tenant: "default",
   });
   const all = async () => {
     const startedMs = performance.now();

@@ -28,7 +28,7 @@ export function leave(draft: Draft): void {
   for (const cluster of clusters.names) if (isRemoving(draft.entry(cluster))) end(draft, cluster, how, true);
 }
 
-/** [A29] The engine does not select it, and nothing proves that it was removed. One that is away says so itself. */
+/** [A34] The engine does not select it, and nothing proves that it was removed. One that is away says so itself. */
 function stay(draft: Draft, cluster: ClusterName, why: string): void {
   if (!draft.isReady(cluster) || isRemoving(draft.entry(cluster))) return;
   const evidence = [{ object: `cluster ${cluster}`, field: "selection", value: "no" }];

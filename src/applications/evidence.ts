@@ -1,6 +1,6 @@
 import type { Evidence, ReasonCode } from "../rollout/index.ts";
 import { hookEpoch } from "./stages.ts";
-import type { ClusterSeen, Grant, HookFailure, ObjectKey, ObjectSeen, Stage } from "./types.ts";
+import type { ClusterSeen, Grant, HookFailure, LiveSeen, ObjectKey, ObjectSeen, Stage } from "./types.ts";
 
 /** Whether a stage is over. `failed`: it will not be by itself. */
 export type Gate =
@@ -75,13 +75,16 @@ export function objectGate(key: ObjectKey, { dispatched, epoch, live, refused, d
     evidence: [{ object: key, field, value }],
     count: 0,
   });
-  if (refused !== undefined) return closed("MemberFailed", refused, "delivery", "refused", "failed");
-  if (dispatched !== "wanted") return closed("WaitingForDelivery", "it is not written yet", "dispatch", dispatched);
-  if (live.kind === "unknown") {
-    const why = live.message === undefined ? "" : `: ${live.message}`;
+  const unseen = ({ message, remedy }: Extract<LiveSeen, { kind: "unknown" }>): Gate => {
+    const why = message === undefined ? "" : `: ${message}`;
     const gate = closed("HealthUnknown", `it cannot be seen${why}`, "live", "unknown");
-    return live.remedy === undefined ? gate : { ...gate, remedy: live.remedy };
-  }
+    return remedy === undefined ? gate : { ...gate, remedy };
+  };
+  if (refused !== undefined) return closed("MemberFailed", refused, "delivery", "refused", "failed");
+  // Nothing is written before the cluster shows what it has: why it does not is what a reader must know.
+  if (dispatched !== "wanted" && live.kind === "unknown" && live.remedy !== undefined) return unseen(live);
+  if (dispatched !== "wanted") return closed("WaitingForDelivery", "it is not written yet", "dispatch", dispatched);
+  if (live.kind === "unknown") return unseen(live);
   if (live.kind === "absent")
     return closed("WaitingForDelivery", delivery ?? "the cluster does not have it yet", "live", "absent");
   if (live.epoch !== epoch) {

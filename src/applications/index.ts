@@ -6,5 +6,16 @@ export { type Gate, objectGate } from "./evidence.ts";
 export { APPLICATION_LEDGER_VERSION, emptyLedger, ledgerJson, parseLedgerJson } from "./ledger.ts";
 export { plan } from "./plan.ts";
 export { baseShares } from "./replicas.ts";
-export { hookEpoch, hooksOver, isHookEvent, kindOrder, type Placed, stagesOf, TIERS, tierOf } from "./stages.ts";
+export {
+  hookEpoch,
+  hooksOver,
+  isHookEvent,
+  isRunning,
+  kindOrder,
+  type Placed,
+  stagesOf,
+  TIERS,
+  tierOf,
+  withoutHooks,
+} from "./stages.ts";
 export type * from "./types.ts";

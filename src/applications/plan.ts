@@ -9,7 +9,7 @@ import type { ClusterPhase, Intent, Ledger, PlanResult, Seen } from "./types.ts"
 
 /**
  * What happens next to one DistributedApplication: which cluster may go how far through which revision, with how many
- * replicas, and why everything else waits. SPEC.md has the rules, A1 to A22, A28 and A29. Planning again on the same input changes nothing.
+ * replicas, and why everything else waits. SPEC.md has the rules, A1 to A22, A28 and A34. Planning again on the same input changes nothing.
  */
 export function plan(intent: Intent, ledger: Ledger, seen: Seen, nowMs: TimeMs): PlanResult {
   const draft = new Draft(intent, ledger, seen, nowMs);

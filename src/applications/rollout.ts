@@ -115,6 +115,16 @@ function start(
       continue;
     }
     if (mayNotStart(draft, rollout, cluster)) continue;
+    if (!draft.intent.stages(rollout.to, cluster, "Upgrade")) {
+      say(
+        draft,
+        "RevisionPending",
+        cluster,
+        `revision ${rollout.to} is not stored`,
+        "Run 'lockstep history dapp/NAME', and undo to a revision that it lists.",
+      );
+      continue;
+    }
     const open = undecided(draft, cluster);
     if (open !== undefined) {
       say(draft, "ScheduleUnknown", cluster, `its share of ${open} is not known yet`, "No action needed.");
@@ -194,7 +204,14 @@ function finish(draft: Draft, target: RevisionId): void {
 
 function say(
   draft: Draft,
-  code: "WaveNotReached" | "BudgetExhausted" | "ScheduleUnknown" | "FinishFirst" | "Paused" | "WindowClosed",
+  code:
+    | "RevisionPending"
+    | "WaveNotReached"
+    | "BudgetExhausted"
+    | "ScheduleUnknown"
+    | "FinishFirst"
+    | "Paused"
+    | "WindowClosed",
   cluster: ClusterName,
   message: string,
   remedy: string,

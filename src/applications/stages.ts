@@ -57,6 +57,12 @@ export function kindOrder(a: Pick<Placed, "kind" | "name">, b: Pick<Placed, "kin
 }
 
 const RUNNING_KINDS = new Set(["Job", "Pod"]);
+
+/** Whether an object of this kind has an end that a hook waits for. */
+export function isRunning(kind: string): boolean {
+  return RUNNING_KINDS.has(kind);
+}
+
 const EVENTS: Record<Mode, { readonly before: string; readonly after: string }> = {
   Install: { before: "pre-install", after: "post-install" },
   Upgrade: { before: "pre-upgrade", after: "post-upgrade" },
@@ -79,6 +85,12 @@ export function stagesOf(objects: readonly Placed[], mode: Mode, hasTests: boole
     runs.set(stage.object, earlier + 1);
     return earlier === 0 ? stage : { ...stage, earlier };
   });
+}
+
+/** The same stages, in the same places, without the hooks: a cluster may be on its way through them already. */
+export function withoutHooks(stages: readonly Stage[]): Stage[] {
+  const nothing = TIERS.length;
+  return stages.map((stage) => (stage.kind === "hook" ? { kind: "remove", title: stage.title, tier: nothing } : stage));
 }
 
 /** More hooks than any step has. */
@@ -133,7 +145,7 @@ function orderedStages(objects: readonly Placed[], mode: Mode, hasTests: boolean
           kind: "hook",
           title: `hook ${events[0]}`,
           object: key,
-          runs: RUNNING_KINDS.has(kind),
+          runs: isRunning(kind),
         }),
       );
   const { before, after } = EVENTS[mode];

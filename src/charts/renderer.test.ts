@@ -36,6 +36,7 @@ function request(source: RenderRequest["source"], more: Partial<RenderRequest> =
     apiVersions: [],
     isUpgrade: false,
     previousObjects: [],
+    tenant: "default",
   };
   return { source, lookups: "Own", ...common, ...more };
 }
@@ -134,6 +135,9 @@ describe("a render", () => {
     await own.render({ ...chart(), previousObjects: [CONFIG_MAP] }, never);
     await own.render({ ...chart(), lookups: "Empty" }, never);
     expect(calls()).toBe(14);
+    // Another tenant never gets a generated password, even if everything else is the same.
+    await own.render({ ...chart(), tenant: "other" }, never);
+    expect(calls()).toBe(16);
     expect(readdirSync(join(folder, "work"))).toEqual([]);
   });
 

@@ -187,8 +187,9 @@ class ProgramRenderer implements Renderer {
     const program = await this.#program("helm");
     const fetched = await this.#sources.chart(source.chart, signal);
     const { releaseName, values } = source;
-    const { apiVersions, isUpgrade, kubeVersion, lookups, namespace, previousObjects } = request;
+    const { apiVersions, isUpgrade, kubeVersion, lookups, namespace, previousObjects, tenant } = request;
     const key: JsonObject = {
+      tenant,
       program: program.version,
       chart: fetched.digest,
       releaseName,

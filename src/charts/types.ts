@@ -60,6 +60,8 @@ export interface RenderRequest {
   readonly lookups: Lookups;
   /** What this application distributed before: the only objects that `lookup` may see. */
   readonly previousObjects: readonly KubeObject[];
+  /** Who asks, such as the application's namespace: random values of one tenant are never given to another. */
+  readonly tenant: string;
 }
 
 export const HOOK_EVENTS = [

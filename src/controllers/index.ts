@@ -3,7 +3,7 @@
  * above it in ARCHITECTURE.md's table. What previews gather and render with, as the controller does, is exported too.
  */
 
-export { type Bundled, makeBundle } from "./application/bundler.ts";
+export { type Bundled, type EarlierRenders, makeBundle } from "./application/bundler.ts";
 export { type Bundle, type Part, packBundle, unpackBundle } from "./application/content.ts";
 export { wantedClusters } from "./application/intent.ts";
 export { type KeptApplication, readKept } from "./application/kept.ts";

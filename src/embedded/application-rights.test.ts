@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SchemaCache } from "../apiserver/index.ts";
 import { type KubeObject, resource } from "../kube/index.ts";
 import type { JsonObject } from "../runtime/index.ts";
-import { application, configMap, inline, settle, statusOf } from "./testing/application.ts";
+import { application, configMap, DISTRIBUTED_APPLICATIONS, inline, settle, statusOf } from "./testing/application.ts";
 import { World } from "./testing/world.ts";
 
 const MEMBERS = ["member1", "member2"];
@@ -80,6 +80,47 @@ describe("an application of a tenant who may distribute ConfigMaps and anything 
     const wide = { ...binding, kind: "ClusterRoleBinding" };
     await declare("wide", [wide]);
     await forbidden("wide", `distribute clusterrolebindings.${RBAC}`);
+  });
+
+  it("[A27] gives no right away by an override: what each cluster gets is asked for", async () => {
+    const metadata = { name: "readers", namespace: "default" };
+    const bindable = { apiGroups: [RBAC], resources: ["clusterroles"], resourceNames: ["view"], verbs: ["bind"] };
+    await world.apply({ apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules: [bindable] });
+    await world.apply({
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: RBAC, kind: "Role", name: "readers" },
+      subjects: [{ kind: "ServiceAccount", name: "default", namespace: "default" }],
+    });
+    const binding = (name: string) => ({
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: "all" },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
+      subjects: [],
+    });
+    const target = { kind: "RoleBinding", name: "all" };
+    const patched = (value: string) => ({
+      overrides: [
+        {
+          clusters: { names: ["member2"] },
+          patches: [{ target, patch: [{ op: "replace", path: "/roleRef/name", value }] }],
+        },
+      ],
+    });
+    for (const [inOne, inTwo] of [
+      ["cluster-admin", "view"],
+      ["view", "cluster-admin"],
+    ] as const) {
+      await declare("shop", [binding(inOne)], patched(inTwo));
+      await forbidden("shop", `bind clusterroles.${RBAC} cluster-admin`);
+      expect(
+        await world.ask(world.fleet.client("member1").find(ROLE_BINDINGS, { namespace: "default", name: "all" })),
+      ).toBe(undefined);
+      await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: "default", name: "shop" }));
+      await world.clock.advance(60_000);
+    }
   });
 
   it("takes no object of another application, not even with a forged mark and adopt", async () => {

@@ -30,5 +30,6 @@ export {
 export { readLimits } from "./members/live-member.ts";
 export { OcmEngine, type OcmEngineOptions } from "./ocm/engine.ts";
 export { EXECUTOR_ANNOTATION, EXECUTOR_WORK, type Executor, executorOf, readExecutor } from "./ocm/executor.ts";
+export { otherOwnerOf } from "./owners.ts";
 export type * from "./port.ts";
 export { nextTerm, readTerm } from "./terms.ts";

@@ -353,10 +353,15 @@ export type MemberObject =
   | { readonly kind: "present"; readonly object: KubeObject }
   | { readonly kind: "absent" }
   /**
-   * The member could not be asked, or does not serve the kind. `isUnasked`: this engine looks only where something is
-   * reserved; `reserve` makes it look, and then `snapshot` tells.
+   * The member could not be asked, or does not serve the kind (`isUnserved`). `isUnasked`: this engine looks only where
+   * something is reserved; `reserve` makes it look, and then `snapshot` tells.
    */
-  | { readonly kind: "unknown"; readonly message: string; readonly isUnasked?: boolean };
+  | {
+      readonly kind: "unknown";
+      readonly message: string;
+      readonly isUnserved?: boolean;
+      readonly isUnasked?: boolean;
+    };
 
 export type DryRun =
   | { readonly kind: "accepted" }

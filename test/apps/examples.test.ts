@@ -150,6 +150,8 @@ async function report(member: string, of: Resource, namespace: string, status: (
   await world.ask(client.patch(of, { namespace, name: "podinfo" }, { type: "merge", body }, subresource));
 }
 
+const has = (member: string, { apiVersion, plural }: Resource, namespace: string) =>
+  world.fleet.member(member).api.get(`${apiVersion.split("/")[0]}/${plural}`, namespace, "podinfo") !== undefined;
 const message = () => String(statusOf(world, "podinfo").message);
 const phases = () => rows(statusOf(world, "podinfo").clusters).map(({ phase }) => String(phase));
 
@@ -167,7 +169,10 @@ describe("examples/flux", () => {
     await allow(HELM_RELEASES, repositories);
     await applyFile("flux/podinfo.yaml");
     for (const [at, member] of MEMBERS.entries()) {
-      await world.until(`${member} has it`, () => phases()[at] === "Deploying" && message().includes("HelmRelease"));
+      await world.until(
+        `${member} has it`,
+        () => phases()[at] === "Deploying" && has(member, HELM_RELEASES, "default"),
+      );
       expect(await holders(HELM_RELEASES, "podinfo")).toEqual(MEMBERS.slice(0, at + 1));
       await report(member, HELM_RELEASES, "default", ready("False", "install retries exhausted"));
       await says("podinfo", "install retries exhausted");
@@ -207,7 +212,10 @@ describe("examples/argo", () => {
       sync: { status: "Synced", revision: "6.7.0", comparedTo: { source: of(object) } },
     });
     for (const [at, member] of MEMBERS.entries()) {
-      await world.until(`${member} has it`, () => phases()[at] === "Deploying" && message().includes("Application"));
+      await world.until(
+        `${member} has it`,
+        () => phases()[at] === "Deploying" && has(member, ARGO_APPLICATIONS, "argocd"),
+      );
       await report(member, ARGO_APPLICATIONS, "argocd", synced("Progressing", source));
       await says("podinfo", "sync Synced, health Progressing");
       await report(

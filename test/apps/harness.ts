@@ -62,6 +62,7 @@ export function chartRequest(
     isUpgrade: false,
     lookups: "Own",
     previousObjects: [],
+    tenant: "default",
     ...more,
   };
 }

@@ -25,6 +25,7 @@ const request = (bytes: Uint8Array, path = "site/overlays/prod"): RenderRequest 
   isUpgrade: false,
   lookups: "Own",
   previousObjects: [],
+  tenant: "default",
 });
 const base = (text: string) => kustomizationArchive({ "base/kustomization.yaml": text });
 const refusal = async (bytes: Uint8Array, path?: string) => refused(await renderer.render(request(bytes, path), never));

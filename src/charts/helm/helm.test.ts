@@ -181,6 +181,13 @@ describe("a values schema", () => {
     expect(refusal({ $ref: "other.json" })).toContain("other.json");
     expect(refusal({ $schema: "https://schemas.example/own" })).toContain("https://schemas.example/own");
   });
+
+  it("is refused if it cannot be read, however deep it is: helm may read it nevertheless", () => {
+    const deep: unknown = JSON.parse(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`);
+    expect(refusal({ $ref: "file:///etc/hosts", deep })).toContain("file:///etc/hosts");
+    const bytes = Buffer.from('{"$ref": ');
+    expect(() => refuseForeignReferences([{ path: "web/values.schema.json", bytes }])).toThrow("is not JSON");
+  });
 });
 
 describe("a program's message", () => {

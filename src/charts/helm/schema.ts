@@ -12,8 +12,10 @@ const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef", "$schema", "
 export function refuseForeignReferences(files: readonly ArchiveFile[]): void {
   for (const { path, bytes } of files) {
     if (!/(?:^|\/)values\.schema\.json$/.test(path)) continue;
-    const schema = readYaml(Buffer.from(bytes).toString("utf8"));
-    const reference = schema === undefined ? undefined : foreignReference(schema);
+    const schema = readJson(Buffer.from(bytes).toString("utf8"));
+    // helm may read what this parser does not, and would then follow what was not looked at.
+    if (schema === undefined) throw new RefusalError("RenderFailed", `${path} is not JSON`, "correct the chart");
+    const reference = foreignReference(schema);
     if (reference !== undefined) {
       throw new RefusalError(
         "RenderFailed",
@@ -21,6 +23,15 @@ export function refuseForeignReferences(files: readonly ArchiveFile[]): void {
         "copy what it refers to into the schema, below $defs",
       );
     }
+  }
+}
+
+/** As helm does; what is only YAML is looked at as well. */
+function readJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return readYaml(text);
   }
 }
 

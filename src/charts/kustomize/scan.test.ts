@@ -75,6 +75,27 @@ describe("a kustomization", () => {
     expect(scan(generator)).toContain("generators.files has");
   });
 
+  it("is refused for remote addresses in what builds its generators, and in any document of them", () => {
+    const built = {
+      ...app("generators: [../gen]"),
+      "gen/kustomization.yaml": "resources: [g.yaml]",
+      "gen/g.yaml": "apiVersion: builtin\nkind: ConfigMapGenerator\nfiles: [http://127.0.0.1:8080/f]",
+    };
+    expect(scan(built)).toContain('gen/kustomization.yaml: resources.files has "http://127.0.0.1:8080/f"');
+    // As a base, the same folder only has manifests: an address in them is data.
+    expect(scan({ ...built, "app/kustomization.yaml": "resources: [../gen]" })).toBeUndefined();
+    expect(scan({ ...built, "app/kustomization.yaml": "resources: [../gen]\ngenerators: [../gen]" })).toContain(
+      "resources.files has",
+    );
+    const second = {
+      ...app("transformers: [g.yaml]"),
+      "app/g.yaml": "kind: A\n---\nkind: B\npath: https://example.io/p",
+    };
+    expect(scan(second)).toContain("transformers.path has");
+    const broken = { ...app("validators: [g.yaml]"), "app/g.yaml": "a: [" };
+    expect(scan(broken)).toContain("validators names a file that is not YAML");
+  });
+
   it("never leaves its archive", () => {
     expect(scan(app("resources: [../../etc]"))).toBe(
       "app/kustomization.yaml: resources: '../../etc' leaves the archive",

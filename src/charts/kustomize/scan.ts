@@ -1,7 +1,7 @@
 /** Finds what kustomize would fetch, before it runs: it has no switch against the network. Pure. */
 import { posix } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
-import { readYaml } from "../read/documents.ts";
+import { readAllYaml, readYaml } from "../read/documents.ts";
 import { RefusalError } from "../refusal.ts";
 
 const FILE_NAMES = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -21,17 +21,24 @@ export interface FolderFiles {
 
 /** Refuses a kustomization that needs anything outside the archive, by name. */
 export function scanKustomization(files: FolderFiles, path: string): void {
-  const waiting = [normalized(path, "the path")];
+  const waiting: Folder[] = [{ path: normalized(path, "the path"), configures: false }];
   const seen = new Set<string>();
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    if (seen.has(folder)) continue;
-    seen.add(folder);
+    const id = `${folder.configures} ${folder.path}`;
+    if (seen.has(id)) continue;
+    seen.add(id);
     if (seen.size > MAX_FOLDERS) throw refused("the kustomization has too many folders", "split it");
     waiting.push(...scanFolder(files, folder, path));
   }
 }
 
-function scanFolder(files: FolderFiles, folder: string, start: string): string[] {
+interface Folder {
+  readonly path: string;
+  /** What it builds are generators, transformers or validators: these read files themselves. */
+  readonly configures: boolean;
+}
+
+function scanFolder(files: FolderFiles, { path: folder, configures }: Folder, start: string): Folder[] {
   const file = FILE_NAMES.map((name) => posix.join(folder, name)).find((name) => files.text(name) !== undefined);
   if (file === undefined) {
     const found = files.hasFolder(folder) || folder === "." ? "has no kustomization.yaml" : "is not in the archive";
@@ -43,16 +50,18 @@ function scanFolder(files: FolderFiles, folder: string, start: string): string[]
   const kustomization = readYaml(files.text(file) ?? "");
   // kustomize may read what this parser does not, and would then fetch what was not scanned.
   if (!isJsonObject(kustomization)) throw refused(`${file} is not a YAML map`, "correct it");
-  const folders: string[] = [];
-  for (const field of FOLDERS_OR_FILES) {
-    for (const entry of textsIn(kustomization[field]))
-      folders.push(...local(files, entry, folder, `${file}: ${field}`, true));
-  }
-  for (const field of CONFIGURED) {
+  const folders: Folder[] = [];
+  for (const field of [...FOLDERS_OR_FILES, ...CONFIGURED]) {
+    const isConfigured = configures || CONFIGURED.includes(field);
+    const place = `${file}: ${field}`;
     for (const entry of textsIn(kustomization[field])) {
-      if (!entry.includes("\n")) folders.push(...local(files, entry, folder, `${file}: ${field}`, true));
-      const inner = entry.includes("\n") ? entry : (files.text(posix.join(folder, entry)) ?? "");
-      refuseRemote(readYaml(inner) ?? null, `${file}: ${field}`);
+      const isInline = entry.includes("\n") && CONFIGURED.includes(field);
+      if (!isInline) {
+        const found = local(files, entry, folder, place, true);
+        folders.push(...found.map((each) => ({ path: each, configures: isConfigured })));
+      }
+      const text = isInline ? entry : files.text(posix.join(folder, entry));
+      if (isConfigured && text !== undefined) scanConfiguration(text, place);
     }
   }
   const rest = Object.entries(kustomization).filter(
@@ -60,6 +69,13 @@ function scanFolder(files: FolderFiles, folder: string, start: string): string[]
   );
   for (const [key, value] of rest) if (!INLINE.has(key)) refuseRemote(value ?? null, `${file}: ${key}`);
   return folders;
+}
+
+/** A generator, a transformer or a validator: what it reads is not in the lists of the kustomization. */
+function scanConfiguration(text: string, place: string): void {
+  const documents = readAllYaml(text);
+  if (!documents) throw refused(`${place} names a file that is not YAML`, "correct it");
+  for (const document of documents) refuseRemote(document, place);
 }
 
 /** Fields whose texts are data, never addresses to read. */

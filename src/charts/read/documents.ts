@@ -35,8 +35,14 @@ export function readDocuments(text: string): ReadResult {
 
 /** Values that are no manifests: values files, index.yaml, kustomization.yaml. Undefined if it is not YAML. */
 export function readYaml(text: string): Json | undefined {
+  const all = readAllYaml(text);
+  return all && (all[0] ?? null);
+}
+
+/** Every document of a text. Undefined if it is not YAML. */
+export function readAllYaml(text: string): Json[] | undefined {
   try {
-    return valuesIn(text)[0] ?? null;
+    return valuesIn(text);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 /** What the clusters of an application were granted, as far as the caller may read it. Reads only. */
 
 import type { ParsedDistributedApplication } from "../../api/index.ts";
-import type { Bundle, KeptApplication, Part } from "../../controllers/index.ts";
+import type { Bundle, EarlierRenders, KeptApplication, Part } from "../../controllers/index.ts";
 import { readKept, unpackBundle } from "../../controllers/index.ts";
 import { ForbiddenError, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
@@ -21,15 +21,20 @@ const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", 
 export interface Before {
   /** By cluster: what it was granted. */
   readonly granted: ReadonlyMap<string, Bundle>;
-  /** What the controller renders the next revision from: the newest one. */
-  readonly newest: Bundle | undefined;
+  /** What the controller renders the next revision from. */
+  readonly earlier: EarlierRenders;
   /** The content of a revision that will be used as it is, without rendering. */
   readonly kept: KeptApplication | undefined;
   /** Secrets whose content the caller may not read. */
   readonly unread: readonly string[];
 }
 
-export const NOTHING_BEFORE: Before = { granted: new Map(), newest: undefined, kept: undefined, unread: [] };
+export const NOTHING_BEFORE: Before = {
+  granted: new Map(),
+  earlier: { distributed: [], earlier: [] },
+  kept: undefined,
+  unread: [],
+};
 
 /**
  * Whole revisions are in Lockstep's namespace, for those who may read its Secrets. For others the readable copies, with
@@ -55,18 +60,21 @@ export async function readBefore(hub: Hub, app: ParsedDistributedApplication): P
     const found = await bundle(revision);
     if (found) granted.set(cluster, found);
   }
-  const newest = kept?.source?.revision ?? status?.rejectedRevision ?? status?.revision;
+  const earlier = await (kept ? orForbidden(kept.earlier()) : undefined);
+  if (earlier) return { granted, earlier, kept, unread: secrets.unread };
+  const newest = status?.rejectedRevision ?? status?.revision;
+  const last = newest === undefined ? undefined : await bundle(newest);
+  const distributed = [...new Set(granted.values())].map(withoutUnknown);
   return {
     granted,
-    newest: newest === undefined ? undefined : withoutUnknown(await bundle(newest)),
+    earlier: { ...(last && { newest: { bundle: withoutUnknown(last), inputs: [] } }), distributed, earlier: [] },
     kept,
     unread: secrets.unread,
   };
 }
 
 /** A chart's lookup finds nothing in place of a Secret whose content is not known. */
-function withoutUnknown(bundle: Bundle | undefined): Bundle | undefined {
-  if (!bundle) return undefined;
+function withoutUnknown(bundle: Bundle): Bundle {
   const isKnown = ({ object }: Part) => object.omitted !== true || object.data !== undefined;
   const variants = bundle.variants.map(({ clusters, parts }) => ({ clusters, parts: parts.filter(isKnown) }));
   return { ...bundle, variants };

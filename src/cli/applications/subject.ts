@@ -136,7 +136,7 @@ function subjectOf(
 ): Subject {
   const isManaged = managedIn(app, statefulsets);
   const wayOf = (of: Bundle | undefined) =>
-    new Way({ app, bundles: new Map(of ? [[AFTER, of]] : []), mark: "", isManaged });
+    new Way({ app, bundles: new Map(of ? [[AFTER, of]] : []), mark: "", isManaged, hasNoDeleteHooks: false });
   const next = wayOf(bundle);
   const rows = app.status?.workloads ?? [];
   const grantedOf = (key: string) => rows.find(({ kind, name }) => `${kind}/${name}` === key)?.clusters ?? [];
@@ -225,7 +225,7 @@ async function bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, bef
     const again = await unrendered(app, inputs.digest, before);
     if (again) return again;
     const never = new AbortController().signal;
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, before?.newest, never);
+    const made = await makeBundle(renderer, kinds, app, inputs.variants, (before ?? NOTHING_BEFORE).earlier, never);
     if (made.kind === "refused") throw new CommandError(`${made.message}. ${made.remedy}`);
     return made.bundle;
   }

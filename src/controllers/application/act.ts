@@ -4,6 +4,7 @@ import {
   type HookFailure,
   hookEpoch,
   hooksOver,
+  isRunning,
   kindOrder,
   type PlanResult,
   tierOf,
@@ -12,13 +13,17 @@ import {
   type Dispatched,
   type Engine,
   type EngineBundle,
+  type ObjectRef,
   OWNER_LABEL,
+  otherOwnerOf,
   SupersededError,
   TermOutOfRangeError,
 } from "../../engine/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
 import type { Part } from "./content.ts";
-import { keyOfRef, withAgain, withEpoch } from "./manifest.ts";
+import { identityOfRef, keyOfRef, withAgain, withEpoch } from "./manifest.ts";
 import { DispatchedObjects, epochNote, isKept, NOTES } from "./notes.ts";
+import type { Standing } from "./standing.ts";
 import type { Way } from "./way.ts";
 
 export interface ActContext {
@@ -28,12 +33,15 @@ export interface ActContext {
   readonly term: number;
   readonly adopt: boolean;
   readonly prune: boolean;
+  /** Whether others use this object, such as a Namespace in which another application has objects. */
+  readonly isShared: (ref: ObjectRef) => boolean;
   /** Throws unless this process still leads. */
   readonly confirm: () => Promise<void>;
   /** Whether the cluster has lost an object that was delivered: then it is sent again. */
   readonly isLost: (cluster: string, part: Part, dispatched: Dispatched) => boolean;
   /** Remembers that an object belongs to another owner; undefined: it does not. */
   readonly refuse: (cluster: string, key: string, message: string | undefined) => void;
+  readonly standing: Standing;
 }
 
 export interface ActResult {
@@ -89,7 +97,7 @@ async function carryOut(context: ActContext, cluster: string, entry: ClusterEntr
   if (!grant) return true;
   const { way } = context;
   const stages = way.stages(grant.revision, cluster, grant.mode) ?? [];
-  let isDone = true;
+  let isDone = await handOver(context, cluster);
   for (const [index, stage] of stages.entries()) {
     if (index > grant.stage) break;
     if (stage.kind === "apply") {
@@ -113,17 +121,20 @@ async function apply(context: ActContext, cluster: string, grant: Grant, parts: 
   const found = dispatchedIn(context, cluster);
   const due = parts.filter((part) => {
     const one = found.of(part.ref);
-    if (one?.deleting === true) return false;
+    if (one?.deleting === true || (!one && part.isImplicit && context.standing.isRecent(cluster, part.key)))
+      return false;
     return one?.notes[NOTES.content] !== way.digest(part, grant) || context.isLost(cluster, part, one);
   });
   const isEnding = parts.some(({ ref }) => found.of(ref)?.deleting === true);
   if (due.length === 0) return !isEnding;
   const takesOver = await reserve(context, cluster, due, found);
   const reserved = dispatchedIn(context, cluster);
-  for (const sameKind of byKind(due)) {
+  const own = due.filter((part) => takesOver.get(part.key) !== "theirs");
+  for (const sameKind of byKind(own)) {
     await inTurns(sameKind, (part) => write(context, cluster, grant, part, reserved.of(part.ref), takesOver));
   }
-  return !isEnding;
+  // No event says that something is used as it is found: the next look counts it.
+  return !isEnding && own.length === due.length;
 }
 
 /** Objects of one kind do not need each other, so that they may be written together. They come in the order of kinds. */
@@ -143,7 +154,7 @@ async function write(
   grant: Grant,
   part: Part,
   expected: Dispatched | undefined,
-  takesOver: ReadonlyMap<string, "ours" | "adopted">,
+  takesOver: Claims,
 ): Promise<void> {
   if (!expected) throw new Error(`${part.key} for ${cluster} was taken away while it was being dispatched`);
   const digest = way.digest(part, grant);
@@ -181,7 +192,12 @@ function timesAgain({ notes }: Dispatched): number {
   return Number.isSafeInteger(times) && times > 0 ? times : 0;
 }
 
-type ClaimState = "free" | "ours" | "adopted" | "owned" | "unseen";
+/**
+ * `theirs`: it is used as it is found and never written, such as a target namespace that exists. `unseen`: nothing is
+ * known about it yet. `unread`: the cluster could not be asked.
+ */
+type ClaimState = "free" | "ours" | "adopted" | "theirs" | "owned" | "unseen" | "unread";
+type Claims = ReadonlyMap<string, "ours" | "adopted" | "theirs">;
 
 /**
  * Takes the place of objects that are not dispatched yet, after a look at what the cluster has under their names: nothing
@@ -192,23 +208,25 @@ async function reserve(
   cluster: string,
   parts: readonly Part[],
   found: DispatchedObjects,
-): Promise<ReadonlyMap<string, "ours" | "adopted">> {
+): Promise<Claims> {
   const missing = parts.filter(({ ref }) => !found.of(ref));
   const undelivered = parts.filter(({ ref }) => found.of(ref)?.notes[NOTES.epoch] === undefined);
-  const takesOver = new Map<string, "ours" | "adopted">();
+  const takesOver = new Map<string, "ours" | "adopted" | "theirs">();
   if (undelivered.length === 0) return takesOver;
-  const counts = { owned: 0, unseen: 0 };
+  const counts = { owned: 0, unseen: 0, unread: 0 };
   await inTurns(undelivered, async (part) => {
     const claim = await claimOf(context, cluster, part);
-    if (claim === "owned" || claim === "unseen") counts[claim]++;
+    if (claim === "owned" || claim === "unseen" || claim === "unread") counts[claim]++;
     else if (claim !== "free") takesOver.set(part.key, claim);
   });
   if (counts.owned > 0) throw new OwnedByAnother(`${counts.owned} objects in ${cluster} belong to another owner`);
+  if (counts.unread > 0) throw new NotSeenYet(`${cluster} could not be asked whether it has ${counts.unread} objects`);
+  const own = missing.filter(({ key }) => takesOver.get(key) !== "theirs");
   for (const takeOver of [false, true]) {
     await takePlaces(
       context,
       cluster,
-      missing.filter(({ key }) => takesOver.has(key) === takeOver),
+      own.filter(({ key }) => takesOver.has(key) === takeOver),
       takeOver,
     );
   }
@@ -235,38 +253,55 @@ async function takePlaces(
 }
 
 async function claimOf(context: ActContext, cluster: string, part: Part): Promise<ClaimState> {
-  const { engine, refuse } = context;
+  const { engine, refuse, standing } = context;
   const found = await engine.member(cluster).read(part.ref);
-  if (found.kind === "present") return claimOn(context, cluster, part, found.object.metadata.labels?.[OWNER_LABEL]);
+  if (found.kind === "present") return claimOn(context, cluster, part, found.object);
   if (found.kind === "unknown" && found.isUnasked === true) {
     const seen = engine.snapshot(context.owner, cluster, part.ref);
     if (seen.kind === "unreachable" && seen.isForeign === true) return claimOn(context, cluster, part, undefined);
     // Of an earlier dispatch: if that was another application's, the agent refuses ours.
     if (seen.kind === "unreachable" && seen.isEarlier !== true) return "unseen";
-  }
+  } else if (found.kind === "unknown" && found.isUnserved !== true) return "unread";
   // A kind that the cluster does not serve yet has no objects; delivery says so if it stays like that.
   refuse(cluster, part.key, undefined);
+  standing.delete(cluster, part.key);
   return "free";
 }
 
-/** `mark`: which application of Lockstep wrote the object that is there; undefined: none did. */
+/** `object`: what the cluster has; undefined: something that Lockstep did not write. */
 function claimOn(
-  { way, adopt, refuse }: ActContext,
+  { way, adopt, refuse, standing }: ActContext,
   cluster: string,
   part: Part,
-  mark: string | undefined,
-): "ours" | "adopted" | "owned" {
-  const isOwned = mark !== undefined && mark !== way.mark;
-  const isAllowed = mark === way.mark || part.isImplicit || (adopt && !isOwned);
-  if (isAllowed) {
-    refuse(cluster, part.key, undefined);
-    return mark === way.mark ? "ours" : "adopted";
+  object: KubeObject | undefined,
+): "ours" | "adopted" | "theirs" | "owned" | "unread" {
+  const mark = object?.metadata.labels?.[OWNER_LABEL];
+  const isGoing = object?.metadata.deletionTimestamp !== undefined;
+  if (part.isImplicit && mark !== way.mark) {
+    if (isGoing) return "unread";
+    standing.add(cluster, part.key);
+    return "theirs";
   }
-  const remedy = isOwned
-    ? "it belongs to another application of Lockstep; remove it there first"
-    : "it exists and was not made by this application; delete it, or set adopt: true to take it over";
-  refuse(cluster, part.key, remedy);
-  return "owned";
+  const problem = mark === way.mark ? undefined : refusalOf(part, object, adopt);
+  refuse(cluster, part.key, problem);
+  if (problem !== undefined) return "owned";
+  // What is being deleted is no hook's run, and cannot become one.
+  if (part.hook && isGoing) return "unread";
+  return mark === way.mark ? "ours" : "adopted";
+}
+
+/** Why an object that this application did not write is not taken over; undefined: it is. */
+function refusalOf(
+  { object: { kind }, hook }: Part,
+  found: KubeObject | undefined,
+  adopt: boolean,
+): string | undefined {
+  if (found?.metadata.labels?.[OWNER_LABEL] !== undefined)
+    return "it belongs to another application of Lockstep; remove it there first";
+  if (!adopt) return "it exists and was not made by this application; delete it, or set adopt: true to take it over";
+  const other = found && otherOwnerOf(found);
+  if (other !== undefined) return `it is kept as it is by ${other}; remove it there first`;
+  return hook && isRunning(kind) ? "a hook runs when it is created, and this one exists already; delete it" : undefined;
 }
 
 /** A hook runs once per step and event: what an earlier run left is deleted first. */
@@ -292,20 +327,24 @@ async function runHook(
   const takesOver = await reserve(context, cluster, [part], found);
   const expected = dispatchedIn(context, cluster).of(part.ref);
   if (!expected) throw new Error(`hook ${part.key} for ${cluster} was taken away while it was being dispatched`);
+  const claim = takesOver.get(part.key);
+  // What an earlier run left without a dispatch object has ended already: it is dispatched only to be deleted.
+  const isLeft = claim === "ours" && isRunning(part.object.kind);
+  const run = isLeft ? 0 : epoch;
   await engine.dispatch(owner, {
     cluster,
     term: context.term,
-    manifest: withEpoch(manifest, epoch),
+    manifest: withEpoch(manifest, run),
     notes: {
       [NOTES.content]: context.way.digest(part, grant),
-      [NOTES.epoch]: String(epoch),
+      [NOTES.epoch]: String(run),
       [NOTES.hook]: (part.hook?.deletePolicies ?? []).join(","),
-      ...(part.isCrd && { [NOTES.end]: "keep" }),
+      ...((part.isCrd || claim === "adopted") && { [NOTES.end]: "keep" }),
     },
     expected,
-    takeOver: takesOver.has(part.key),
+    takeOver: claim !== undefined,
   });
-  return true;
+  return !isLeft;
 }
 
 /** Hooks are deleted as their policies say; the others stay until they run again, for people to look at. */
@@ -328,26 +367,35 @@ async function tidyHooks(
   return (await Promise.all(gone)).every(Boolean);
 }
 
-/** What the revision no longer has, or what a CrossClusterStatefulset manages by now. */
+/** A CrossClusterStatefulset takes a workload over as it runs. */
+async function handOver(context: ActContext, cluster: string): Promise<boolean> {
+  const managed = [...dispatchedIn(context, cluster).list].filter(({ ref }) => context.way.isManaged(ref));
+  return managed.length === 0 || withdrawAll(context, managed, () => true);
+}
+
+/** What the revision no longer has. */
 async function prune(context: ActContext, cluster: string, grant: Grant): Promise<boolean> {
   const parts = context.way.parts(grant.revision, cluster);
   if (!parts) return true;
   const own = new Set(parts.map(({ key }) => key));
   const surplus = [...dispatchedIn(context, cluster).list].filter(({ ref }) => !own.has(keyOfRef(ref)));
-  return withdrawAll(context, surplus, !context.prune);
+  // With another apiVersion it is the same object: only its earlier dispatch ends.
+  const identities = new Set(parts.map(({ ref }) => identityOfRef(ref)));
+  return withdrawAll(context, surplus, ({ ref }) => !context.prune || identities.has(identityOfRef(ref)));
 }
 
 async function remove(context: ActContext, cluster: string, tier: number): Promise<boolean> {
   const going = [...dispatchedIn(context, cluster).list].filter(({ ref }) => tierOf(ref.kind) >= tier);
-  return withdrawAll(context, going, false);
+  return withdrawAll(context, going, () => false);
 }
 
 async function withdrawAll(
-  { engine, owner }: ActContext,
+  { engine, owner, way, isShared }: ActContext,
   list: readonly Dispatched[],
-  keepsAll: boolean,
+  keeps: (one: Dispatched) => boolean,
 ): Promise<boolean> {
   const order = [...list].sort((a, b) => kindOrder(b.ref, a.ref));
-  const gone = order.map((one) => engine.withdraw(owner, one, keepsAll || isKept(one) ? "keep" : "remove"));
+  const isLeft = (one: Dispatched) => keeps(one) || isKept(one) || way.isManaged(one.ref) || isShared(one.ref);
+  const gone = order.map((one) => engine.withdraw(owner, one, isLeft(one) ? "keep" : "remove"));
   return (await Promise.all(gone)).every(Boolean);
 }

@@ -11,46 +11,86 @@ import type { SourceRenderer } from "./renderer.ts";
 import type { VariantInput } from "./source.ts";
 
 export type Bundled =
-  | { readonly kind: "bundle"; readonly bundle: Bundle; readonly kinds: ReadonlyMap<string, ServedKind> }
+  | {
+      readonly kind: "bundle";
+      readonly bundle: Bundle;
+      readonly kinds: ReadonlyMap<string, ServedKind>;
+      /** What each variant was rendered from, in their order. */
+      readonly inputs: readonly string[];
+    }
   | { readonly kind: "refused"; readonly message: string; readonly remedy: string };
+
+/** What was rendered of one application before. */
+export interface EarlierRenders {
+  /** The revision that was rendered last, with what each of its variants was rendered from. */
+  readonly newest?: { readonly bundle: Bundle; readonly inputs: readonly string[] };
+  /** The revisions that clusters have begun, the newest first. */
+  readonly distributed: readonly Bundle[];
+  /** The others that are still stored, the newest first. */
+  readonly earlier: readonly Bundle[];
+}
 
 /** Only charts ask what the cluster can do. */
 const NO_CAPABILITIES = { kubeVersion: DEFAULT_KUBE_VERSION, apiVersions: [] };
 
-/** Renders every variant once, and makes of it what clusters can be given: names, namespaces, kinds, patches checked. */
+/**
+ * Renders every variant once, and makes of it what clusters can be given: names, namespaces, kinds, patches checked. A
+ * variant whose inputs have not changed is not rendered again, unless what the source names has: one cluster's edit must
+ * not give the others new passwords.
+ */
 export async function makeBundle(
   renderer: SourceRenderer,
   kinds: Kinds,
   app: ParsedDistributedApplication,
   variants: readonly VariantInput[],
-  previous: Bundle | undefined,
+  before: EarlierRenders,
   signal: AbortSignal,
 ): Promise<Bundled> {
-  const { spec } = app;
-  const made: { clusters: readonly string[]; parts: Part[] }[] = [];
+  const { newest } = before;
+  if (newest && variants.some(({ inputs }) => newest.inputs.includes(inputs))) {
+    const made = await makeVariants(renderer, kinds, app, variants, before, newest, signal);
+    const isOfOne = (bundle: Bundle) => [undefined, newest.bundle.sourceDigest].includes(bundle.sourceDigest);
+    if (made.kind === "refused" || isOfOne(made.bundle)) return made;
+  }
+  return makeVariants(renderer, kinds, app, variants, before, undefined, signal);
+}
+
+async function makeVariants(
+  renderer: SourceRenderer,
+  kinds: Kinds,
+  app: ParsedDistributedApplication,
+  variants: readonly VariantInput[],
+  before: EarlierRenders,
+  reused: EarlierRenders["newest"],
+  signal: AbortSignal,
+): Promise<Bundled> {
+  const { spec, metadata } = app;
+  const made: { clusters: readonly string[]; parts: readonly Part[] }[] = [];
   const known = new Map<string, ServedKind>();
-  let facts: Pick<Bundle, "chartVersion" | "sourceDigest"> = {};
-  for (const { clusters, source, patches } of variants) {
+  let facts: Pick<Bundle, "chartVersion" | "sourceDigest"> = reused ? factsOf(reused.bundle) : {};
+  for (const { clusters, source, patches, inputs } of variants) {
+    const same = reused?.bundle.variants[reused.inputs.indexOf(inputs)];
+    if (same) {
+      for (const [id, served] of await kinds.of(same.parts)) known.set(id, served);
+      made.push({ clusters, parts: same.parts });
+      continue;
+    }
+    const earlier = objectsBefore(before, clusters[0] ?? "");
     const result = await renderer.render(
       {
         source,
         namespace: spec.targetNamespace,
         ...(source.kind === "helm" ? await kinds.capabilities() : NO_CAPABILITIES),
-        isUpgrade: previous !== undefined,
+        isUpgrade: before.distributed.length > 0,
         lookups: spec.lookups,
         // What these clusters have; when the application is new, what the others get, so that all have one password.
-        previousObjects: (previous ? partsFor(previous, clusters[0] ?? "") : (made[0]?.parts ?? [])).map(
-          ({ object }) => object,
-        ),
+        previousObjects: earlier.length > 0 ? earlier : (made[0]?.parts ?? []).map(({ object }) => object),
+        tenant: metadata.namespace,
       },
       signal,
     );
     if (result.kind === "refused") return { kind: "refused", message: result.message, remedy: sentence(result.remedy) };
-    const { chartVersion, sourceDigest } = result;
-    facts = {
-      ...(chartVersion !== undefined && { chartVersion }),
-      ...(sourceDigest !== undefined && { sourceDigest }),
-    };
+    facts = factsOf(result);
     const patched = patchAll(result.objects, patches);
     if ("kind" in patched) return patched;
     for (const [id, served] of await kinds.of(patched.objects)) known.set(id, served);
@@ -59,14 +99,41 @@ export async function makeBundle(
     made.push({ clusters, parts: withNamespace(parts.parts, app) });
   }
   // What is empty by mistake must not remove a running application: deleting the object is the way to say that.
-  if (made.every(({ parts }) => parts.filter(({ hook }) => !hook).length === 0)) {
+  if (made.some(({ parts }) => parts.every(({ hook }) => hook))) {
     return {
       kind: "refused",
       message: "the source renders no object",
       remedy: "Correct the source; to remove the application, delete it.",
     };
   }
-  return { kind: "bundle", bundle: { variants: made, ...facts }, kinds: known };
+  return {
+    kind: "bundle",
+    bundle: { variants: made, ...facts },
+    kinds: known,
+    inputs: variants.map(({ inputs }) => inputs),
+  };
+}
+
+function factsOf({ chartVersion, sourceDigest }: Pick<Bundle, "chartVersion" | "sourceDigest">) {
+  return {
+    ...(chartVersion !== undefined && { chartVersion }),
+    ...(sourceDigest !== undefined && { sourceDigest }),
+  };
+}
+
+/**
+ * What `lookup` sees: what these clusters have, then what was rendered last, then what earlier revisions left in the
+ * clusters because it is marked to be kept. A revision that never began takes nothing away.
+ */
+function objectsBefore({ newest, distributed, earlier }: EarlierRenders, cluster: string): KubeObject[] {
+  const found = new Map<string, KubeObject>();
+  const add = (parts: readonly Part[]) => {
+    for (const { key, object } of parts) if (!found.has(key)) found.set(key, object);
+  };
+  for (const bundle of distributed) add(partsFor(bundle, cluster));
+  if (newest) add(partsFor(newest.bundle, cluster));
+  for (const bundle of earlier) add(partsFor(bundle, cluster).filter(({ keep }) => keep));
+  return [...found.values()];
 }
 
 /** A remedy follows a message: it begins with a capital and ends with a full stop. */

@@ -29,6 +29,12 @@ export function partsFor({ variants }: Bundle, cluster: string): readonly Part[]
   return (variants.find(({ clusters }) => clusters.includes(cluster)) ?? variants[0])?.parts ?? [];
 }
 
+/** What all clusters get: variants may differ in what an object gives away, so rights are asked for each. */
+export function partsOfAll({ variants }: Bundle): Part[] {
+  return variants.flatMap(({ parts }) => parts);
+}
+
+/** One for each object that any cluster gets. */
 export function allParts({ variants }: Bundle): Part[] {
   return [...new Map(variants.flatMap(({ parts }) => parts.map((part) => [part.key, part] as const))).values()];
 }

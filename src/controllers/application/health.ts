@@ -50,9 +50,11 @@ function rightsRemedy({ apiVersion, kind }: ObjectRef, plural = "PLURAL"): strin
   return `Give the right to read ${kind} objects there: as an administrator of the hub, 'lockstep install --apply${option}'; 'lockstep doctor' lists what is missing.`;
 }
 
+/** The status as a whole, and the condition that decides: many controllers say it only there. */
 function isObserved({ metadata, status }: KubeObject): boolean {
-  const observed = isJsonObject(status) ? status.observedGeneration : undefined;
-  return typeof observed !== "number" || observed >= (metadata.generation ?? 0);
+  if (!isJsonObject(status)) return true;
+  const observed = [status.observedGeneration, decidingCondition(status)?.observedGeneration];
+  return observed.every((each) => typeof each !== "number" || each >= (metadata.generation ?? 0));
 }
 
 function healthOf(interpreter: Reader, object: KubeObject): Said {
@@ -96,9 +98,13 @@ function notHealthy(interpreter: Reader, object: KubeObject): Said {
 
 /** No interpreter knows the kind: its own conditions count, and where there are none, that it exists. */
 function plainHealth(status: JsonObject): Said {
-  const ready = conditionsOf(status).find(({ type }) => type === "Ready" || type === "Available");
+  const ready = decidingCondition(status);
   if (!ready || ready.status === "True") return { health: "Healthy" };
   return { health: "Progressing", message: `${ready.type} is ${ready.status}: ${ready.message ?? ready.reason ?? ""}` };
+}
+
+function decidingCondition(status: JsonObject): JsonObject | undefined {
+  return conditionsOf(status).find(({ type }) => type === "Ready" || type === "Available");
 }
 
 function readyOf(interpreter: Reader, object: KubeObject): number | undefined {

@@ -5,7 +5,9 @@ import { ledgerNameOf, readLedgerObject } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
 import { APPLICATIONS, LEDGERS } from "../common/resources.ts";
 import { RevisionStore } from "../common/revisions/revision-store.ts";
+import type { EarlierRenders } from "./bundler.ts";
 import { type Bundle, unpackBundle } from "./content.ts";
+import { begunIn, earlierRenders } from "./earlier.ts";
 import { FORMAT, type SourceSeen } from "./session.ts";
 
 /** What is kept of an application in Lockstep's own namespace. */
@@ -14,6 +16,8 @@ export interface KeptApplication {
   readonly source: SourceSeen | null;
   /** The whole content, Secrets included. */
   readonly bundle: (revision: string) => Promise<Bundle | undefined>;
+  /** What the next revision is rendered from. */
+  readonly earlier: () => Promise<EarlierRenders>;
 }
 
 /**
@@ -38,5 +42,7 @@ export async function readKept(
     const content = await store.content(owner, revision);
     return content && unpackBundle(content);
   };
-  return { source: ledger.source, bundle };
+  const stored = store.list(owner).map(({ id }) => id);
+  const earlier = () => earlierRenders({ source: ledger.source, stored, begun: begunIn(ledger.ledger), bundle });
+  return { source: ledger.source, bundle, earlier };
 }

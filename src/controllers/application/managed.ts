@@ -1,13 +1,13 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
+import type { ObjectRef } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { Part } from "./content.ts";
 
 /** A workload inside that has a CrossClusterStatefulset is left to it. */
 export function managedIn(
   { spec: { targetNamespace } }: ParsedDistributedApplication,
   statefulsets: readonly KubeObject[],
-): (part: Part) => boolean {
+): (ref: ObjectRef) => boolean {
   const managed = new Set(
     statefulsets.flatMap(({ metadata, spec }) => {
       const { resourceSelector, template } = isJsonObject(spec) ? spec : {};
@@ -18,6 +18,5 @@ export function managedIn(
       return metadata.namespace === targetNamespace && typeof name === "string" ? [`${kind}/${name}`] : [];
     }),
   );
-  return ({ object }) =>
-    object.metadata.namespace === targetNamespace && managed.has(`${object.kind}/${object.metadata.name}`);
+  return ({ kind, namespace, name }) => namespace === targetNamespace && managed.has(`${kind}/${name}`);
 }

@@ -22,6 +22,11 @@ export function keyOfRef({ apiVersion, kind, namespace, name }: ObjectRef): stri
   return `${apiVersion} ${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
 }
 
+/** What makes it one object in a cluster, in whatever version it is written. */
+export function identityOfRef({ apiVersion, kind, namespace, name }: ObjectRef): string {
+  return `${groupOf(apiVersion)} ${kind} ${namespace}/${name}`;
+}
+
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);

@@ -11,6 +11,7 @@ import type { FleetFact } from "../../rollout/index.ts";
 import { liveSeen } from "./health.ts";
 import { keyOfRef } from "./manifest.ts";
 import { DispatchedObjects, epochNote, NOTES } from "./notes.ts";
+import type { Standing } from "./standing.ts";
 import type { Way } from "./way.ts";
 
 export interface ObserveOptions {
@@ -21,6 +22,8 @@ export interface ObserveOptions {
   readonly way: Way;
   /** Objects that another owner has, by cluster and key, as the last attempt to write them found. */
   readonly refused: (cluster: string, key: string) => string | undefined;
+  /** Implicit objects that are there and that others made, as the last look found. */
+  readonly standing: Pick<Standing, "has">;
 }
 
 /** What hub and members show of one application at one moment. */
@@ -69,12 +72,20 @@ function seenIn(options: ObserveOptions, cluster: string, dispatched: readonly D
   };
 }
 
+/** Nothing is written for it, so its being there is all that counts. */
+const STANDING: ObjectSeen = {
+  dispatched: "wanted",
+  epoch: 0,
+  live: { kind: "present", epoch: 0, observed: true, health: "Healthy" },
+};
+
 function objectSeen(options: ObserveOptions, cluster: string, key: string, dispatched: DispatchedObjects): ObjectSeen {
-  const { engine, owner, interpreter, ledger, way, refused } = options;
+  const { engine, owner, interpreter, ledger, way, refused, standing } = options;
   const grant = ledger.clusters[cluster]?.grant;
   const part = grant ? way.part(grant.revision, cluster, key) : undefined;
   if (!grant || !part) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
   const one = dispatched.of(part.ref);
+  if (!one && part.isImplicit && standing.has(cluster, key)) return STANDING;
   const wanted = way.digest(part, grant);
   const problem = refused(cluster, key);
   const live = liveSeen(interpreter, cluster, part.ref, engine.snapshot(owner, cluster, part.ref));

@@ -13,9 +13,9 @@ import { type Ledger, plan } from "../../applications/index.ts";
 import { type Engine, type EngineBundle, type News, type ObjectRef, ownerMark } from "../../engine/index.ts";
 import type { Interpreter } from "../../interpret/index.ts";
 import type { Cache, KubeClient, KubeObject, WorkResult } from "../../kube/index.ts";
-import { NotFoundError, nameOfKey } from "../../kube/index.ts";
+import { keyOf, NotFoundError, nameOfKey } from "../../kube/index.ts";
 import { type Waiting, WindowMemory } from "../../rollout/index.ts";
-import type { Clock } from "../../runtime/index.ts";
+import { type Clock, isJsonObject } from "../../runtime/index.ts";
 import type { Announcer } from "../common/announcer.ts";
 import type { Approvals } from "../common/approvals.ts";
 import type { HubObjects } from "../common/hub/hub-objects.ts";
@@ -40,6 +40,7 @@ import { namedRemedy, refusalStatus, statusOf } from "./report.ts";
 import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
 import { gatherInputs } from "./source.ts";
+import { Standing } from "./standing.ts";
 import { Way } from "./way.ts";
 
 export interface ReconcilerParts {
@@ -79,6 +80,9 @@ export class Reconciler {
   readonly #absences = new Map<string, Absences>();
   /** Objects that another owner has, by application, cluster and key. */
   readonly #refused = new Map<string, Map<string, string>>();
+  readonly #standing = new Map<string, Standing>();
+  /** Applications whose deletion runs no hooks, as an Event said. */
+  readonly #unhooked = new Set<string>();
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
@@ -168,11 +172,14 @@ export class Reconciler {
     const barred = isOther ? await reviser.barred(app, target) : undefined;
     if (barred !== undefined) return this.#forbid(key, object, barred);
     const bundles = await this.#bundles(app, session.ledger, target);
+    const unhooked = isDeleting ? await this.#forbiddenHooks(app, bundles) : undefined;
+    if (unhooked !== undefined) this.#sayUnhooked(key, object, unhooked);
     const way = new Way({
       app,
       bundles,
       mark: ownerMark(tracked),
       isManaged: managedIn(app, this.#parts.statefulsets.list()),
+      hasNoDeleteHooks: unhooked !== undefined,
     });
     const owner = this.#track(key, app, bundles, tracked);
     const refusals = this.#refused.get(key) ?? new Map<string, string>();
@@ -185,6 +192,7 @@ export class Reconciler {
       ledger: session.ledger,
       way,
       refused: (cluster, part) => refusals.get(`${cluster} ${part}`),
+      standing: this.#standingOf(key),
     });
     const parts = isDeleting ? [] : way.divided(target);
     const asked = await askScheduler(engine, owner, parts, clusters, () => this.#confirm(session));
@@ -195,7 +203,7 @@ export class Reconciler {
     const result = plan(intentOf(facts), before, seen, nowMs);
     const absences = this.#absences.get(key) ?? new Absences(clock);
     this.#absences.set(key, absences);
-    const done = await this.#carryOut(app, session, owner, way, result, refusals, absences);
+    const done = await this.#carryOut(key, app, session, owner, way, result, refusals, absences);
     const isEmpty = engine.dispatched(owner).length === 0 && asked.isTidy;
     if (isDeleting && result.finished && isEmpty) {
       await revisions.removeAll(ownerOf(object));
@@ -257,6 +265,7 @@ export class Reconciler {
 
   /** Act, write-ahead: the ledger first, then what it says. */
   async #carryOut(
+    key: string,
     app: ParsedDistributedApplication,
     session: Session,
     owner: EngineBundle,
@@ -280,13 +289,35 @@ export class Reconciler {
       await engine.stamp(owner, session.term, Object.keys(result.ledger.clusters));
       session.stamped = true;
     }
-    const refuse = (cluster: string, key: string, message: string | undefined) => {
-      if (message === undefined) refusals.delete(`${cluster} ${key}`);
-      else refusals.set(`${cluster} ${key}`, message);
+    const refuse = (cluster: string, part: string, message: string | undefined) => {
+      if (message === undefined) refusals.delete(`${cluster} ${part}`);
+      else refusals.set(`${cluster} ${part}`, message);
     };
     const { adopt, prune } = app.spec;
-    const done = await act({ engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost }, result);
+    const isShared = (ref: ObjectRef) => ref.kind === "Namespace" && this.#isUsed(key, ref.name);
+    const standing = this.#standingOf(key);
+    const done = await act(
+      { engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost, isShared, standing },
+      result,
+    );
     return { ...done, isNew };
+  }
+
+  #standingOf(key: string): Standing {
+    const known = this.#standing.get(key) ?? new Standing(this.#parts.clock);
+    this.#standing.set(key, known);
+    return known;
+  }
+
+  /** Whether another object of Lockstep's has objects in a namespace of the members: those would go with it. */
+  #isUsed(key: string, namespace: string): boolean {
+    const { cache, statefulsets } = this.#parts;
+    const isIn = ({ metadata, spec }: KubeObject) => {
+      const target = isJsonObject(spec) ? spec.targetNamespace : undefined;
+      return (target ?? metadata.namespace) === namespace;
+    };
+    const others = cache.list().filter(({ metadata }) => keyOf(metadata) !== key);
+    return [...others, ...statefulsets.list()].some(isIn);
   }
 
   async #confirm(session: Session): Promise<void> {
@@ -385,6 +416,24 @@ export class Reconciler {
     }
   }
 
+  #sayUnhooked(key: string, object: KubeObject, message: string): void {
+    if (this.#unhooked.has(key)) return;
+    this.#unhooked.add(key);
+    this.#parts.announcer.event(object, "Warning", "HooksSkipped", message);
+  }
+
+  /** [A27] Why the hooks of the deletion do not run; undefined: they may. */
+  async #forbiddenHooks(
+    app: ParsedDistributedApplication,
+    bundles: ReadonlyMap<string, Bundle>,
+  ): Promise<string | undefined> {
+    for (const bundle of bundles.values()) {
+      const missing = await this.#parts.reviser.barredHooks(app, bundle);
+      if (missing !== undefined) return `${missing}; the application is deleted without its hooks`;
+    }
+    return undefined;
+  }
+
   /** [A27] Nothing moves while a right is missing; what runs stays as it is. */
   #forbid(key: string, object: KubeObject, message: string): WorkResult {
     this.#refuse(key, object, "Forbidden", `${message}; nothing moves until an administrator of the hub allows it`);
@@ -405,6 +454,8 @@ export class Reconciler {
     this.#lifetimes.forget(key);
     this.#warnings.forget(key);
     this.#absences.delete(key);
+    this.#standing.delete(key);
+    this.#unhooked.delete(key);
     this.#parts.forget(key);
   }
 }

@@ -7,8 +7,9 @@ import { ownerOf } from "../common/owner.ts";
 import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
-import { type Bundled, makeBundle } from "./bundler.ts";
-import { allParts, type Bundle, packBundle, unpackBundle } from "./content.ts";
+import { type Bundled, type EarlierRenders, makeBundle } from "./bundler.ts";
+import { allParts, type Bundle, type Part, packBundle, partsOfAll, unpackBundle } from "./content.ts";
+import { begunIn, earlierRenders } from "./earlier.ts";
 import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
@@ -65,7 +66,7 @@ export class Reviser {
     }
     const refused = this.#refused.get(key);
     const nowMs = clock.monotonicMs();
-    if (refused?.inputs === inputs.digest && nowMs - refused.atMs < REFUSED_RETRY_MS) return refused.revised;
+    if (refused?.inputs === inputs.attempt && nowMs - refused.atMs < REFUSED_RETRY_MS) return refused.revised;
     const leftMs = session.source ? settling.leftMs(key, inputs.digest, app.spec.revisionSettleSeconds * 1000) : 0;
     if (leftMs > 0)
       return {
@@ -77,7 +78,7 @@ export class Reviser {
       this.#refused.delete(key);
       return this.#allowed(key, target, session);
     }
-    this.#refused.set(key, { inputs: inputs.digest, atMs: nowMs, revised });
+    this.#refused.set(key, { inputs: inputs.attempt, atMs: nowMs, revised });
     return revised;
   }
 
@@ -105,8 +106,8 @@ export class Reviser {
     session: Session,
   ): Promise<Revised> {
     const { renderer, kinds, store, settling, mustStillExist, signal } = this.#options;
-    const newest = session.source ? await this.bundle(app, session.source.revision) : undefined;
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, newest, signal);
+    const before = await this.#earlier(app, session);
+    const made = await makeBundle(renderer, kinds, app, inputs.variants, before, signal);
     if (made.kind === "refused") return made;
     const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
     if (unserved) return unserved;
@@ -116,13 +117,18 @@ export class Reviser {
       const { id } = await store.save(ownerOf(app), packBundle(app.metadata.name, made.bundle), () =>
         mustStillExist(key),
       );
-      session.source = { inputs: inputs.digest, revision: id };
+      session.source = { inputs: inputs.digest, revision: id, variants: made.inputs };
       settling.end(key);
       return { kind: "known", id };
     } catch (error) {
       if (!(error instanceof RevisionTooLargeError)) throw error;
       return { kind: "refused", message: error.message, remedy: "Make the source smaller, or split it." };
     }
+  }
+
+  async #earlier(app: ParsedDistributedApplication, { source, ledger }: Session): Promise<EarlierRenders> {
+    const stored = this.#options.store.list(ownerOf(app)).map(({ id }) => id);
+    return earlierRenders({ source, stored, begun: begunIn(ledger), bundle: (id) => this.bundle(app, id) });
   }
 
   /** Rights are asked again: what may no longer be distributed is not distributed any more. */
@@ -144,9 +150,7 @@ export class Reviser {
     ready: readonly string[],
   ): Revised {
     const { store, trials } = this.#options;
-    const isBegun = Object.values(ledger.clusters).some(({ grant, deployed }) =>
-      [grant?.revision, deployed].includes(id),
-    );
+    const isBegun = begunIn(ledger).has(id);
     const owner = ownerOf(app);
     const isAccepted = store.list(owner).some((stored) => stored.id === id && stored.dryRun === "accepted");
     if (isBegun || isAccepted || ready.length === 0) return { kind: "known", id };
@@ -173,16 +177,32 @@ export class Reviser {
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
 
-  async #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+  /** Why the hooks of a deletion may not be distributed any more; undefined: they may. */
+  async barredHooks(app: ParsedDistributedApplication, bundle: Bundle): Promise<string | undefined> {
+    const hooks = partsOfAll(bundle).filter(({ hook }) => hook?.events.some((event) => event.endsWith("-delete")));
+    const missing = hooks.length > 0 ? await this.#missingFor(app, hooks, partsOfAll(bundle)) : undefined;
+    return missing?.kind === "forbidden" ? missing.message : undefined;
+  }
+
+  #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+    const parts = partsOfAll(bundle);
+    return this.#missingFor(app, parts, parts);
+  }
+
+  /** `all`: the whole bundle, whose own CustomResourceDefinitions tell kinds. */
+  async #missingFor(
+    app: ParsedDistributedApplication,
+    parts: readonly Part[],
+    all: readonly Part[],
+  ): Promise<Revised | undefined> {
     const { kinds, rights } = this.#options;
     const { namespace } = app.metadata;
-    const parts = allParts(bundle);
     const name = app.spec.serviceAccountName;
     const scheduled = (app.spec.replicas ?? []).filter(({ by }) => by === "Scheduler");
     const copied = parts.filter(({ object }) =>
       scheduled.some((each) => each.kind === object.kind && each.name === object.metadata.name),
     );
-    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(parts), copied);
+    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(all), copied);
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }

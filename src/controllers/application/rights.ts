@@ -9,6 +9,11 @@ const REVIEWS = resource({
   plural: "subjectaccessreviews",
   namespaced: false,
 });
+const ROLES: ReadonlyMap<string, string> = new Map([
+  ["Role", "roles"],
+  ["ClusterRole", "clusterroles"],
+]);
+const BINDINGS: ReadonlySet<string> = new Set(["RoleBinding", "ClusterRoleBinding"]);
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 /** A right that was taken away stops the next write within this time; asking for every write would load the hub. */
 const REMEMBERED_MS = 30_000;
@@ -87,11 +92,15 @@ export class Rights {
 function neededFor({ object }: Part, { group, plural, namespaced }: ServedKind): Asked[] {
   const namespace = namespaced ? (object.metadata.namespace ?? "") : "";
   const needed: Asked[] = [{ verb: "distribute", group, resource: plural, namespace }];
-  // A role or a binding gives rights away: the same verbs guard that as inside one cluster.
-  if (group === RBAC_GROUP && (plural === "roles" || plural === "clusterroles")) {
-    needed.push({ verb: "escalate", group, resource: plural, namespace, name: object.metadata.name });
+  // A role or a binding gives rights away: the same verbs guard that as inside one cluster. By the kind as well as by the
+  // plural, because a source's own definition may name another plural for a version that some clusters still serve.
+  if (group !== RBAC_GROUP) return needed;
+  const { kind, metadata } = object;
+  if (plural === "roles" || plural === "clusterroles" || ROLES.has(kind)) {
+    const given = ROLES.get(kind) ?? plural;
+    needed.push({ verb: "escalate", group, resource: given, namespace, name: metadata.name });
   }
-  if (group === RBAC_GROUP && (plural === "rolebindings" || plural === "clusterrolebindings")) {
+  if (plural === "rolebindings" || plural === "clusterrolebindings" || BINDINGS.has(kind)) {
     const { kind: of, name } = roleRefOf(object);
     const bound = of === "ClusterRole" ? "clusterroles" : "roles";
     needed.push({ verb: "bind", group, resource: bound, namespace, name: String(name ?? "") });

@@ -17,6 +17,8 @@ import { epochNote } from "./notes.ts";
 export interface SourceSeen {
   readonly inputs: string;
   readonly revision: string;
+  /** What each of its variants was rendered from, in their order. */
+  readonly variants: readonly string[];
 }
 
 /** What is kept of one DistributedApplication. */
@@ -31,7 +33,10 @@ export const FORMAT: LedgerFormat<State> = {
   kind: DAPP_KIND,
   prefix: "dapp",
   version: APPLICATION_LEDGER_VERSION,
-  pack: ({ ledger, source }) => ({ ledger: ledgerJson(ledger), source: source && { ...source } }),
+  pack: ({ ledger, source }) => ({
+    ledger: ledgerJson(ledger),
+    source: source && { ...source, variants: [...source.variants] },
+  }),
   parse: (state) => {
     const { ledger: kept, source } = isJsonObject(state) ? state : {};
     const ledger = parseLedgerJson(kept);
@@ -43,8 +48,10 @@ export const FORMAT: LedgerFormat<State> = {
 
 function sourceOf(value: Json | undefined): SourceSeen | null {
   if (!isJsonObject(value)) return null;
-  const { inputs, revision } = value;
-  return typeof inputs === "string" && typeof revision === "string" ? { inputs, revision } : null;
+  const { inputs, revision, variants } = value;
+  if (typeof inputs !== "string" || typeof revision !== "string") return null;
+  const texts = (Array.isArray(variants) ? variants : []).filter((each) => typeof each === "string");
+  return { inputs, revision, variants: texts };
 }
 
 export class ApplicationLedgers extends OwnedLedgers<State> {

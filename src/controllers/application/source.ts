@@ -15,10 +15,19 @@ export interface VariantInput {
   readonly clusters: readonly string[];
   readonly source: ChartSource;
   readonly patches: ReadonlyArray<NonNullable<Override["patches"]>[number]>;
+  /** A digest of everything that the result depends on. */
+  readonly inputs: string;
 }
 
 export type Inputs =
-  | { readonly kind: "inputs"; readonly digest: string; readonly variants: readonly VariantInput[] }
+  | {
+      readonly kind: "inputs";
+      /** Of what the revision depends on: the same inputs are never rendered again. */
+      readonly digest: string;
+      /** With the credentials: they change no result, but new ones are worth another attempt. */
+      readonly attempt: string;
+      readonly variants: readonly VariantInput[];
+    }
   | { readonly kind: "pending" | "refused"; readonly message: string; readonly remedy: string };
 
 /** Thrown while inputs are gathered: something is not known yet, or cannot be used. */
@@ -53,22 +62,16 @@ export function gatherInputs(
       else groups.set(id, { clusters: [cluster], overrides });
     }
     const base = baseOf(reader, key, app);
-    const variants = [...groups.values()].map(
-      ({ clusters, overrides }): VariantInput => ({
-        clusters,
-        source: withValues(
-          base,
-          overrides.flatMap(({ values }) => (values ? [values] : [])),
-        ),
-        patches: overrides.flatMap(({ patches = [] }) => patches),
-      }),
-    );
-    const digest = digestOf({
-      variants: variants.map((variant) => digestOf(JSON.parse(JSON.stringify(variant, bytesAsText)))),
-      namespace: app.spec.targetNamespace,
-      lookups: app.spec.lookups,
+    const { targetNamespace: namespace, lookups } = app.spec;
+    const variants = [...groups.values()].map(({ clusters, overrides }): VariantInput => {
+      const values = overrides.flatMap((override) => (override.values ? [override.values] : []));
+      const patches = overrides.flatMap((override) => override.patches ?? []);
+      const source = withValues(base, values);
+      const inputs = digestOfAny({ source: withoutCredentials(source), patches, namespace, lookups });
+      return { clusters, source, patches, inputs };
     });
-    return { kind: "inputs", digest, variants };
+    const digest = digestOfAny(variants.map(({ clusters, inputs }) => ({ clusters, inputs })));
+    return { kind: "inputs", digest, attempt: digestOfAny(variants), variants };
   } catch (error) {
     if (!(error instanceof Missing)) throw error;
     return { kind: error.kind, message: error.message, remedy: error.remedy };
@@ -171,6 +174,23 @@ function dataOf(reader: HubReader, key: string, namespace: string, kind: "Config
     if (typeof text === "string") entries.set(entry, Buffer.from(text, "base64"));
   }
   return entries;
+}
+
+/** Credentials open the way to a source and are no part of it: rotating them must not render anything again. */
+function withoutCredentials(source: ChartSource): ChartSource {
+  const { kind } = source;
+  if (kind === "kustomize") return { ...source, archive: openly(source.archive) };
+  if (kind !== "helm") return source;
+  const { chart } = source;
+  return { ...source, chart: "archive" in chart ? { archive: openly(chart.archive) } : openly(chart) };
+}
+
+function openly<Location extends object>(location: Location): Location {
+  return { ...location, credentials: undefined };
+}
+
+function digestOfAny(value: unknown): string {
+  return digestOf({ value: JSON.parse(JSON.stringify(value, bytesAsText)) });
 }
 
 function bytesAsText(_key: string, value: unknown): unknown {

@@ -1,6 +1,6 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
-import { type Divided, type Grant, type Mode, type Stage, stagesOf } from "../../applications/index.ts";
-import type { DivisionRequest } from "../../engine/index.ts";
+import { type Divided, type Grant, type Mode, type Stage, stagesOf, withoutHooks } from "../../applications/index.ts";
+import type { DivisionRequest, ObjectRef } from "../../engine/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
@@ -12,7 +12,9 @@ export interface WayOptions {
   readonly bundles: ReadonlyMap<RevisionId, Bundle>;
   readonly mark: string;
   /** Workloads that a CrossClusterStatefulset manages are left to it. */
-  readonly isManaged: (part: Part) => boolean;
+  readonly isManaged: (ref: ObjectRef) => boolean;
+  /** The hooks of a deletion may not be distributed any more: it continues without them. */
+  readonly hasNoDeleteHooks: boolean;
 }
 
 /** `scheduled`: what the engine's scheduler is asked. */
@@ -49,6 +51,10 @@ export class Way {
     return this.#options.mark;
   }
 
+  isManaged(ref: ObjectRef): boolean {
+    return this.#options.isManaged(ref);
+  }
+
   parts(revision: RevisionId, cluster: string): readonly Part[] | undefined {
     return this.#placed(revision, cluster)?.parts;
   }
@@ -64,7 +70,7 @@ export class Way {
     const all = partsFor(bundle, cluster);
     const known = this.#parts.get(all);
     if (known) return known;
-    const parts = all.filter((part) => !this.#options.isManaged(part));
+    const parts = all.filter(({ ref }) => !this.isManaged(ref));
     const placed = { parts, byKey: new Map(parts.map((part) => [part.key, part])) };
     this.#parts.set(all, placed);
     return placed;
@@ -82,7 +88,8 @@ export class Way {
       name: object.metadata.name,
       ...(hook && { hook }),
     }));
-    const stages = stagesOf(placed, mode, this.#options.app.spec.rollout.test === "Helm");
+    const all = stagesOf(placed, mode, this.#options.app.spec.rollout.test === "Helm");
+    const stages = mode === "Delete" && this.#options.hasNoDeleteHooks ? withoutHooks(all) : all;
     this.#stages.set(id, stages);
     return stages;
   }

@@ -8,6 +8,7 @@ import {
   type RequestOptions,
   type Resource,
   resource,
+  UnknownKindError,
 } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import type {
@@ -78,7 +79,8 @@ export abstract class LiveMember implements MemberAccess {
       return object ? { kind: "present", object } : { kind: "absent" };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      return { kind: "unknown", message: `${kind} ${name} cannot be read in ${this.#cluster}: ${why}` };
+      const message = `${kind} ${name} cannot be read in ${this.#cluster}: ${why}`;
+      return { kind: "unknown", message, ...(error instanceof UnknownKindError && { isUnserved: true }) };
     }
   }
 

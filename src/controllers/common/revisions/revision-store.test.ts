@@ -87,6 +87,16 @@ describe("revisions", () => {
     expect((await hub.ask(store.save(OWNER, content("app:1"), gone))).id).toBe(id);
   });
 
+  it("that were dropped and are saved again before the ledger was written stay", async () => {
+    const { id } = await save(store, content("app:1"));
+    store.prune(OWNER, new Set(), 0);
+    expect(store.list(OWNER)).toEqual([]);
+    await save(store, content("app:1"));
+    await hub.ask(store.deleteDropped(OWNER));
+    expect(hub.api.list(SECRETS)).toHaveLength(1);
+    expect(await hub.ask(another().content(OWNER, id))).toEqual(content("app:1"));
+  });
+
   it("are numbered upwards, and listed with the newest first", async () => {
     const ids: string[] = [];
     for (const image of ["app:1", "app:2", "app:3"]) ids.push((await save(store, content(image))).id);

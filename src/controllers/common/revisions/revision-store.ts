@@ -153,7 +153,9 @@ export class RevisionStore {
     const dropped = this.#dropped.get(ownerId(owner));
     if (!dropped) return;
     this.#dropped.delete(ownerId(owner));
-    for (const entry of dropped) await this.#delete(owner, entry);
+    // What was saved again meanwhile has the same content under the same name.
+    const kept = new Set(this.entries(owner).map(({ digest }) => digest));
+    for (const entry of dropped) if (!kept.has(entry.digest)) await this.#delete(owner, entry);
   }
 
   /** Before the ledger itself goes. */
