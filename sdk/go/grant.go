@@ -72,10 +72,13 @@ func (e *ReferencedError) Error() string {
 	return "the topology is in ConfigMaps that do not exist: " + strings.Join(e.ConfigMaps, ", ")
 }
 
+// ConfigMapReader returns the data of a ConfigMap of the object's own namespace: nil without an error if there is none,
+// and an error if it could not be read. Only the API server can say that there is none.
+type ConfigMapReader func(name string) (map[string]string, error)
+
 // ReadGrant reads the grant from an object's annotations. It returns nil without an error if Lockstep does not manage
-// the object. configMap returns the data of a ConfigMap of the object's own namespace; it is only called for a topology
-// that is too large for annotations.
-func ReadGrant(annotations map[string]string, configMap func(name string) (map[string]string, bool)) (*Grant, error) {
+// the object. After any error, change nothing. The reader is only called for a topology that is too large for annotations.
+func ReadGrant(annotations map[string]string, configMap ConfigMapReader) (*Grant, error) {
 	if annotations[prefix+"epoch"] == "" && annotations[prefix+"cluster"] == "" {
 		return nil, nil
 	}
@@ -136,7 +139,7 @@ func (r *reader) count(key string, optional bool) int64 {
 	return number
 }
 
-func (r *reader) topology(grant *Grant, configMap func(string) (map[string]string, bool)) error {
+func (r *reader) topology(grant *Grant, configMap ConfigMapReader) error {
 	text := r.annotations[prefix+"topology"]
 	if ref := r.annotations[prefix+"topology-ref"]; ref != "" {
 		document, err := r.referenced(ref, configMap)
@@ -167,7 +170,7 @@ type document struct {
 	InitialCluster string    `json:"initialCluster"`
 }
 
-func (r *reader) referenced(ref string, configMap func(string) (map[string]string, bool)) (document, error) {
+func (r *reader) referenced(ref string, configMap ConfigMapReader) (document, error) {
 	var found document
 	var reference struct {
 		SHA256     string   `json:"sha256"`
@@ -179,11 +182,15 @@ func (r *reader) referenced(ref string, configMap func(string) (map[string]strin
 	}
 	var text strings.Builder
 	for _, name := range reference.ConfigMaps {
-		data, exists := configMap(name)
+		data, err := configMap(name)
+		if err != nil {
+			return found, fmt.Errorf("the ConfigMap %s, which has a part of the topology, could not be read: %w", name, err)
+		}
+		part, exists := data["part"]
 		if !exists {
 			return found, &ReferencedError{reference.ConfigMaps}
 		}
-		text.WriteString(data["part"])
+		text.WriteString(part)
 	}
 	sum := sha256.Sum256([]byte(text.String()))
 	if hex.EncodeToString(sum[:]) != reference.SHA256 {

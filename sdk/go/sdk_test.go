@@ -33,11 +33,16 @@ func TestReadGrant(t *testing.T) {
 	}
 	var referenced *ReferencedError
 	ref := map[string]string{"topology-ref": `{"sha256":"00","configMaps":["a"]}`}
-	missing := func(string) (map[string]string, bool) { return nil, false }
+	missing := func(string) (map[string]string, error) { return nil, nil }
 	if _, err := ReadGrant(annotations(ref), missing); !errors.As(err, &referenced) {
 		t.Errorf("a missing ConfigMap: %v", err)
 	}
-	forged := func(string) (map[string]string, bool) { return map[string]string{"part": "{}"}, true }
+	unreachable := errors.New("connection refused")
+	unread := func(string) (map[string]string, error) { return nil, unreachable }
+	if grant, err := ReadGrant(annotations(ref), unread); grant != nil || !errors.Is(err, unreachable) || errors.As(err, &referenced) {
+		t.Errorf("a ConfigMap that could not be read: %+v, %v", grant, err)
+	}
+	forged := func(string) (map[string]string, error) { return map[string]string{"part": "{}"}, nil }
 	if _, err := ReadGrant(annotations(ref), forged); !errors.As(err, &malformed) {
 		t.Errorf("a forged ConfigMap: %v", err)
 	}

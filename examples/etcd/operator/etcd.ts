@@ -51,6 +51,18 @@ export class Etcd {
     }
   }
 
+  /**
+   * Whether the other voters can decide without this one, which leaves the list, or only stops. One or two voters cannot
+   * do without one that stops: then all others must answer.
+   */
+  async canDoWithout(address: string, { members }: EtcdView, does: "stop" | "leave"): Promise<boolean> {
+    const voters = members.filter(({ isLearner }) => !isLearner);
+    const others = voters.filter((each) => each.address !== address);
+    const answers = await Promise.all(others.map((each) => this.takesPart(each.address)));
+    const listed = does === "leave" ? others.length : voters.length;
+    return answers.filter((is) => is).length >= Math.min(Math.floor(listed / 2) + 1, others.length);
+  }
+
   /** As a learner, which has no vote until it is promoted: a slow start costs no quorum. */
   async add(address: string): Promise<void> {
     await this.#any("cluster/member/add", { peerURLs: [peerUrl(address)], isLearner: true });
