@@ -7,9 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
+
+// digits is the text of every number of the contract.
+var digits = regexp.MustCompile(`^[0-9]{1,15}$`)
 
 const prefix = "crossclusterstatefulset.karmada.io/"
 
@@ -101,6 +105,9 @@ func ReadGrant(annotations map[string]string, configMap ConfigMapReader) (*Grant
 	default:
 		r.problem("processor must be true or false")
 	}
+	if state, found := annotations[prefix+"initial-cluster-state"]; found && state != "new" && state != "existing" {
+		r.problem("initial-cluster-state must be new or existing")
+	}
 	if err := r.topology(grant, configMap); err != nil {
 		return nil, err
 	}
@@ -123,6 +130,8 @@ func (r *reader) text(key string) string {
 	value, found := r.annotations[prefix+key]
 	if !found {
 		r.problem("%s is missing", key)
+	} else if value == "" {
+		r.problem("%s is empty", key)
 	}
 	return value
 }
@@ -133,7 +142,7 @@ func (r *reader) count(key string, optional bool) int64 {
 		return 0
 	}
 	number, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || number < 0 {
+	if err != nil || !digits.MatchString(value) {
 		r.problem("%s must be a whole number, found %q", key, value)
 	}
 	return number
@@ -155,6 +164,11 @@ func (r *reader) topology(grant *Grant, configMap ConfigMapReader) error {
 		count := len(cluster.Ordinals)
 		if len(cluster.Instances) != count || len(cluster.Addresses) != count || len(cluster.States) != count {
 			r.problem("topology has lists of different lengths for %s", cluster.Cluster)
+		}
+		for _, ordinal := range append([]int{cluster.Replicas}, cluster.Ordinals...) {
+			if ordinal < 0 {
+				r.problem("topology has a negative number for %s", cluster.Cluster)
+			}
 		}
 		for _, state := range cluster.States {
 			if state != Member && state != Joining && state != Leaving {

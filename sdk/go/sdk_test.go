@@ -26,7 +26,10 @@ func TestReadGrant(t *testing.T) {
 		t.Fatalf("an object that Lockstep does not manage: %v, %v", grant, err)
 	}
 	var malformed *MalformedError
-	for key, value := range map[string]string{"topology": "{", "epoch": "-1", "processor": "yes"} {
+	for key, value := range map[string]string{
+		"topology": "{", "epoch": "-1", "processor": "yes", "revision": "", "topology-version": "1234567890123456",
+		"initial-cluster-state": "old",
+	} {
 		if _, err := ReadGrant(annotations(map[string]string{key: value}), nil); !errors.As(err, &malformed) {
 			t.Errorf("%s: %q was read: %v", key, value, err)
 		}
