@@ -1,5 +1,5 @@
 /** etcd's own API, as far as its operator needs it: https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway. */
-import { isJsonObject, type JsonObject } from "../../../src/runtime/index.ts";
+import { isJsonObject, type JsonObject } from "lockstep/sdk";
 
 /** Sends one request of etcd's JSON API to the member at an address; rejects if it does not answer with 200 in time. */
 export type Ask = (address: string, path: string, body: JsonObject) => Promise<JsonObject>;

@@ -3,28 +3,26 @@
  * its own API server and to etcd.
  */
 import {
+  apiPath,
   type Clock,
+  type Grant,
+  type InstanceView,
   isJsonObject,
   type JsonObject,
   type Log,
-  type Random,
-  type Transport,
-  timestamp,
-} from "../../../src/runtime/index.ts";
-import {
-  apiPath,
-  type Grant,
-  type InstanceView,
   type MemberClient,
   type MemberObject,
   type MemberReport,
   nextStep,
   operate,
+  type Random,
   readWholeGrant,
   report,
   reportPatch,
   type Step,
-} from "../../../src/sdk/index.ts";
+  type Transport,
+  timestamp,
+} from "lockstep/sdk";
 import { type Calm, Calms } from "./calm.ts";
 import { type Ask, Etcd, type EtcdMember, type EtcdView } from "./etcd.ts";
 import { claimName, claimOf, isOf, LABELS, podOf, RUNS, type Runs, type Surroundings } from "./pod.ts";

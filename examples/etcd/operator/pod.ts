@@ -1,6 +1,7 @@
 /** The objects of one member of etcd: its pod and its claim. */
-import { isJsonObject, type JsonObject } from "../../../src/runtime/index.ts";
-import type { Grant, InstanceView, MemberObject } from "../../../src/sdk/index.ts";
+
+import type { Grant, InstanceView, MemberObject } from "lockstep/sdk";
+import { isJsonObject, type JsonObject } from "lockstep/sdk";
 import { peerUrl } from "./etcd.ts";
 
 export const LABELS = { cluster: "example.io/cluster", revision: "example.io/revision" } as const;

@@ -1,5 +1,5 @@
 /** An etcd whose members are simulated pods, for the operator's test: it has members, learners, a leader and a quorum. */
-import type { JsonObject } from "../../../src/runtime/index.ts";
+import type { JsonObject } from "lockstep/sdk";
 import type { Ask } from "./etcd.ts";
 
 interface Member {

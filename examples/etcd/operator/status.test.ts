@@ -1,5 +1,5 @@
+import type { Grant, MemberReport } from "lockstep/sdk";
 import { describe, expect, it } from "vitest";
-import type { Grant, MemberReport } from "../../../src/sdk/index.ts";
 import { Calms } from "./calm.ts";
 import type { EtcdView } from "./etcd.ts";
 import { countServing, type Seen } from "./status.ts";

@@ -1,12 +1,14 @@
 /** What the operator says about its part of etcd. */
-import { isJsonObject, type JsonObject, sameJson } from "../../../src/runtime/index.ts";
 import {
   type Grant,
   type InstanceView,
+  isJsonObject,
+  type JsonObject,
   type MemberObject,
   type MemberReport,
   parseMemberReport,
-} from "../../../src/sdk/index.ts";
+  sameJson,
+} from "lockstep/sdk";
 import type { EtcdView } from "./etcd.ts";
 
 /** A member list without news is confirmed again this often. */
