@@ -68,16 +68,17 @@ func TestNextStep(t *testing.T) {
 		do        Action
 		on        string
 	}{
-		"nothing to do":                     {turn, []Instance{running}, "", Nothing, ""},
-		"a lost member without the turn":    {idle, []Instance{lost}, "", Recreate, "a"},
-		"an old one without the turn":       {idle, []Instance{old}, "", Nothing, ""},
-		"a lost volume without the turn":    {idle, []Instance{homeless}, "", Wait, ""},
-		"a lost volume with the turn":       {turn, []Instance{homeless}, "", Join, "a"},
-		"the highest ordinal first":         {turn, []Instance{old, second}, "", Restart, "b"},
-		"the leader last":                   {turn, []Instance{old, second}, "b", Restart, "a"},
-		"the partition":                     {&Grant{Processor: true, Revision: "new", Partition: 1}, []Instance{old}, "", Nothing, ""},
-		"the leader's move comes first":     {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "a", TransferLeader, ""},
-		"no move if the leader is not here": {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{running}, "z", Nothing, ""},
+		"nothing to do":                              {turn, []Instance{running}, "", Nothing, ""},
+		"a lost member without the turn":             {idle, []Instance{lost}, "", Recreate, "a"},
+		"an old one without the turn":                {idle, []Instance{old}, "", Nothing, ""},
+		"a lost volume without the turn":             {idle, []Instance{homeless}, "", Wait, ""},
+		"a lost volume with the turn":                {turn, []Instance{homeless}, "", Join, "a"},
+		"the highest ordinal first":                  {turn, []Instance{old, second}, "", Restart, "b"},
+		"the leader last":                            {turn, []Instance{old, second}, "b", Restart, "a"},
+		"the partition":                              {&Grant{Processor: true, Revision: "new", Partition: 1}, []Instance{old}, "", Nothing, ""},
+		"the leader's move comes first":              {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "a", TransferLeader, ""},
+		"no restart while it is not known who leads": {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "", Wait, ""},
+		"no move if the leader is not here":          {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{running}, "z", Nothing, ""},
 	} {
 		step := NextStep(check.grant, check.instances, check.leader)
 		if step.Do != check.do || step.Instance.Name != check.on {

@@ -222,7 +222,7 @@ func TestTheLeaderMovesBeforeItRestarts(t *testing.T) {
 		t.Errorf("it asked %q to lead, and says %s", asked, m.said())
 	}
 	leader = ""
-	if !step() || !strings.Contains(m.said(), "when the application has a leader") {
+	if !step() || !strings.Contains(m.said(), "x-0 restarts when") {
 		t.Errorf("without a leader it says %s", m.said())
 	}
 	answers = 503
