@@ -21,6 +21,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  // As in tsconfig.json: examples import the package, and tests run its sources.
+  resolve: { alias: { "lockstep/sdk": new URL("./sdk/typescript/index.ts", import.meta.url).pathname } },
   test: {
     include: ["src/**/*.test.ts", "web/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],

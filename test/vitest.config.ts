@@ -5,6 +5,8 @@ const report = process.env.LOCKSTEP_TEST_REPORT;
 
 // The suites on real components: one file at a time, since each of them starts real programs.
 export default defineConfig({
+  // As in tsconfig.json: examples import the package, and tests run its sources.
+  resolve: { alias: { "lockstep/sdk": new URL("../sdk/typescript/index.ts", import.meta.url).pathname } },
   test: {
     include: ["**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...(isLongForm ? [] : ["**/*.long.test.ts"])],

@@ -41,7 +41,9 @@ async function reconcile(object, api) {
   const own = grant.topology.find(({ cluster }) => cluster === grant.cluster);
   const instances = await Promise.all(
     (own?.instances ?? []).map(async (name, at) => {
-      const [pod, claim] = await Promise.all([api.get(`${pods}/${name}`), api.get(`${claims}/data-${name}`)]);
+      const [found, claim] = await Promise.all([api.get(`${pods}/${name}`), api.get(`${claims}/data-${name}`)]);
+      // Another pod may have the name of an instance: only what belongs to this object is changed.
+      const pod = found && isOf(found, object) ? found : undefined;
       return {
         name,
         address: own?.addresses[at] ?? "",
@@ -70,13 +72,15 @@ async function reconcile(object, api) {
       break;
     case "restart":
       await remember(step.instance.name);
-      await remove(`${pods}/${step.instance.name}`);
+      await removePod(step.instance.name);
       break;
-    case "remove":
+    case "remove": {
       // An application with members removes the instance from its list here.
-      await remove(`${pods}/${step.instance.name}`);
-      await remove(`${claims}/data-${step.instance.name}`);
+      await removePod(step.instance.name);
+      const claim = await api.get(`${claims}/data-${step.instance.name}`);
+      if (claim && runsOf(claim)) await api.delete(`${claims}/data-${step.instance.name}`, claim);
       break;
+    }
   }
 
   // Counted before the step: the next reconcile reports its result.
@@ -96,10 +100,10 @@ async function reconcile(object, api) {
     ...reportPatch(written).status,
   });
 
-  /** @param {string} path */
-  async function remove(path) {
-    const found = await api.get(path);
-    if (found) await api.delete(path, found);
+  /** @param {string} name */
+  async function removePod(name) {
+    const found = await api.get(`${pods}/${name}`);
+    if (found && isOf(found, object)) await api.delete(`${pods}/${name}`, found);
   }
 
   /** @param {string} instance */
@@ -135,6 +139,15 @@ function withoutNull(value) {
   if (!isJsonObject(value)) return value;
   const kept = Object.entries(value).filter(([, each]) => each !== null);
   return Object.fromEntries(kept.map(([key, each]) => [key, withoutNull(each)]));
+}
+
+/**
+ * @param {import("lockstep/sdk").MemberObject} pod
+ * @param {import("lockstep/sdk").MemberObject} owner
+ */
+function isOf({ metadata }, owner) {
+  const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences.filter(isJsonObject) : [];
+  return owners.some(({ controller, uid }) => controller === true && uid === owner.metadata.uid);
 }
 
 /**

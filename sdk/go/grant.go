@@ -7,9 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
+
+// digits is the text of every number of the contract.
+var digits = regexp.MustCompile(`^[0-9]{1,15}$`)
 
 const prefix = "crossclusterstatefulset.karmada.io/"
 
@@ -72,10 +76,13 @@ func (e *ReferencedError) Error() string {
 	return "the topology is in ConfigMaps that do not exist: " + strings.Join(e.ConfigMaps, ", ")
 }
 
+// ConfigMapReader returns the data of a ConfigMap of the object's own namespace: nil without an error if there is none,
+// and an error if it could not be read. Only the API server can say that there is none.
+type ConfigMapReader func(name string) (map[string]string, error)
+
 // ReadGrant reads the grant from an object's annotations. It returns nil without an error if Lockstep does not manage
-// the object. configMap returns the data of a ConfigMap of the object's own namespace; it is only called for a topology
-// that is too large for annotations.
-func ReadGrant(annotations map[string]string, configMap func(name string) (map[string]string, bool)) (*Grant, error) {
+// the object. After any error, change nothing. The reader is only called for a topology that is too large for annotations.
+func ReadGrant(annotations map[string]string, configMap ConfigMapReader) (*Grant, error) {
 	if annotations[prefix+"epoch"] == "" && annotations[prefix+"cluster"] == "" {
 		return nil, nil
 	}
@@ -97,6 +104,9 @@ func ReadGrant(annotations map[string]string, configMap func(name string) (map[s
 	case "false":
 	default:
 		r.problem("processor must be true or false")
+	}
+	if state, found := annotations[prefix+"initial-cluster-state"]; found && state != "new" && state != "existing" {
+		r.problem("initial-cluster-state must be new or existing")
 	}
 	if err := r.topology(grant, configMap); err != nil {
 		return nil, err
@@ -120,6 +130,8 @@ func (r *reader) text(key string) string {
 	value, found := r.annotations[prefix+key]
 	if !found {
 		r.problem("%s is missing", key)
+	} else if value == "" {
+		r.problem("%s is empty", key)
 	}
 	return value
 }
@@ -130,13 +142,13 @@ func (r *reader) count(key string, optional bool) int64 {
 		return 0
 	}
 	number, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || number < 0 {
+	if err != nil || !digits.MatchString(value) {
 		r.problem("%s must be a whole number, found %q", key, value)
 	}
 	return number
 }
 
-func (r *reader) topology(grant *Grant, configMap func(string) (map[string]string, bool)) error {
+func (r *reader) topology(grant *Grant, configMap ConfigMapReader) error {
 	text := r.annotations[prefix+"topology"]
 	if ref := r.annotations[prefix+"topology-ref"]; ref != "" {
 		document, err := r.referenced(ref, configMap)
@@ -153,6 +165,11 @@ func (r *reader) topology(grant *Grant, configMap func(string) (map[string]strin
 		if len(cluster.Instances) != count || len(cluster.Addresses) != count || len(cluster.States) != count {
 			r.problem("topology has lists of different lengths for %s", cluster.Cluster)
 		}
+		for _, ordinal := range append([]int{cluster.Replicas}, cluster.Ordinals...) {
+			if ordinal < 0 {
+				r.problem("topology has a negative number for %s", cluster.Cluster)
+			}
+		}
 		for _, state := range cluster.States {
 			if state != Member && state != Joining && state != Leaving {
 				r.problem("topology has an unknown state %q", state)
@@ -167,7 +184,7 @@ type document struct {
 	InitialCluster string    `json:"initialCluster"`
 }
 
-func (r *reader) referenced(ref string, configMap func(string) (map[string]string, bool)) (document, error) {
+func (r *reader) referenced(ref string, configMap ConfigMapReader) (document, error) {
 	var found document
 	var reference struct {
 		SHA256     string   `json:"sha256"`
@@ -179,11 +196,15 @@ func (r *reader) referenced(ref string, configMap func(string) (map[string]strin
 	}
 	var text strings.Builder
 	for _, name := range reference.ConfigMaps {
-		data, exists := configMap(name)
+		data, err := configMap(name)
+		if err != nil {
+			return found, fmt.Errorf("the ConfigMap %s, which has a part of the topology, could not be read: %w", name, err)
+		}
+		part, exists := data["part"]
 		if !exists {
 			return found, &ReferencedError{reference.ConfigMaps}
 		}
-		text.WriteString(data["part"])
+		text.WriteString(part)
 	}
 	sum := sha256.Sum256([]byte(text.String()))
 	if hex.EncodeToString(sum[:]) != reference.SHA256 {

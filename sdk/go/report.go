@@ -37,6 +37,19 @@ func NewReport(grant *Grant, desired int, instances []Instance) Report {
 	return report
 }
 
+// WithLeader tells who leads the whole application: by name if it is here, and else that it is elsewhere. Leave it out if
+// the leader is not known.
+func (r Report) WithLeader(leader string, instances []Instance) Report {
+	here := ""
+	for _, instance := range instances {
+		if instance.Name == leader {
+			here = leader
+		}
+	}
+	r.Leader = &here
+	return r
+}
+
 // Failed stops the rollout with a message.
 func (r Report) Failed(message string) Report {
 	r.Phase, r.Message = "Failed", &message

@@ -26,18 +26,26 @@ func TestReadGrant(t *testing.T) {
 		t.Fatalf("an object that Lockstep does not manage: %v, %v", grant, err)
 	}
 	var malformed *MalformedError
-	for key, value := range map[string]string{"topology": "{", "epoch": "-1", "processor": "yes"} {
+	for key, value := range map[string]string{
+		"topology": "{", "epoch": "-1", "processor": "yes", "revision": "", "topology-version": "1234567890123456",
+		"initial-cluster-state": "old",
+	} {
 		if _, err := ReadGrant(annotations(map[string]string{key: value}), nil); !errors.As(err, &malformed) {
 			t.Errorf("%s: %q was read: %v", key, value, err)
 		}
 	}
 	var referenced *ReferencedError
 	ref := map[string]string{"topology-ref": `{"sha256":"00","configMaps":["a"]}`}
-	missing := func(string) (map[string]string, bool) { return nil, false }
+	missing := func(string) (map[string]string, error) { return nil, nil }
 	if _, err := ReadGrant(annotations(ref), missing); !errors.As(err, &referenced) {
 		t.Errorf("a missing ConfigMap: %v", err)
 	}
-	forged := func(string) (map[string]string, bool) { return map[string]string{"part": "{}"}, true }
+	unreachable := errors.New("connection refused")
+	unread := func(string) (map[string]string, error) { return nil, unreachable }
+	if grant, err := ReadGrant(annotations(ref), unread); grant != nil || !errors.Is(err, unreachable) || errors.As(err, &referenced) {
+		t.Errorf("a ConfigMap that could not be read: %+v, %v", grant, err)
+	}
+	forged := func(string) (map[string]string, error) { return map[string]string{"part": "{}"}, nil }
 	if _, err := ReadGrant(annotations(ref), forged); !errors.As(err, &malformed) {
 		t.Errorf("a forged ConfigMap: %v", err)
 	}
@@ -60,16 +68,17 @@ func TestNextStep(t *testing.T) {
 		do        Action
 		on        string
 	}{
-		"nothing to do":                     {turn, []Instance{running}, "", Nothing, ""},
-		"a lost member without the turn":    {idle, []Instance{lost}, "", Recreate, "a"},
-		"an old one without the turn":       {idle, []Instance{old}, "", Nothing, ""},
-		"a lost volume without the turn":    {idle, []Instance{homeless}, "", Wait, ""},
-		"a lost volume with the turn":       {turn, []Instance{homeless}, "", Join, "a"},
-		"the highest ordinal first":         {turn, []Instance{old, second}, "", Restart, "b"},
-		"the leader last":                   {turn, []Instance{old, second}, "b", Restart, "a"},
-		"the partition":                     {&Grant{Processor: true, Revision: "new", Partition: 1}, []Instance{old}, "", Nothing, ""},
-		"the leader's move comes first":     {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "a", TransferLeader, ""},
-		"no move if the leader is not here": {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{running}, "z", Nothing, ""},
+		"nothing to do":                              {turn, []Instance{running}, "", Nothing, ""},
+		"a lost member without the turn":             {idle, []Instance{lost}, "", Recreate, "a"},
+		"an old one without the turn":                {idle, []Instance{old}, "", Nothing, ""},
+		"a lost volume without the turn":             {idle, []Instance{homeless}, "", Wait, ""},
+		"a lost volume with the turn":                {turn, []Instance{homeless}, "", Join, "a"},
+		"the highest ordinal first":                  {turn, []Instance{old, second}, "", Restart, "b"},
+		"the leader last":                            {turn, []Instance{old, second}, "b", Restart, "a"},
+		"the partition":                              {&Grant{Processor: true, Revision: "new", Partition: 1}, []Instance{old}, "", Nothing, ""},
+		"the leader's move comes first":              {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "a", TransferLeader, ""},
+		"no restart while it is not known who leads": {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{old}, "", Wait, ""},
+		"no move if the leader is not here":          {&Grant{Processor: true, Revision: "new", TransferLeaderTo: "z"}, []Instance{running}, "z", Nothing, ""},
 	} {
 		step := NextStep(check.grant, check.instances, check.leader)
 		if step.Do != check.do || step.Instance.Name != check.on {

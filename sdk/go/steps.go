@@ -100,6 +100,9 @@ func NextStep(grant *Grant, instances []Instance, leader string) Step {
 			return Step{Do: Join, Instance: instance}
 		}
 	}
+	if len(outdated) > 0 && grant.TransferLeaderTo != "" && leader == "" {
+		return Step{Do: Wait, Why: outdated[len(outdated)-1].Name + " restarts when it is known who leads"}
+	}
 	for at := len(outdated) - 1; at >= 0; at-- {
 		if outdated[at].Name != leader {
 			return Step{Do: Restart, Instance: outdated[at]}

@@ -2,7 +2,7 @@
 import { ANNOTATIONS } from "./annotations.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
-const COUNT = { type: "integer", minimum: 0 } as const;
+const COUNT = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
 /** A whole number as text: annotations hold only text. */
 const NUMBER_TEXT = { type: "string", pattern: "^[0-9]{1,15}$" } as const;
 const TEXT = { type: "string" } as const;

@@ -50,7 +50,9 @@ export function readGrant(object: GrantedObject, configMaps: ConfigMaps = () => 
   const problems: string[] = [];
   const text = (key: keyof typeof ANNOTATIONS) => {
     const value = annotations[ANNOTATIONS[key]];
-    if (value === undefined) problems.push(`${ANNOTATIONS[key]} is missing`);
+    if (value === undefined || value === "") {
+      problems.push(`${ANNOTATIONS[key]} is ${value === undefined ? "missing" : "empty"}`);
+    }
     return value ?? "";
   };
   const count = (key: keyof typeof ANNOTATIONS, fallback?: number) => {

@@ -54,6 +54,16 @@ describe("the next step of an operator on the contract", () => {
     expect(nextStep(asked, [instance("a")])).toEqual({ do: "nothing" });
   });
 
+  it("restarts no running instance while it is not known who leads, if the leader is asked to move", () => {
+    const asked: Grant = { ...grant, transferLeaderTo: "z" };
+    const outdated = instance("a", { revision: "old" });
+    expect(nextStep(asked, [outdated])).toMatchObject({ do: "wait", why: expect.stringContaining("who leads") });
+    expect(nextStep(asked, [outdated], "z")).toMatchObject({ do: "restart" });
+    expect(nextStep(grant, [outdated])).toMatchObject({ do: "restart" });
+    const broken = instance("a", { revision: "old", process: "down" });
+    expect(nextStep(asked, [broken])).toMatchObject({ do: "restart" });
+  });
+
   it("restarts one instance at a time, from the highest ordinal down, the leader last", () => {
     const outdated = [
       instance("a", { revision: "old" }),

@@ -75,5 +75,8 @@ export function nextStep(grant: Grant, instances: readonly InstanceView[], leade
   const joining = staying.find(({ process }) => process === "none");
   if (joining) return { do: "join", instance: joining };
   const next = outdated.findLast(({ name }) => name !== leader) ?? outdated.at(-1);
+  if (next && transferLeaderTo !== undefined && leader === undefined) {
+    return { do: "wait", why: `${next.name} restarts when it is known who leads` };
+  }
   return next ? { do: "restart", instance: next } : { do: "nothing" };
 }

@@ -75,6 +75,11 @@ function parse(text: string): Json {
 function parseTopology(value: Json | undefined, from: string, problems: string[]): TopologyCluster[] {
   if (Array.isArray(value)) {
     const clusters = value.map(parseCluster);
+    const uneven = clusters.find((each) => each && !hasEvenLists(each));
+    if (uneven) {
+      problems.push(`${from} has lists of different lengths for ${uneven.cluster}`);
+      return [];
+    }
     if (clusters.every((cluster) => cluster !== undefined)) return clusters;
   }
   problems.push(`${from} is not a list of clusters with their instances`);
@@ -84,8 +89,8 @@ function parseTopology(value: Json | undefined, from: string, problems: string[]
 function parseCluster(value: Json): TopologyCluster | undefined {
   if (!isJsonObject(value)) return undefined;
   const { cluster, replicas, ordinals, instances, addresses, states } = value;
-  if (typeof cluster !== "string" || typeof replicas !== "number") return undefined;
-  if (!isListOf(ordinals, isNumber) || !isListOf(instances, isText) || !isListOf(addresses, isText)) return undefined;
+  if (typeof cluster !== "string" || !isCount(replicas)) return undefined;
+  if (!isListOf(ordinals, isCount) || !isListOf(instances, isText) || !isListOf(addresses, isText)) return undefined;
   if (!isListOf(states, isInstanceState)) return undefined;
   return { cluster, replicas, ordinals, instances, addresses, states };
 }
@@ -94,8 +99,13 @@ function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is
   return Array.isArray(value) && value.every(is);
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === "number";
+/** What one instance has is at one place of all four. */
+function hasEvenLists({ ordinals, instances, addresses, states }: TopologyCluster): boolean {
+  return [instances, addresses, states].every(({ length }) => length === ordinals.length);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isText(value: unknown): value is string {

@@ -21,22 +21,36 @@ export interface Verdict {
   readonly missing: readonly string[];
   readonly linearizable: "yes" | "no" | "undecided";
   readonly operations: number;
+  /** Reads that returned another client's value, and writes that met another one on the same key. */
+  readonly readsOfOthers: number;
+  readonly overlappingWrites: number;
 }
+
+type Judgement = Omit<Verdict, "acknowledged" | "missing">;
+
+/** Clients that do not start or do not end: a request takes at most a second, twice, and reading back thirty. */
+const START_MS = 30_000;
+const END_MS = 120_000;
+/** Longer than the check itself gives up. */
+const CHECK_MS = 180_000;
 
 /** Clients that write and read all the time, in a process of their own. */
 export class Probe {
   readonly #file: string;
-  readonly #program: string;
   readonly #child: ChildProcess;
   readonly #lines: Interface;
   readonly #output: string[] = [];
+  /** Resolves when the process has ended and all its output was read, with how it ended. */
+  readonly #closed: Promise<string>;
 
   private constructor(program: string, { endpoints, proxy, file, pauseMs }: ProbeOptions) {
     this.#file = file;
-    this.#program = program;
     const args = ["run", "-endpoints", endpoints.join(","), "-proxy", proxy, "-out", file];
     if (pauseMs !== undefined) args.push("-pause", `${pauseMs}ms`);
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.#closed = endOf(this.#child);
+    // It may have ended by itself.
+    this.#child.stdin?.on("error", () => {});
     this.#lines = createInterface({ input: this.#child.stdout ?? process.stdin });
     this.#lines.on("line", (line) => this.#output.push(line));
   }
@@ -44,12 +58,9 @@ export class Probe {
   static async start(options: ProbeOptions): Promise<Probe> {
     const { probe } = await ensurePrograms(["probe"]);
     const started = new Probe(probe, options);
-    await once(started.#lines, "line");
+    await inTime(Promise.race([once(started.#lines, "line"), started.#closed]), started.#child, START_MS, "start");
+    if (started.#output.length === 0) throw new Error(`the clients did not start: ${await started.#closed}`);
     return started;
-  }
-
-  setEndpoints(endpoints: readonly string[]): void {
-    this.#child.stdin?.write(`endpoints ${endpoints.join(",")}\n`);
   }
 
   record(): ClientRecord {
@@ -69,32 +80,56 @@ export class Probe {
 
   /** Ends the clients, reads every acknowledged write back, and checks the history. */
   async finish(): Promise<Verdict> {
-    await this.#end();
+    const how = await this.#end();
     const [, result] = this.#output;
-    if (result === undefined) throw new Error("the clients ended without a result; see above");
+    if (result === undefined) throw new Error(`the clients ended without a result (${how}); see above`);
     const { acknowledged, missing } = JSON.parse(result) as Pick<Verdict, "acknowledged" | "missing">;
-    const { linearizable, operations } = await this.#check();
-    return { acknowledged, missing, linearizable, operations };
+    return { acknowledged, missing, ...(await judge(this.#file)) };
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode === null) await this.#end();
+    await this.#end();
   }
 
-  async #end(): Promise<void> {
-    const closed = once(this.#child, "close");
+  #end(): Promise<string> {
     this.#child.stdin?.end();
-    await closed;
+    return inTime(this.#closed, this.#child, END_MS, "end");
   }
+}
 
-  async #check(): Promise<Pick<Verdict, "linearizable" | "operations">> {
-    const child = spawn(this.#program, ["check", this.#file], { stdio: ["ignore", "pipe", "inherit"] });
-    let text = "";
-    child.stdout.on("data", (chunk) => {
-      text += chunk;
-    });
-    await once(child, "close");
-    return JSON.parse(text) as Pick<Verdict, "linearizable" | "operations">;
+/** What the checker says about a recorded history. */
+export async function judge(file: string): Promise<Judgement> {
+  const { probe } = await ensurePrograms(["probe"]);
+  const child = spawn(probe, ["check", file], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  const how = await inTime(endOf(child), child, CHECK_MS, "check");
+  if (text === "") throw new Error(`the history could not be checked (${how}); see above`);
+  return JSON.parse(text) as Judgement;
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+}
+
+/** Kills the process and throws if it takes too long. */
+async function inTime<T>(result: Promise<T>, child: ChildProcess, timeoutMs: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new Error(`the clients' process did not ${what} within ${timeoutMs / 1000} s, and was killed`));
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

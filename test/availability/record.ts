@@ -26,9 +26,18 @@ export interface Look {
   readonly error?: string;
 }
 
+/** Who votes from here on, as etcd's own list says. */
+export interface Members {
+  readonly kind: "members";
+  readonly end: number;
+  readonly voters: readonly string[];
+}
+
 export interface ClientRecord {
   readonly attempts: readonly Attempt[];
   readonly looks: readonly Look[];
+  /** In order. */
+  readonly members: readonly Members[];
 }
 
 export interface Window {
@@ -44,7 +53,7 @@ export interface Figures {
   /** Requests whose second attempt failed, too. */
   readonly failed: number;
   readonly longestWriteGapMs: number;
-  /** How long fewer than a majority of the members agreed on a leader. */
+  /** How long fewer than a majority of the voters agreed on a leader. */
   readonly withoutQuorumMs: number;
   readonly leaderChanges: number;
   readonly writeP50Ms: number;
@@ -52,22 +61,26 @@ export interface Figures {
 }
 
 const QUORUM_STEP_US = 10_000;
+/** An answer that comes later than this is none. */
+const LOOK_TIMEOUT_US = 1_000_000;
 
 export function parseRecord(text: string): ClientRecord {
   const attempts: Attempt[] = [];
   const looks: Look[] = [];
+  const members: Members[] = [];
   // The last line may be cut off while the program still writes.
   for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
     if (line === "") continue;
-    const value = JSON.parse(line) as Attempt | Look;
+    const value = JSON.parse(line) as Attempt | Look | Members;
     if (value.kind === "look") looks.push(value);
+    else if (value.kind === "members") members.push(value);
     else attempts.push(value);
   }
-  return { attempts, looks };
+  return { attempts, looks, members };
 }
 
 /** Of the requests that ended in the window. */
-export function figuresOf({ attempts, looks }: ClientRecord, window: Window): Figures {
+export function figuresOf({ attempts, looks, members }: ClientRecord, window: Window): Figures {
   const inside = attempts.filter(({ end }) => end >= window.fromUs && end < window.toUs);
   const writes = inside.filter(({ kind, error }) => kind === "write" && error === undefined);
   const latencies = writes.map(({ start, end }) => (end - start) / 1000).sort((left, right) => left - right);
@@ -77,7 +90,7 @@ export function figuresOf({ attempts, looks }: ClientRecord, window: Window): Fi
     retried: inside.filter((attempt) => attempt.try === 2).length,
     failed: inside.filter((attempt) => attempt.try === 2 && attempt.error !== undefined).length,
     longestWriteGapMs: longestGapUs(writes, window) / 1000,
-    withoutQuorumMs: withoutQuorumUs(looks, window) / 1000,
+    withoutQuorumMs: withoutQuorumUs({ looks, members }, window) / 1000,
     leaderChanges: leaderChanges(looks, window),
     writeP50Ms: quantile(latencies, 0.5),
     writeP99Ms: quantile(latencies, 0.99),
@@ -99,20 +112,32 @@ export function leaderChanges(looks: readonly Look[], { fromUs, toUs }: Window):
   return Math.max(0, terms.size - 1);
 }
 
-export function withoutQuorumUs(looks: readonly Look[], { fromUs, toUs }: Window): number {
-  const members = new Set(looks.map(({ endpoint }) => endpoint));
-  const cursors = [...members].map((member) => ({ own: looks.filter(({ endpoint }) => endpoint === member), at: 0 }));
+/** A voter without a look counts as one that does not agree. */
+export function withoutQuorumUs(
+  { looks, members }: Pick<ClientRecord, "looks" | "members">,
+  { fromUs, toUs }: Window,
+): number {
+  const cursors = new Map<string, { readonly own: Look[]; at: number }>();
+  for (const look of looks) {
+    const cursor = cursors.get(look.endpoint) ?? { own: [], at: 0 };
+    cursor.own.push(look);
+    cursors.set(look.endpoint, cursor);
+  }
+  for (const { own } of cursors.values()) own.sort((left, right) => left.end - right.end);
   let without = 0;
-  for (let at = fromUs; at < toUs; at += QUORUM_STEP_US) {
-    const voting = cursors.flatMap((cursor) => {
+  for (let [at, list] = [fromUs, 0]; at < toUs; at += QUORUM_STEP_US) {
+    while ((members[list + 1]?.end ?? Number.POSITIVE_INFINITY) <= at) list++;
+    const voters = members[list]?.voters ?? [];
+    const said = voters.flatMap((voter) => {
+      const cursor = cursors.get(voter);
+      if (!cursor) return [];
       while ((cursor.own[cursor.at]?.end ?? Number.POSITIVE_INFINITY) < at) cursor.at++;
       const look = cursor.own[cursor.at];
-      // Not watched yet, or no longer: it is no member at this time. A learner has no vote.
-      return look && look.start <= at + 1e6 && !look.learner ? [look] : [];
+      return look && look.start <= at + LOOK_TIMEOUT_US ? [look] : [];
     });
-    const term = Math.max(0, ...voting.map((look) => look.term ?? 0));
-    const agreeing = voting.filter((look) => look.term === term && look.leader !== undefined && look.leader !== "0");
-    if (agreeing.length <= voting.length / 2) without += QUORUM_STEP_US;
+    const term = Math.max(0, ...said.map((look) => look.term ?? 0));
+    const agreeing = said.filter((look) => look.term === term && look.leader !== undefined && look.leader !== "0");
+    if (agreeing.length <= voters.length / 2) without += QUORUM_STEP_US;
   }
   return without;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Probe, type Verdict } from "./probe.ts";
-import { type Figures, figuresOf } from "./record.ts";
+import { type Figures, figuresOf, type Window } from "./record.ts";
 import { storyOf } from "./story.ts";
 import { windowOf } from "./ways.ts";
 import { CLIENTS, EtcdWorld, type Version } from "./world.ts";
@@ -14,11 +14,14 @@ export const CALM = ["--heartbeat-interval=300", `--election-timeout=${ELECTION_
 export const CLUSTERS = ["member1", "member2", "member3", "member4"];
 export const FIVE = { member1: 2, member2: 2, member3: 1 };
 
+const BEFORE_MS = 3_000;
+
 /** A world with a deployed etcd, and clients that never stop. */
 export class Stage {
   readonly world = new EtcdWorld(CLUSTERS);
   readonly #folder = mkdtempSync(join(tmpdir(), "lockstep-record-"));
   #probe: Probe | undefined;
+  #before: Window | undefined;
   #story: readonly string[] = [];
 
   /** Static: all five at once; `delayMs` one way between two clusters. */
@@ -38,7 +41,15 @@ export class Stage {
     const { world } = this;
     const proxy = world.network.proxy(CLIENTS);
     this.#probe = await Probe.start({ endpoints: world.endpoints(), proxy, file: join(this.#folder, "record") });
+    // The first second opens connections.
     await sleep(1_000);
+    this.#before = await windowOf(() => sleep(BEFORE_MS));
+  }
+
+  /** What clients saw before anything was done. */
+  before(): Figures {
+    if (!this.#before) throw new Error("no clients yet");
+    return figuresOf(this.probe.record(), this.#before);
   }
 
   /** What clients see while the work is done. */
@@ -55,11 +66,6 @@ export class Stage {
   /** What failed in the last work, and what the members said meanwhile. */
   get story(): readonly string[] {
     return this.#story;
-  }
-
-  /** Clients learn the present members. */
-  tellClients(): void {
-    this.probe.setEndpoints(this.world.endpoints());
   }
 
   get probe(): Probe {

@@ -41,7 +41,8 @@ const CCS = resource({
 });
 export const ETCD_CLUSTERS = resource({ ...KIND, kind: "EtcdCluster", namespaced: true });
 const WRITE = { fieldManager: "test", force: true };
-const GIVE_UP_MS = 180_000;
+/** Nothing that a test waits for takes longer, even on a busy machine. */
+export const GIVE_UP_MS = 180_000;
 /** Certificates are issued for so many instances of each place. */
 const MAX_ORDINALS = 40;
 
@@ -248,11 +249,12 @@ export class EtcdWorld {
 
   /** Settled on the present template, with so many instances. */
   settled(replicas: number, revision?: () => boolean): Promise<void> {
-    return this.until(`${replicas} instances are settled`, () => {
-      const { phase, readyReplicas, observedGeneration, generation } = this.status();
-      const isSettled = phase === "Settled" && readyReplicas === replicas && observedGeneration === generation;
-      return isSettled && (revision?.() ?? true);
-    });
+    return this.until(`${replicas} instances are settled`, () => this.isSettled(replicas) && (revision?.() ?? true));
+  }
+
+  isSettled(replicas: number): boolean {
+    const { phase, readyReplicas, observedGeneration, generation } = this.status();
+    return phase === "Settled" && readyReplicas === replicas && observedGeneration === generation;
   }
 
   /** Every pod runs with this flag or image. */

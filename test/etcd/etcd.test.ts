@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { isLongForm } from "../form.ts";
-import { EtcdWorld, Writer } from "./world.ts";
+import { EtcdWorld, GIVE_UP_MS, Writer } from "./world.ts";
 
 /** Who leads changes when it is asked to or dies, not because the machine is busy for a second. */
 const CALM = ["--heartbeat-interval=500", "--election-timeout=5000"];
@@ -15,6 +15,8 @@ describe("a real etcd over embedded clusters, written to all the time", () => {
   const writer = new Writer(urls);
   const members = () => [...(world.application.membership?.members ?? [])].sort();
 
+  // A wait that fails says what it waited for.
+  vi.setConfig({ testTimeout: 4 * GIVE_UP_MS });
   beforeAll(() => world.start());
   afterAll(async () => {
     await writer.stop();

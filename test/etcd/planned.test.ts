@@ -1,7 +1,7 @@
 /** The example's operator and Lockstep, with clients that never stop. Each scenario has a fleet of its own. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CALM, Stage } from "../availability/stage.ts";
-import { expectNothingLost, expectUnnoticed, voters } from "./goals.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CALM, FIVE, Stage } from "../availability/stage.ts";
+import { expectNothingLost, expectUnnoticed, SCENARIO_MS, voters } from "./goals.ts";
 
 let stage: Stage;
 beforeEach(() => {
@@ -10,6 +10,8 @@ beforeEach(() => {
 afterEach(() => stage.strike());
 
 describe("a real etcd over clusters, under clients with a timeout of a second and one retry a moment later", () => {
+  vi.setConfig({ testTimeout: SCENARIO_MS });
+
   it("is deployed all at once with TLS between peers, and restarted one member at a time without a failed request", async () => {
     const { world } = stage;
     await stage.set();
@@ -23,6 +25,27 @@ describe("a real etcd over clusters, under clients with a timeout of a second an
     });
     expect(world.pods.worst).toBe(1);
     expectUnnoticed(stage, "rolling restart", figures);
+    await expectNothingLost(stage);
+  });
+
+  it("moves its leader to the cluster that a user names, once and without a failed request", async () => {
+    const { world } = stage;
+    await stage.set();
+    const before = await world.leader();
+    const to = ["member1", "member2", "member3"].find((each) => each !== before?.cluster) ?? "";
+    const uids = () => world.instances().map(({ pod }) => pod.metadata.uid);
+    const running = uids();
+    const figures = await stage.during(async () => {
+      await world.scale(FIVE, {
+        podManagementPolicy: "Parallel",
+        transferLeader: { to, at: new Date().toISOString() },
+      });
+      await world.until(`${to} leads`, async () => (await world.leader())?.cluster === to && (await world.agree(5)));
+      await world.settled(5);
+    });
+    expectUnnoticed(stage, "leader moved", figures);
+    expect(figures.leaderChanges).toBe(1);
+    expect(uids()).toEqual(running);
     await expectNothingLost(stage);
   });
 

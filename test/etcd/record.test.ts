@@ -4,6 +4,7 @@ import {
   figuresOf,
   type Look,
   leaderChanges,
+  type Members,
   parseRecord,
   withoutQuorumUs,
 } from "../availability/record.ts";
@@ -23,6 +24,10 @@ function looks(endpoint: string, says: (second: number) => Partial<Look>): Look[
   });
 }
 
+function voters(second: number, ...names: string[]): Members {
+  return { kind: "members", end: second * SECOND, voters: names };
+}
+
 describe("the figures of a record", () => {
   it("count a request that succeeded with its retry as retried, and one whose retry failed as failed", () => {
     const attempts = [
@@ -32,13 +37,17 @@ describe("the figures of a record", () => {
       write(50, 60, { error: "unavailable" }),
       write(60, 70, { try: 2, error: "unavailable" }),
     ];
-    expect(figuresOf({ attempts, looks: [] }, window)).toMatchObject({ requests: 3, retried: 2, failed: 1 });
+    expect(figuresOf({ attempts, looks: [], members: [] }, window)).toMatchObject({
+      requests: 3,
+      retried: 2,
+      failed: 1,
+    });
   });
 
   it("have the longest time without a successful write, also at the edges of the window", () => {
     const attempts = [write(90, 100), write(2000, 5000), write(5000, 5010, { error: "timeout" }), write(6000, 6010)];
-    expect(figuresOf({ attempts, looks: [] }, window).longestWriteGapMs).toBe(4900);
-    expect(figuresOf({ attempts: [], looks: [] }, window).longestWriteGapMs).toBe(10_000);
+    expect(figuresOf({ attempts, looks: [], members: [] }, window).longestWriteGapMs).toBe(4900);
+    expect(figuresOf({ attempts: [], looks: [], members: [] }, window).longestWriteGapMs).toBe(10_000);
   });
 
   it("count each term with a leader after the first as a change of the leader", () => {
@@ -52,9 +61,31 @@ describe("the figures of a record", () => {
   it("count the time in which no majority agrees on a leader", () => {
     const up = () => ({ leader: "1", term: 2 });
     const down = (at: number) => (at >= 2 && at < 5 ? { error: "refused" } : up());
-    expect(withoutQuorumUs([...looks("a", up), ...looks("b", up), ...looks("c", down)], window)).toBe(0);
-    const lost = withoutQuorumUs([...looks("a", up), ...looks("b", down), ...looks("c", down)], window);
-    expect(lost / SECOND).toBeCloseTo(3, 0);
+    const members = [voters(0, "a", "b", "c")];
+    const one = [...looks("a", up), ...looks("b", up), ...looks("c", down)];
+    expect(withoutQuorumUs({ looks: one, members }, window)).toBe(0);
+    const two = [...looks("a", up), ...looks("b", down), ...looks("c", down)];
+    expect(withoutQuorumUs({ looks: two, members }, window) / SECOND).toBeCloseTo(3, 0);
+  });
+
+  it("count a majority of those who vote at the time, whether they are looked at or not", () => {
+    const up = () => ({ leader: "1", term: 2 });
+    const seen = [...looks("a", up), ...looks("b", up), ...looks("c", up)];
+    const grown = [voters(0, "a", "b", "c"), voters(4, "a", "b", "c", "d", "e", "f", "g")];
+    expect(withoutQuorumUs({ looks: seen, members: grown }, window) / SECOND).toBeCloseTo(6, 1);
+    // A learner that does not answer yet is no voter.
+    const learner = looks("d", () => ({ error: "refused" }));
+    const members = [voters(0, "a", "b", "c")];
+    expect(withoutQuorumUs({ looks: [...seen, ...learner], members }, window)).toBe(0);
+    const pair = [...looks("a", up), ...learner, ...looks("e", () => ({ error: "refused" }))];
+    expect(withoutQuorumUs({ looks: pair, members: [voters(0, "a")] }, window)).toBe(0);
+  });
+
+  it("see looks that overlap: an answer counts before a later timeout of an earlier look", () => {
+    const answers = looks("a", () => ({ leader: "1", term: 2 }));
+    const slow = answers.map((each) => ({ ...each, end: each.start + SECOND, error: "timeout" }));
+    const record = { looks: [...slow, ...answers], members: [voters(0, "a")] };
+    expect(withoutQuorumUs(record, window)).toBe(0);
   });
 
   it("leave out the last line while it is being written", () => {

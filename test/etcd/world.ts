@@ -24,7 +24,7 @@ const CCS = resource({
 const TEMPLATES = resource({ ...ETCD, namespaced: true });
 const NAME = { namespace: "default", name: "etcd" };
 const WRITE = { fieldManager: "test", force: true };
-const GIVE_UP_MS = 90_000;
+export const GIVE_UP_MS = 90_000;
 
 export class EtcdWorld {
   readonly fleet: EmbeddedFleet;

@@ -36,3 +36,23 @@ export class Calm {
     return this.#seen !== "" && nowMs - this.#sinceMs >= CALM_MS;
   }
 }
+
+/** Every object is reconciled several times a second, so one that was not for this long is gone. */
+const FORGET_MS = 60_000;
+
+/** One for each etcd, for as long as its object exists. Starting again from nothing only costs time. */
+export class Calms {
+  readonly #all = new Map<string, { readonly calm: Calm; usedMs: number }>();
+
+  of(uid: string, nowMs: number): Calm {
+    for (const [other, { usedMs }] of this.#all) if (nowMs - usedMs > FORGET_MS) this.#all.delete(other);
+    const found = this.#all.get(uid) ?? { calm: new Calm(), usedMs: nowMs };
+    found.usedMs = nowMs;
+    this.#all.set(uid, found);
+    return found.calm;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+}

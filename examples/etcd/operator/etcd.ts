@@ -1,5 +1,5 @@
 /** etcd's own API, as far as its operator needs it: https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway. */
-import { isJsonObject, type JsonObject } from "../../../src/runtime/index.ts";
+import { isJsonObject, type JsonObject } from "lockstep/sdk";
 
 /** Sends one request of etcd's JSON API to the member at an address; rejects if it does not answer with 200 in time. */
 export type Ask = (address: string, path: string, body: JsonObject) => Promise<JsonObject>;
@@ -49,6 +49,18 @@ export class Etcd {
     } catch {
       return false;
     }
+  }
+
+  /**
+   * Whether the other voters can decide without this one, which leaves the list, or only stops. One or two voters cannot
+   * do without one that stops: then all others must answer.
+   */
+  async canDoWithout(address: string, { members }: EtcdView, does: "stop" | "leave"): Promise<boolean> {
+    const voters = members.filter(({ isLearner }) => !isLearner);
+    const others = voters.filter((each) => each.address !== address);
+    const answers = await Promise.all(others.map((each) => this.takesPart(each.address)));
+    const listed = does === "leave" ? others.length : voters.length;
+    return answers.filter((is) => is).length >= Math.min(Math.floor(listed / 2) + 1, others.length);
   }
 
   /** As a learner, which has no vote until it is promoted: a slow start costs no quorum. */

@@ -113,6 +113,19 @@ async function deploy(spec: JsonObject = {}): Promise<void> {
   await world.until("five are settled", () => world.isSettled("etcd", 5));
 }
 
+/** What the operator of a cluster says. */
+const statusIn = (cluster: string) =>
+  JSON.stringify(world.fleet.member(cluster).api.get("example.io/etcdclusters", "default", "etcd")?.status ?? {});
+
+const everyImage = (image: string) =>
+  pods().every(({ pod }) => pod.metadata.name === "etcd-5" || JSON.stringify(pod.spec).includes(image));
+
+/** A while in which nothing may happen. */
+async function pass(ms: number): Promise<void> {
+  const endMs = world.clock.monotonicMs() + ms;
+  await world.until(`${ms} ms have passed`, () => world.clock.monotonicMs() >= endMs);
+}
+
 const addresses = () => etcd.members.map(({ address }) => address).sort();
 
 describe("the operator of examples/etcd", () => {
@@ -233,6 +246,117 @@ describe("the operator of examples/etcd", () => {
     await template("etcd:3.7");
     await world.until("it is smaller and updated", () => look() || (world.isSettled("etcd", 4) && seen.size >= 5));
     expect(tooEarly).toEqual([]);
+  });
+
+  it("restarts no member while the others are no majority without it, and says so", async () => {
+    const sizes = { member1: 1, member2: 3, member3: 1 };
+    await scale(sizes);
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("five are settled", () => world.isSettled("etcd", 5));
+    await template("etcd:3.7");
+    const isEnding = ({ cluster, pod }: ReturnType<typeof pods>[number]) =>
+      cluster === "member2" && pod.metadata.deletionTimestamp !== undefined;
+    await world.until("the first of three restarts", () => pods().some(isEnding));
+    // The members of the other clusters fail at the same time: three of five are left when the first one is back.
+    etcd.cutOff.add("etcd-0.member1").add("etcd-4.member3");
+    await world.until("it says why it waits", () => statusIn("member2").includes("majority without it"));
+    const uids = () => pods().map(({ pod }) => pod.metadata.uid);
+    const before = uids();
+    await pass(60_000);
+    expect(etcd.leader).toBeDefined();
+    expect(uids()).toEqual(before);
+    etcd.cutOff.clear();
+    await world.until("it is updated", () => world.isSettled("etcd", 5) && everyImage("etcd:3.7"));
+  });
+
+  it("restarts one of two members, which cannot keep their majority", async () => {
+    await scale({ member1: 1, member2: 1 });
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("two are settled", () => world.isSettled("etcd", 2));
+    await template("etcd:3.7");
+    await world.until("it is updated", () => world.isSettled("etcd", 2) && everyImage("etcd:3.7"));
+  });
+
+  it("waits for a learner that has not caught up, says so, and starts it again on its volume if it is lost", async () => {
+    etcd.behind.add("etcd-3.member2");
+    await scale(FIVE);
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("it says why it waits", () => statusIn("member2").includes("etcd-3 is a learner"));
+    const { api } = world.fleet.member("member2");
+    // A member beside it, and the learner itself.
+    for (const instance of ["etcd-2", "etcd-3"]) {
+      const pod = () => api.get("/pods", "default", instance);
+      const first = pod();
+      if (first) await world.ask(api.delete(first));
+      await world.until("it runs again", () => pod() !== undefined && pod()?.metadata.uid !== first?.metadata.uid);
+    }
+    expect(etcd.history.filter((each) => each.endsWith("etcd-3.member2"))).toEqual(["add etcd-3.member2"]);
+    etcd.behind.clear();
+    await world.until("five are settled", () => world.isSettled("etcd", 5));
+  });
+
+  it("replaces a learner whose volume is lost: it must not return with the same identity", async () => {
+    etcd.behind.add("etcd-3.member2");
+    await scale(FIVE);
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("it says why it waits", () => statusIn("member2").includes("etcd-3 is a learner"));
+    const { api } = world.fleet.member("member2");
+    for (const found of [
+      api.get("/persistentvolumeclaims", "default", "data-etcd-3"),
+      api.get("/pods", "default", "etcd-3"),
+    ]) {
+      if (found) await world.ask(api.delete(found));
+    }
+    await world.until("it is replaced", () => etcd.history.includes("remove etcd-3.member2"));
+    etcd.behind.clear();
+    await world.until("five are settled", () => world.isSettled("etcd", 5));
+    expect(etcd.history.filter((each) => each.endsWith("etcd-3.member2"))).toEqual([
+      "add etcd-3.member2",
+      "remove etcd-3.member2",
+      "add etcd-3.member2",
+      "promote etcd-3.member2",
+    ]);
+  });
+
+  it("starts a member again that was promoted and lost before Lockstep saw it ready, on its volume", async () => {
+    etcd.behind.add("etcd-3.member2");
+    await scale(FIVE);
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("it says why it waits", () => statusIn("member2").includes("etcd-3 is a learner"));
+    const { api } = world.fleet.member("member2");
+    const promoted = etcd.members.find(({ address }) => address === "etcd-3.member2");
+    if (promoted) promoted.isLearner = false;
+    const pod = api.get("/pods", "default", "etcd-3");
+    if (pod) await world.ask(api.delete(pod));
+    await world.until("five are settled", () => world.isSettled("etcd", 5));
+    expect(etcd.history.filter((each) => each.endsWith("etcd-3.member2"))).toEqual(["add etcd-3.member2"]);
+  });
+
+  it("deletes no pod of another owner that has the name of an instance, and says so", async () => {
+    await deploy();
+    const foreign: KubeObject = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "etcd-5", namespace: "default" },
+      spec: { containers: [{ name: "main", image: "other:1.0" }] },
+    };
+    await applyTo("member3", foreign);
+    const { api } = world.fleet.member("member3");
+    const uid = () => api.get("/pods", "default", "etcd-5")?.metadata.uid;
+    const before = uid();
+    expect(before).toBeDefined();
+    await scale({ ...FIVE, member3: 2 });
+    await world.until("it says why it waits", () => statusIn("member3").includes("etcd-5 is not of this"));
+    expect(addresses()).toHaveLength(5);
+    await template("etcd:3.7");
+    await scale(FIVE);
+    await world.until("it is as before", () => world.isSettled("etcd", 5) && everyImage("etcd:3.7"));
+    expect(uid()).toBe(before);
   });
 
   it("moves the leader on request", async () => {

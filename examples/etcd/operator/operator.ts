@@ -3,31 +3,29 @@
  * its own API server and to etcd.
  */
 import {
+  apiPath,
   type Clock,
+  type Grant,
+  type InstanceView,
   isJsonObject,
   type JsonObject,
   type Log,
-  type Random,
-  type Transport,
-  timestamp,
-} from "../../../src/runtime/index.ts";
-import {
-  apiPath,
-  type Grant,
-  type InstanceView,
   type MemberClient,
   type MemberObject,
   type MemberReport,
   nextStep,
   operate,
+  type Random,
   readWholeGrant,
   report,
   reportPatch,
   type Step,
-} from "../../../src/sdk/index.ts";
-import { Calm } from "./calm.ts";
+  type Transport,
+  timestamp,
+} from "lockstep/sdk";
+import { type Calm, Calms } from "./calm.ts";
 import { type Ask, Etcd, type EtcdMember, type EtcdView } from "./etcd.ts";
-import { claimName, claimOf, LABELS, podOf, RUNS, type Runs, type Surroundings } from "./pod.ts";
+import { claimName, claimOf, isOf, LABELS, podOf, RUNS, type Runs, type Surroundings } from "./pod.ts";
 import { allNamed, countServing, isSaid, namedIn, reportIn, type Seen } from "./status.ts";
 import { addressOf, nameOf, whomToAsk } from "./topology.ts";
 
@@ -48,11 +46,9 @@ const RESYNC_MS = 500;
 /** Runs until the signal aborts. */
 export function runEtcdOperator(options: EtcdOperatorOptions, signal: AbortSignal): Promise<void> {
   const { transport, clock, random, log } = options;
-  const calms = new Map<string, Calm>();
+  const calms = new Calms();
   const reconcile = (object: MemberObject, api: MemberClient) => {
-    const uid = object.metadata.uid ?? "";
-    const calm = calms.get(uid) ?? new Calm();
-    calms.set(uid, calm);
+    const calm = calms.of(object.metadata.uid ?? "", clock.monotonicMs());
     return new Reconcile(options, object, api, calm).run();
   };
   return operate({ transport, clock, random, log, kind: KIND, resyncMs: RESYNC_MS, reconcile }, signal);
@@ -93,12 +89,12 @@ class Reconcile {
     this.#calm.look(view, this.#options.clock.monotonicMs());
     const leader = instances.find(({ address }) => address === view?.leader?.address)?.name;
     const step = nextStep(grant, instances, leader ?? (view?.leader && nameOf(view.leader.address, grant)));
-    const outcome = await this.#act(step, grant, etcd, view).catch((error: unknown) => String(error));
+    const outcome = await this.#act(step, grant, instances, etcd, view).catch((error: unknown) => String(error));
     await this.#report(grant, instances, view, outcome);
   }
 
   async #look(name: string, address: string, state: InstanceView["state"], etcd: Etcd): Promise<Seen> {
-    const [pod, claim] = [await this.#api.get(this.#path("v1", "pods", name)), await this.#claim(name)];
+    const [pod, claim] = [await this.#pod(name), await this.#claim(name)];
     const hasVolume = runsOf(claim) !== undefined;
     const revision = pod?.metadata.labels?.[LABELS.revision] ?? "";
     const seen = { name, address, state, hasVolume, takesPart: false };
@@ -110,9 +106,14 @@ class Reconcile {
   }
 
   /** Returns why nothing could be done. */
-  async #act(step: Step, grant: Grant, etcd: Etcd, view: EtcdView | undefined): Promise<string | undefined> {
-    const learner = view?.members.find(({ address, isLearner }) => isLearner && nameOf(address, grant, grant.cluster));
-    if (learner && grant.processor) await etcd.promote(learner);
+  async #act(
+    step: Step,
+    grant: Grant,
+    instances: readonly Seen[],
+    etcd: Etcd,
+    view: EtcdView | undefined,
+  ): Promise<string | undefined> {
+    const behind = grant.processor ? await this.#promote(instances, etcd, view) : undefined;
     const member = (address: string) => view?.members.find((each) => each.address === address);
     const givenUp = grant.processor ? this.#givenUp(grant, view) : undefined;
     if (givenUp) {
@@ -121,9 +122,9 @@ class Reconcile {
     }
     switch (step.do) {
       case "nothing":
-        return undefined;
+        return behind;
       case "wait":
-        return step.why;
+        return behind ?? step.why;
       case "transferLeader": {
         const target = member(addressOf(step.to, grant));
         if (view?.leader && target) await etcd.moveLeader(view.leader, target);
@@ -135,33 +136,86 @@ class Reconcile {
         if (claim && runs) await this.#start(step.instance, runs, claim, grant);
         return undefined;
       }
-      case "restart": {
-        const { name, address } = step.instance;
-        if (step.instance.process === "ready") {
-          if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} restarts`;
-          if (!this.#isCalm()) return `${name} restarts when clients have noticed the last change of etcd`;
-        }
-        await this.#remember(name, this.#runs(grant));
-        await this.#deletePod(name);
-        return undefined;
-      }
+      case "restart":
+        return this.#restart(step.instance, grant, etcd, view);
       case "remove":
         return this.#remove(step.instance, grant, etcd, view);
-      case "join": {
-        const { name, address, state } = step.instance;
-        const isFirst = grant.initialClusterState === "new";
-        if (!isFirst && !view) return "etcd does not answer, so no member is added";
-        const earlier = member(address);
-        // Its volume is lost, and with it what it promised to others: it must not return under the same ID.
-        if (earlier && (state === "member" || !earlier.isLearner) && !isFirst) await etcd.remove(earlier);
-        if (!isFirst && !(earlier?.isLearner && state === "joining")) await etcd.add(address);
-        const claim =
-          (await this.#claim(name)) ??
-          (await this.#api.create(this.#path("v1", "persistentvolumeclaims"), claimOf(name, this.#runs(grant))));
-        await this.#start(step.instance, this.#runs(grant), claim, grant);
-        return undefined;
+      case "join":
+        return this.#join(step.instance, grant, etcd, view);
+    }
+  }
+
+  /**
+   * A learner that runs gets its vote when it has caught up; returns why it has none yet. Everything else continues
+   * meanwhile: another member may have to return, and a learner that does not run must start first.
+   */
+  async #promote(instances: readonly Seen[], etcd: Etcd, view: EtcdView | undefined): Promise<string | undefined> {
+    for (const { name, address, state, process } of instances) {
+      const learner = view?.members.find((each) => each.isLearner && each.address === address);
+      if (!learner || process !== "starting" || state === "leaving") continue;
+      try {
+        await etcd.promote(learner);
+      } catch (error) {
+        return `${name} is a learner until it has caught up: ${error instanceof Error ? error.message : error}`;
       }
     }
+    return undefined;
+  }
+
+  async #restart(
+    { name, address }: InstanceView,
+    grant: Grant,
+    etcd: Etcd,
+    view: EtcdView | undefined,
+  ): Promise<string | undefined> {
+    // One that takes no part is not missed.
+    if (await etcd.takesPart(address)) {
+      if (!view) return `${name} restarts when etcd shows its members`;
+      if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} restarts`;
+      if (!this.#isCalm()) return `${name} restarts when clients have noticed the last change of etcd`;
+      if (!(await etcd.canDoWithout(address, view, "stop"))) {
+        return `${name} restarts when the other members are a majority without it; look at those that do not answer`;
+      }
+    }
+    await this.#remember(name, this.#runs(grant));
+    await this.#deletePod(name);
+    return undefined;
+  }
+
+  /**
+   * A member and its volume belong together. What is lost on a volume was promised to others, so a member without its
+   * volume must not return under the same ID; and a volume without its member is of an earlier life.
+   */
+  async #join(
+    instance: InstanceView,
+    grant: Grant,
+    etcd: Etcd,
+    view: EtcdView | undefined,
+  ): Promise<string | undefined> {
+    const { name, address } = instance;
+    const isFirst = grant.initialClusterState === "new";
+    if (!isFirst && !view) return "etcd does not answer, so no member is added";
+    await this.#checkName(name);
+    const claim = await this.#claim(name);
+    if (claim && !runsOf(claim)) {
+      return claim.metadata.deletionTimestamp === undefined
+        ? `the claim ${claim.metadata.name} is not of this operator: delete it, and ${name} joins`
+        : `${name} joins when its lost volume is gone`;
+    }
+    if (!isFirst) {
+      const earlier = view?.members.find((each) => each.address === address);
+      if (claim && !earlier) {
+        await this.#deleteClaim(claim);
+        return `${name} joins when the volume of its earlier life is gone`;
+      }
+      if (earlier && !claim) await etcd.remove(earlier);
+      if (!claim) await etcd.add(address);
+    }
+    const runs = this.#runs(grant);
+    if (claim) await this.#remember(name, runs);
+    const path = this.#path("v1", "persistentvolumeclaims");
+    await this.#start(instance, runs, claim ?? (await this.#api.create(path, claimOf(name, runs))), grant);
+    return undefined;
   }
 
   #isCalm(): boolean {
@@ -179,20 +233,25 @@ class Reconcile {
     view: EtcdView | undefined,
   ): Promise<string | undefined> {
     if (process === "ending") return `${name} stops before it is removed`;
-    const leaving = view?.members.find((each) => each.address === address);
-    if (!leaving && !view) return "etcd does not answer, so no member is removed";
-    if (leaving && process === "ready") {
+    if (!view) return "etcd does not answer, so no member is removed";
+    const leaving = view.members.find((each) => each.address === address);
+    if (leaving && (await etcd.takesPart(address))) {
       if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} is removed`;
       if (!this.#isCalm()) return `${name} is removed when clients have noticed the last change of etcd`;
-      if (leaving.isLearner || (await isMajorityWithout(address, etcd, view))) {
+      const others = view.members.filter((each) => !each.isLearner && each !== leaving);
+      // Of one or two members, none can stop first.
+      if (others.length > 1 && (await etcd.canDoWithout(address, view, "stop"))) {
         await this.#deletePod(name);
         return `${name} stops before it is removed`;
+      }
+      if (!(await etcd.canDoWithout(address, view, "leave"))) {
+        return `${name} is removed when the other members are a majority without it; look at those that do not answer`;
       }
     }
     if (leaving) await etcd.remove(leaving);
     await this.#deletePod(name);
     const claim = await this.#claim(name);
-    if (claim) await this.#api.delete(this.#path("v1", "persistentvolumeclaims", claim.metadata.name), claim);
+    if (claim) await this.#deleteClaim(claim);
     return undefined;
   }
 
@@ -218,6 +277,7 @@ class Reconcile {
   }
 
   async #start(instance: InstanceView, runs: Runs, claim: MemberObject, grant: Grant): Promise<void> {
+    await this.#checkName(instance.name);
     await this.#api.create(this.#path("v1", "pods"), podOf(this.#object, instance, runs, claim, grant, this.#options));
   }
 
@@ -226,10 +286,28 @@ class Reconcile {
     await this.#api.patch(path, { metadata: { annotations: { [RUNS]: JSON.stringify(runs) } } });
   }
 
+  /** Throws if another pod has the name of an instance that has none. */
+  async #checkName(name: string): Promise<void> {
+    const pod = await this.#api.get(this.#path("v1", "pods", name));
+    if (!pod || isOf(pod, this.#object)) return;
+    const { kind, metadata } = this.#object;
+    throw new Error(`the pod ${name} is not of this ${kind} (${metadata.name}): delete it, or give it another name`);
+  }
+
+  /** The pod of an instance. Another one of that name is none of ours. */
+  async #pod(name: string): Promise<MemberObject | undefined> {
+    const pod = await this.#api.get(this.#path("v1", "pods", name));
+    return pod && isOf(pod, this.#object) ? pod : undefined;
+  }
+
   async #deletePod(name: string): Promise<void> {
-    const path = this.#path("v1", "pods", name);
-    const pod = await this.#api.get(path);
-    if (pod) await this.#api.delete(path, pod);
+    const pod = await this.#pod(name);
+    if (pod) await this.#api.delete(this.#path("v1", "pods", name), pod);
+  }
+
+  async #deleteClaim(claim: MemberObject): Promise<void> {
+    if (!runsOf(claim)) return;
+    await this.#api.delete(this.#path("v1", "persistentvolumeclaims", claim.metadata.name), claim);
   }
 
   #claim(instance: string): Promise<MemberObject | undefined> {
@@ -240,7 +318,7 @@ class Reconcile {
   async #report(grant: Grant, instances: readonly Seen[], view: EtcdView | undefined, message?: string): Promise<void> {
     const present = instances.filter(({ process }) => process !== "none");
     const isElecting = !view && this.#calm.isElecting(this.#options.clock.monotonicMs());
-    const { serving, isCertain } = countServing(reportIn(this.#object), grant, present, isElecting);
+    const { serving, isCertain } = countServing(reportIn(this.#object), grant, present, view, isElecting);
     const { spec } = this.#object;
     const desired = isJsonObject(spec) && typeof spec.replicas === "number" ? spec.replicas : 0;
     const leads = view?.leader && instances.find(({ address }) => address === view.leader?.address);
@@ -294,14 +372,6 @@ class Reconcile {
     const all = apiPath(apiVersion, plural, this.#object.metadata.namespace);
     return name === "" ? all : `${all}/${name}`;
   }
-}
-
-/** Whether the voters other than this one can decide without it. */
-async function isMajorityWithout(address: string, etcd: Etcd, view: EtcdView | undefined): Promise<boolean> {
-  const voters = view?.members.filter(({ isLearner }) => !isLearner) ?? [];
-  const others = voters.filter((each) => each.address !== address);
-  const answers = await Promise.all(others.map((each) => etcd.takesPart(each.address)));
-  return answers.filter((is) => is).length > voters.length / 2;
 }
 
 /** Its container does not run. One that runs and is not ready may wait for others: a restart would not help. */

@@ -1,6 +1,7 @@
 /** The objects of one member of etcd: its pod and its claim. */
-import type { JsonObject } from "../../../src/runtime/index.ts";
-import type { Grant, InstanceView, MemberObject } from "../../../src/sdk/index.ts";
+
+import type { Grant, InstanceView, MemberObject } from "lockstep/sdk";
+import { isJsonObject, type JsonObject } from "lockstep/sdk";
 import { peerUrl } from "./etcd.ts";
 
 export const LABELS = { cluster: "example.io/cluster", revision: "example.io/revision" } as const;
@@ -20,6 +21,17 @@ export interface Surroundings {
   readonly command: (image: string) => readonly string[];
   /** Where a member listens; in a cluster, 0.0.0.0. */
   readonly listen: (instance: string) => string;
+}
+
+/** Only what belongs to an object may be changed on its behalf: another pod can have the name of an instance. */
+export function isOf({ metadata }: MemberObject, owner: MemberObject): boolean {
+  const { ownerReferences } = metadata;
+  const uid = owner.metadata.uid;
+  return (
+    uid !== undefined &&
+    Array.isArray(ownerReferences) &&
+    ownerReferences.some((each) => isJsonObject(each) && each.controller === true && each.uid === uid)
+  );
 }
 
 export function claimName(instance: string): string {

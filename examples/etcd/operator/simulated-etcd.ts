@@ -1,5 +1,5 @@
 /** An etcd whose members are simulated pods, for the operator's test: it has members, learners, a leader and a quorum. */
-import type { JsonObject } from "../../../src/runtime/index.ts";
+import type { JsonObject } from "lockstep/sdk";
 import type { Ask } from "./etcd.ts";
 
 interface Member {
@@ -21,6 +21,10 @@ export class SimulatedEtcd {
   #term = 0;
   /** Every change of the member list and the leader, in order. */
   readonly history: string[] = [];
+  /** Addresses of members that run and reach no other. */
+  readonly cutOff = new Set<string>();
+  /** Addresses of learners that have not caught up. */
+  readonly behind = new Set<string>();
 
   constructor(pods: () => readonly SimulatedPod[]) {
     this.#pods = pods;
@@ -71,7 +75,9 @@ export class SimulatedEtcd {
         return {};
       }
       case "cluster/member/promote":
-        if (!member || !this.#isUp(member.address)) throw new Error("can only promote a learner that is in sync");
+        if (!member || !this.#isUp(member.address) || this.behind.has(member.address)) {
+          throw new Error("can only promote a learner that is in sync");
+        }
         member.isLearner = false;
         this.history.push(`promote ${member.address}`);
         return {};
@@ -114,6 +120,7 @@ export class SimulatedEtcd {
   }
 
   #isUp(address: string): boolean {
+    if (this.cutOff.has(address)) return false;
     return this.#pods().some(
       (pod) => pod.isReady && flag(pod, "initial-advertise-peer-urls")?.includes(`//${address}:`),
     );

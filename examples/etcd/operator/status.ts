@@ -1,12 +1,14 @@
 /** What the operator says about its part of etcd. */
-import { isJsonObject, type JsonObject, sameJson } from "../../../src/runtime/index.ts";
 import {
   type Grant,
   type InstanceView,
+  isJsonObject,
+  type JsonObject,
   type MemberObject,
   type MemberReport,
   parseMemberReport,
-} from "../../../src/sdk/index.ts";
+  sameJson,
+} from "lockstep/sdk";
 import type { EtcdView } from "./etcd.ts";
 
 /** A member list without news is confirmed again this often. */
@@ -18,22 +20,27 @@ export interface Seen extends InstanceView {
 }
 
 /**
- * Which instances count as ready. While etcd elects a leader, no instance takes part, and none of them is at fault: as
- * many of those that run count as before, and the report is not Done. The same applies to an instance that takes part
- * again before its probe has noticed.
+ * Which instances count as ready: those that take part, and that etcd itself lists as voters. While etcd elects a leader,
+ * no instance takes part, and none of them is at fault: as many of those that run count as before, and the report is not
+ * Done. The same applies to an instance that takes part again before its probe has noticed. If etcd does not show its
+ * members for longer, none counts.
  */
 export function countServing(
   before: MemberReport | undefined,
   { epoch }: Grant,
   present: readonly Seen[],
+  view: EtcdView | undefined,
   isElecting: boolean,
 ): { readonly serving: readonly Seen[]; readonly isCertain: boolean } {
+  if (present.length === 0) return { serving: [], isCertain: true };
   const ready = present.filter(({ process }) => process === "ready");
-  const running = present.filter(({ process }) => process === "ready" || process === "starting");
-  const serving =
-    isElecting && before?.epoch === epoch
-      ? running.slice(0, Math.max(ready.length, before.ready))
-      : present.filter(({ takesPart }) => takesPart);
+  if (!view) {
+    const running = present.filter(({ process }) => process === "ready" || process === "starting");
+    const count = isElecting && before?.epoch === epoch ? Math.max(ready.length, before.ready) : 0;
+    return { serving: running.slice(0, count), isCertain: false };
+  }
+  const voters = new Set(view.members.filter(({ isLearner }) => !isLearner).map(({ address }) => address));
+  const serving = present.filter(({ address, takesPart }) => takesPart && voters.has(address));
   return { serving, isCertain: serving.length === ready.length };
 }
 

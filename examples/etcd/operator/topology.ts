@@ -1,5 +1,5 @@
 /** Who is who in the topology of a grant. */
-import type { Grant } from "../../../src/sdk/index.ts";
+import type { Grant } from "lockstep/sdk";
 
 /** Members of this cluster first, then those of others. One that joins does not answer for all yet, so it comes last. */
 export function whomToAsk({ topology, cluster }: Grant): string[] {

@@ -26,6 +26,10 @@ type object struct {
 		DeletionTimestamp string
 		Labels            map[string]string
 		Annotations       map[string]string
+		OwnerReferences   []struct {
+			UID        string `json:"uid"`
+			Controller bool
+		}
 	} `json:"metadata"`
 	Spec struct {
 		Replicas int
@@ -34,6 +38,16 @@ type object struct {
 	}
 	Status status
 	Data   map[string]string
+}
+
+// isOf: only what belongs to an object may be changed on its behalf. Another pod can have the name of an instance.
+func (o object) isOf(owner object) bool {
+	for _, reference := range o.Metadata.OwnerReferences {
+		if reference.Controller && reference.UID == owner.Metadata.UID && reference.UID != "" {
+			return true
+		}
+	}
+	return false
 }
 
 type status struct {
@@ -169,10 +183,14 @@ func (a *api) patch(ctx context.Context, apiVersion, plural, namespace, name str
 	return a.send(ctx, http.MethodPatch, path(apiVersion, plural, namespace)+"/"+name, "application/merge-patch+json", body, nil)
 }
 
-// delete is not an error if the object is gone.
-func (a *api) delete(ctx context.Context, apiVersion, plural, namespace, name string) error {
-	err := a.send(ctx, http.MethodDelete, path(apiVersion, plural, namespace)+"/"+name, "", nil, nil)
-	if isStatus(err, 404) {
+// delete removes exactly this object: another one of the same name stays. It is not an error if it is gone.
+func (a *api) delete(ctx context.Context, apiVersion, plural string, what object) error {
+	options := map[string]any{
+		"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": map[string]any{"uid": what.Metadata.UID},
+	}
+	at := path(apiVersion, plural, what.Metadata.Namespace) + "/" + what.Metadata.Name
+	err := a.send(ctx, http.MethodDelete, at, "application/json", options, nil)
+	if isStatus(err, 404) || isStatus(err, 409) {
 		return nil
 	}
 	return err

@@ -1,9 +1,10 @@
 // Command operator is a complete operator on the member contract: one pod with one volume for each instance. Its
-// application has no members or leader of its own; where one would be asked, a comment says so.
+// application has no list of members; where it would be asked for one, a comment says so.
 //
 //	operator -server http://127.0.0.1:8001 -api-version example.io/v1alpha1 -kind Cache -plural caches
 //
-// In a cluster, leave -server away: it uses the pod's service account.
+// In a cluster, leave -server away: it uses the pod's service account. If the application has a leader, -leader is the
+// URL where it tells which instance leads (GET) and where the leader is asked to move (POST); see leader.go.
 package main
 
 import (
@@ -11,7 +12,9 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,6 +37,7 @@ func main() {
 	flag.StringVar(&kind.apiVersion, "api-version", "", "of the operator's kind")
 	flag.StringVar(&kind.name, "kind", "", "the operator's kind")
 	flag.StringVar(&kind.plural, "plural", "", "its plural")
+	leaderURL := flag.String("leader", "", "where the application tells its leader and moves it; empty: it has none")
 	every := flag.Duration("every", 250*time.Millisecond, "how often all objects are read")
 	flag.Parse()
 	api, err := connect(*server, *tokenFile)
@@ -42,7 +46,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	operator := operator{api: api, kind: kind}
+	operator := operator{api: api, kind: kind, leaders: leaders{*leaderURL, &http.Client{Timeout: requestTimeout}}}
 	for ticker := time.NewTicker(*every); ctx.Err() == nil; {
 		operator.reconcileAll(ctx)
 		select {
@@ -55,8 +59,9 @@ func main() {
 type kind struct{ apiVersion, name, plural string }
 
 type operator struct {
-	api  *api
-	kind kind
+	api     *api
+	kind    kind
+	leaders leaders
 }
 
 // runs is what one instance runs.
@@ -83,9 +88,12 @@ func (o *operator) reconcileAll(ctx context.Context) {
 // reconcile reads the grant, looks, does one step, and reports what it saw.
 func (o *operator) reconcile(ctx context.Context, object object) error {
 	namespace := object.Metadata.Namespace
-	grant, err := sdk.ReadGrant(object.Metadata.Annotations, func(name string) (map[string]string, bool) {
+	grant, err := sdk.ReadGrant(object.Metadata.Annotations, func(name string) (map[string]string, error) {
 		found, err := o.api.get(ctx, "v1", "configmaps", namespace, name)
-		return found.Data, err == nil
+		if isStatus(err, 404) {
+			return nil, nil
+		}
+		return found.Data, err
 	})
 	var malformed *sdk.MalformedError
 	if errors.As(err, &malformed) {
@@ -98,14 +106,23 @@ func (o *operator) reconcile(ctx context.Context, object object) error {
 	instances := make([]sdk.Instance, len(own.Instances))
 	for at, name := range own.Instances {
 		instances[at] = sdk.Instance{Name: name, Address: own.Addresses[at], State: own.States[at]}
-		if err := o.look(ctx, namespace, &instances[at]); err != nil {
+		if err := o.look(ctx, object, &instances[at]); err != nil {
 			return err
 		}
 	}
-	// An application with a leader is asked for it here.
-	step := sdk.NextStep(grant, instances, "")
-	failure := o.act(ctx, object, grant, step)
+	leader, failure := o.leaders.leader(ctx)
+	step := sdk.NextStep(grant, instances, leader)
+	// While it is not known who leads, the next instance may be the one (M6).
+	mayLead := o.leaders.url != "" && leader == "" && step.Do == sdk.Restart && step.Instance.Process == sdk.Ready
+	if failure == nil && mayLead {
+		failure = fmt.Errorf("%s restarts when the application has a leader", step.Instance.Name)
+	} else if failure == nil || step.Do == sdk.Recreate {
+		failure = errors.Join(failure, o.act(ctx, object, grant, step))
+	}
 	report := sdk.NewReport(grant, object.Spec.Replicas, instances)
+	if leader != "" {
+		report = report.WithLeader(leader, instances)
+	}
 	if failure != nil {
 		text := failure.Error()
 		report.Message = &text
@@ -118,15 +135,16 @@ func (o *operator) reconcile(ctx context.Context, object object) error {
 	})
 }
 
-func (o *operator) look(ctx context.Context, namespace string, instance *sdk.Instance) error {
+func (o *operator) look(ctx context.Context, owner object, instance *sdk.Instance) error {
+	namespace := owner.Metadata.Namespace
 	claim, err := o.api.get(ctx, "v1", "persistentvolumeclaims", namespace, "data-"+instance.Name)
 	if err != nil && !isStatus(err, 404) {
 		return err
 	}
 	instance.HasVolume = err == nil && claim.Metadata.DeletionTimestamp == "" && claim.Metadata.Annotations[runsAnnotation] != ""
 	pod, err := o.api.get(ctx, "v1", "pods", namespace, instance.Name)
-	if isStatus(err, 404) {
-		return nil
+	if isStatus(err, 404) || (err == nil && !pod.isOf(owner)) {
+		return nil // a pod of another owner is none of ours
 	}
 	if err != nil {
 		return err
@@ -169,15 +187,36 @@ func (o *operator) act(ctx context.Context, object object, grant *sdk.Grant, ste
 		if err := o.remember(ctx, namespace, name, wanted); err != nil {
 			return err
 		}
-		return o.api.delete(ctx, "v1", "pods", namespace, name)
+		return o.deletePod(ctx, object, name)
+	case sdk.TransferLeader:
+		return o.leaders.move(ctx, grant.TransferLeaderTo)
 	case sdk.Remove:
 		// An application with members removes the instance here, before it stops.
-		if err := o.api.delete(ctx, "v1", "pods", namespace, name); err != nil {
+		if err := o.deletePod(ctx, object, name); err != nil {
 			return err
 		}
-		return o.api.delete(ctx, "v1", "persistentvolumeclaims", namespace, "data-"+name)
+		claim, err := o.api.get(ctx, "v1", "persistentvolumeclaims", namespace, "data-"+name)
+		if isStatus(err, 404) || (err == nil && claim.Metadata.Annotations[runsAnnotation] == "") {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return o.api.delete(ctx, "v1", "persistentvolumeclaims", claim)
 	}
 	return nil
+}
+
+// deletePod deletes the pod of an instance, and no other of that name.
+func (o *operator) deletePod(ctx context.Context, owner object, name string) error {
+	pod, err := o.api.get(ctx, "v1", "pods", owner.Metadata.Namespace, name)
+	if isStatus(err, 404) || (err == nil && !pod.isOf(owner)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return o.api.delete(ctx, "v1", "pods", pod)
 }
 
 // remember writes what the instance runs, before it runs it.
@@ -203,6 +242,13 @@ func (o *operator) remember(ctx context.Context, namespace, instance string, wha
 }
 
 func (o *operator) start(ctx context.Context, owner object, instance string, what runs) error {
+	found, err := o.api.get(ctx, "v1", "pods", owner.Metadata.Namespace, instance)
+	if err == nil && !found.isOf(owner) {
+		return fmt.Errorf("the pod %s is not of this %s (%s): delete it, or give it another name", instance, o.kind.name, owner.Metadata.Name)
+	}
+	if err != nil && !isStatus(err, 404) {
+		return err
+	}
 	return o.api.create(ctx, "v1", "pods", owner.Metadata.Namespace, map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{

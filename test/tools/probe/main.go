@@ -3,9 +3,9 @@
 //	probe run -endpoints A,B -proxy HOST:PORT -out FILE   writes and reads until standard input ends
 //	probe check FILE                                      is what the clients saw linearizable?
 //
-// `run` records every attempt of every request as one line of JSON, and looks at every member many times a second. A
-// line `endpoints A,B,C` on standard input changes the members that it knows. At the end it reads back every write that
-// was acknowledged, and prints what is missing.
+// `run` records every attempt of every request as one line of JSON, and looks at every member many times a second. It
+// follows etcd's own list of members. At the end it reads back every write that was acknowledged, and prints what is
+// missing.
 package main
 
 import (

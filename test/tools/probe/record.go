@@ -36,6 +36,14 @@ type Look struct {
 	Error    string `json:"error,omitempty"`
 }
 
+// Members is who votes, as etcd itself lists them; written when it changes.
+type Members struct {
+	Kind   string   `json:"kind"` // "members"
+	Start  int64    `json:"start"`
+	End    int64    `json:"end"`
+	Voters []string `json:"voters"`
+}
+
 // Recorder writes one line for each record.
 type Recorder struct {
 	mu   sync.Mutex

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -19,21 +21,21 @@ import (
 )
 
 const (
-	// Each write of these keys has its own value, and they are overwritten again and again: for linearizability.
-	registers = 3
-	// A register gets a new name after so many writes, so that its history can be checked quickly.
-	writesPerRegister = 300
 	// Keys that are written once and never again: none may be missing at the end.
 	logPrefix   = "log/"
-	lookEvery   = 25 * time.Millisecond
+	lookEvery   = 10 * time.Millisecond
 	lookTimeout = time.Second
+	// So many looks at one member may be under way: enough for a link of 80 ms. On a machine that is too busy for more, they
+	// are answered late and rarer; a longer queue would let all of them time out.
+	maxLooks = 20
+	// Clients learn of a new member this soon.
+	listEvery = 50 * time.Millisecond
 )
 
 type settings struct {
 	proxy   string
 	timeout time.Duration
 	pause   time.Duration
-	tick    time.Duration
 	record  *Recorder
 }
 
@@ -43,9 +45,10 @@ func run(args []string) error {
 	proxy := flags.String("proxy", "", "host:port of the HTTP proxy that every connection uses; empty: none")
 	out := flags.String("out", "", "file for the record")
 	loggers := flags.Int("loggers", 2, "clients that write keys once")
-	writers := flags.Int("writers", 1, "clients that overwrite registers")
-	readers := flags.Int("readers", 2, "clients that read registers")
-	tick := flags.Duration("tick", 20*time.Millisecond, "each client starts a request so often, unless one is under way")
+	writers := flags.Int("writers", 3, "clients that overwrite registers")
+	readers := flags.Int("readers", 3, "clients that read registers")
+	tick := flags.Duration("tick", 16*time.Millisecond, "each logger starts a write so often")
+	pace := flags.Duration("pace", 48*time.Millisecond, "each writer and reader starts a request so often, unless one is under way")
 	timeout := flags.Duration("timeout", time.Second, "of one attempt; each request is retried once")
 	pause := flags.Duration("pause", 250*time.Millisecond, "between the first attempt and the retry")
 	flags.Parse(args)
@@ -54,37 +57,43 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	s := settings{proxy: *proxy, timeout: *timeout, pause: *pause, tick: *tick, record: record}
+	s := settings{proxy: *proxy, timeout: *timeout, pause: *pause, record: record}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	members := &members{settings: s, ctx: ctx, looking: map[string]context.CancelFunc{}}
 	var working sync.WaitGroup
 	acknowledged := make([][]string, *loggers)
 	count := *loggers + *writers + *readers
+	shared := &registers{}
 	for at := 0; at < count; at++ {
 		client, err := s.connect(split(*endpoints))
 		if err != nil {
 			return err
 		}
 		members.clients = append(members.clients, client)
-		worker := &worker{settings: s, client: client, id: at}
-		// They start one after the other, so that together they sample finer than each alone.
-		offset := *tick * time.Duration(at) / time.Duration(count)
-		working.Add(1)
-		go func() {
-			defer working.Done()
+		worker := &worker{settings: s, client: client, id: at, tick: *pace, registers: shared}
+		// Loggers start evenly one after the other, so that together they sample finer than each alone; writers start
+		// together, so that they meet at one key, and readers at any time between.
+		var offset time.Duration
+		var work func()
+		switch {
+		case at < *loggers:
+			worker.tick = *tick
+			offset = *tick * time.Duration(at) / time.Duration(*loggers)
+			work = func() { acknowledged[at] = worker.log(ctx) }
+		case at < *loggers+*writers:
+			work = func() { worker.overwrite(ctx) }
+		default:
+			offset = *pace * time.Duration(at-*loggers-*writers) / time.Duration(*readers)
+			work = func() { worker.read(ctx) }
+		}
+		working.Go(func() {
 			time.Sleep(offset)
-			switch {
-			case at < *loggers:
-				acknowledged[at] = worker.log(ctx)
-			case at < *loggers+*writers:
-				worker.overwrite(ctx)
-			default:
-				worker.read(ctx)
-			}
-		}()
+			work()
+		})
 	}
 	members.set(split(*endpoints))
+	go members.follow(ctx)
 	go func() {
 		for range time.Tick(100 * time.Millisecond) {
 			record.flush()
@@ -92,12 +101,7 @@ func run(args []string) error {
 	}()
 	fmt.Println("started")
 
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		if list, ok := strings.CutPrefix(lines.Text(), "endpoints "); ok {
-			members.set(split(list))
-		}
-	}
+	io.Copy(io.Discard, os.Stdin)
 	stop()
 	working.Wait()
 	err = finish(members.clients[0], record, acknowledged)
@@ -166,10 +170,46 @@ type members struct {
 	looking map[string]context.CancelFunc
 }
 
-func (m *members) set(endpoints []string) {
-	for _, client := range m.clients {
-		client.SetEndpoints(endpoints...)
+// follow keeps clients and looks with etcd's own list, and records who votes. Without a quorum the list cannot change.
+func (m *members) follow(ctx context.Context) {
+	client := m.clients[0]
+	said := ""
+	for ticker := time.NewTicker(listEvery); ctx.Err() == nil; <-ticker.C {
+		asking, cancel := context.WithTimeout(ctx, lookTimeout)
+		list := Members{Kind: "members", Start: m.record.now()}
+		answer, err := client.MemberList(asking)
+		cancel()
+		list.End = m.record.now()
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		var all []string
+		for _, member := range answer.Members {
+			// One that has never started has no address for clients yet.
+			for _, address := range member.ClientURLs[:min(1, len(member.ClientURLs))] {
+				parsed, err := url.Parse(address)
+				if err != nil {
+					continue
+				}
+				all = append(all, parsed.Host)
+				if !member.IsLearner {
+					list.Voters = append(list.Voters, parsed.Host)
+				}
+			}
+		}
+		if now := fmt.Sprint(all, list.Voters); now != said && len(list.Voters) > 0 {
+			said = now
+			m.record.add(list)
+			for _, client := range m.clients {
+				client.SetEndpoints(list.Voters...)
+			}
+			m.set(all)
+		}
 	}
+}
+
+// set starts and ends looks.
+func (m *members) set(endpoints []string) {
 	wanted := map[string]bool{}
 	for _, endpoint := range endpoints {
 		wanted[endpoint] = true
@@ -187,31 +227,47 @@ func (m *members) set(endpoints []string) {
 	}
 }
 
+// look starts a look at every tick, whether the last one is answered or not: a distant member is seen as often.
 func (m *members) look(ctx context.Context, endpoint string) {
 	client, err := m.connect([]string{endpoint})
 	if err != nil {
 		panic(err)
 	}
 	defer client.Close()
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		look := Look{Kind: "look", Endpoint: endpoint, Start: m.record.now()}
-		asking, cancel := context.WithTimeout(ctx, lookTimeout)
-		status, err := client.Status(asking, endpoint)
-		cancel()
-		look.End = m.record.now()
-		if err != nil {
-			look.Error = err.Error()
-		} else {
-			look.ID = fmt.Sprintf("%x", status.Header.MemberId)
-			look.Leader = fmt.Sprintf("%x", status.Leader)
-			look.Term, look.Learner, look.Version = status.RaftTerm, status.IsLearner, status.Version
+	free := make(chan struct{}, maxLooks)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	for ticker := time.NewTicker(lookEvery); ctx.Err() == nil; {
+		select {
+		case free <- struct{}{}:
+			looking.Go(func() {
+				defer func() { <-free }()
+				m.lookOnce(ctx, client, endpoint)
+			})
+		default:
 		}
-		if ctx.Err() == nil {
-			m.record.add(look)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
 		}
-		<-ticker.C
+	}
+}
+
+func (m *members) lookOnce(ctx context.Context, client *clientv3.Client, endpoint string) {
+	look := Look{Kind: "look", Endpoint: endpoint, Start: m.record.now()}
+	asking, cancel := context.WithTimeout(ctx, lookTimeout)
+	status, err := client.Status(asking, endpoint)
+	cancel()
+	look.End = m.record.now()
+	if err != nil {
+		look.Error = err.Error()
+	} else {
+		look.ID = fmt.Sprintf("%x", status.Header.MemberId)
+		look.Leader = fmt.Sprintf("%x", status.Leader)
+		look.Term, look.Learner, look.Version = status.RaftTerm, status.IsLearner, status.Version
+	}
+	if ctx.Err() == nil {
+		m.record.add(look)
 	}
 }
 

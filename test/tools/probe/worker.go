@@ -15,8 +15,10 @@ import (
 // worker is one client with one request at a time.
 type worker struct {
 	settings
-	client *clientv3.Client
-	id     int
+	client    *clientv3.Client
+	id        int
+	tick      time.Duration
+	registers *registers
 }
 
 // each runs a request at every tick, and a late one at once.
@@ -52,29 +54,28 @@ func (w *worker) log(ctx context.Context) []string {
 	return acknowledged
 }
 
-func registerName(number int) string {
-	return fmt.Sprintf("register/%d/%d", number%registers, number/(registers*writesPerRegister))
-}
-
 func (w *worker) overwrite(ctx context.Context) {
 	w.each(ctx, func(number int) {
-		w.put(registerName(number), fmt.Sprintf("%d-%d", w.id, number))
+		w.put(w.registers.toWrite(number), fmt.Sprintf("%d-%d", w.id, number))
 	})
 }
 
 func (w *worker) read(ctx context.Context) {
-	w.each(ctx, func(number int) { w.get(registerName(number)) })
+	w.each(ctx, func(number int) { w.get(w.registers.toRead(number)) })
 }
 
 func (w *worker) put(key, value string) bool {
-	return w.twice(Attempt{Kind: "write", Key: key, Value: value}, func(ctx context.Context, _ *Attempt) error {
-		_, err := w.client.Put(ctx, key, value)
+	return w.twice(Attempt{Kind: "write", Key: key}, func(ctx context.Context, attempt *Attempt) error {
+		// The retry is another write: both may be carried out.
+		attempt.Value = fmt.Sprintf("%s/%d", value, attempt.Try)
+		_, err := w.client.Put(ctx, key, attempt.Value)
 		return err
 	})
 }
 
 func (w *worker) get(key string) bool {
 	return w.twice(Attempt{Kind: "read", Key: key}, func(ctx context.Context, attempt *Attempt) error {
+		attempt.Value = ""
 		answer, err := w.client.Get(ctx, key)
 		if err == nil && len(answer.Kvs) > 0 {
 			attempt.Value = string(answer.Kvs[0].Value)
