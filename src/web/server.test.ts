@@ -102,7 +102,8 @@ function call({ url }: Dashboard, path: string, { method = "GET", headers = {}, 
 const OURS = { "x-lockstep-dashboard": "1", "content-type": "application/json" };
 const post = (dashboard: Dashboard, path: string, body: object, headers: Record<string, string> = {}) =>
   call(dashboard, path, { method: "POST", headers: { ...OURS, ...headers }, body: JSON.stringify(body) });
-const pause = { action: "pause", namespace: "default", name: "web" };
+const seen = { uid: "8a1f", revision: "web-b", from: "web-a", wave: 2, past: ["soak"] };
+const pause = { action: "pause", namespace: "default", name: "web", seen };
 
 async function cookieOf(dashboard: Dashboard, credentials: object): Promise<string> {
   const { headers, status } = await post(dashboard, "/api/session", credentials);
@@ -206,10 +207,10 @@ describe("an action", () => {
     const { dashboard, hub } = await start();
     const cookie = await cookieOf(dashboard, { token: "ada" });
     await post(dashboard, "/api/act", { ...pause, type: "dapp" }, { cookie });
-    await post(dashboard, "/api/act", { action: "drain", cluster: "member1" }, { cookie });
+    await post(dashboard, "/api/act", { action: "drain", cluster: "member1", uid: "77" }, { cookie });
     expect(hub.acts).toEqual([
       { ...pause, type: "dapp", by: "ada" },
-      { action: "drain", cluster: "member1", by: "ada" },
+      { action: "drain", cluster: "member1", uid: "77", by: "ada" },
     ]);
     for (const bad of [{ ...pause, type: "pods" }, { action: "drain", cluster: "../member1" }, { action: "delete" }]) {
       expect((await post(dashboard, "/api/act", bad, { cookie })).status).toBe(400);
@@ -247,7 +248,11 @@ describe("an action", () => {
   it.each([
     ["an unknown action", { ...pause, action: "delete" }],
     ["a name that is a path", { ...pause, name: "../secrets/x" }],
-    ["no namespace", { action: "pause", name: "web" }],
+    ["nothing that was seen", { ...pause, seen: undefined }],
+    ["a wave that is no number", { ...pause, seen: { ...seen, wave: "2" } }],
+    ["no uid of what was seen", { ...pause, seen: { ...seen, uid: undefined } }],
+    ["a cluster without its uid", { action: "drain", cluster: "member1" }],
+    ["no namespace", { ...pause, namespace: undefined }],
     ["a revision that is an object", { ...pause, action: "undo", toRevision: {} }],
     ["a comment that is too long", { ...pause, action: "approve", comment: "x".repeat(1_001) }],
   ])("with %s is refused", async (_, body) => {

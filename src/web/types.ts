@@ -27,8 +27,23 @@ export type ActionName = (typeof ACTIONS)[number];
 export const CLUSTER_ACTIONS = ["drain", "undrain"] as const;
 export type ClusterActionName = (typeof CLUSTER_ACTIONS)[number];
 
+/** What a person saw of an object when they decided. The server refuses an act if what it depends on is not so now. */
+export interface Seen {
+  readonly uid: string;
+  /** The revision that it is to run; absent: it has none. */
+  readonly revision?: string;
+  /** Where the rollout in progress started. */
+  readonly from?: string;
+  readonly wave?: number;
+  /** What a promotion would go past. */
+  readonly past: readonly ("soak" | "window")[];
+  /** The number of a job's last attempt. */
+  readonly attempt?: number;
+}
+
 export interface Act extends ApplicationName {
   readonly action: ActionName;
+  readonly seen: Seen;
   /** For undo; absent: the previous revision. */
   readonly toRevision?: string;
   /** For approve. */
@@ -38,6 +53,8 @@ export interface Act extends ApplicationName {
 export interface ClusterAct {
   readonly action: ClusterActionName;
   readonly cluster: string;
+  /** Of the cluster that the person saw: another one may have joined under its name. */
+  readonly uid: string;
 }
 
 /** The end of one pod's log. */
@@ -237,6 +254,8 @@ export interface RevisionView {
 /** What the viewer could do now. `allowed: false` says why in `reason`. */
 export interface ActionView {
   readonly action: ActionName;
+  /** Of an undo. */
+  readonly toRevision?: string;
   readonly allowed: boolean;
   readonly reason?: string;
   /** What happens, for the confirmation. */
@@ -249,6 +268,8 @@ export interface ActionView {
 export interface ApplicationView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   readonly kind: string;
   /** Whether the status refers to the current spec. */
   readonly isCurrent: boolean;
@@ -314,6 +335,8 @@ export interface WorkloadView {
 export interface DistributionView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   /** Such as: chart prometheus 25.8.0. */
   readonly source: string;
   readonly isCurrent: boolean;
@@ -365,6 +388,8 @@ export interface AttemptView {
 export interface JobView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   readonly kind: string;
   readonly guarantee: string;
   readonly isCurrent: boolean;
@@ -404,6 +429,7 @@ export interface ApplicationRow extends ApplicationName {
 
 export interface FleetCluster {
   readonly name: string;
+  readonly uid: string;
   /** Ready, NotReady or Unknown. */
   readonly health: string;
   readonly message?: string;

@@ -170,6 +170,7 @@ function application(): ApplicationView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     kind: HOSTILE,
     isCurrent: true,
     phase: HOSTILE,
@@ -221,6 +222,7 @@ function distribution(): DistributionView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     source: HOSTILE,
     isCurrent: true,
     phase: HOSTILE,
@@ -268,6 +270,7 @@ function job(): JobView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     kind: HOSTILE,
     guarantee: HOSTILE,
     isCurrent: true,
@@ -320,6 +323,7 @@ function overview(): OverviewView {
     clusters: [
       {
         name: HOSTILE,
+        uid: HOSTILE,
         health: HOSTILE,
         message: HOSTILE,
         since: HOSTILE,

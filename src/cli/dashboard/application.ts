@@ -11,6 +11,7 @@ import type { ApplicationView, ClusterView, InstanceView, PlanView, QuorumView, 
 import { instanceRevision } from "../commands/status/view.ts";
 import { whyOf } from "../commands/why/view.ts";
 import { ledgerOf } from "../hub/hub.ts";
+import { seenOf } from "../hub/seen.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
@@ -53,6 +54,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
     namespace,
     name,
     resourceVersion,
+    seen: seenOf(object),
     kind: kindOf(spec, status),
     isCurrent: status.observedGeneration === generation,
     phase: status.phase ?? "Pending",
@@ -88,7 +90,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
       { current: status.currentRevision, target: status.updateRevision, rejected: status.rejectedRevision },
       facts.changes,
     ),
-    actions: actionsOf({ type: "ccs", namespace, name }, status, paused, rights, program),
+    actions: actionsOf({ type: "ccs", namespace, name }, status, paused, rights, { program, seen: seenOf(object) }),
   };
 }
 

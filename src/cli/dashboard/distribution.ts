@@ -6,6 +6,7 @@ import {
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
+import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
 import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
 
@@ -34,6 +35,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     ...at,
     atMs: nowMs,
     resourceVersion,
+    seen: seenOf(object),
     source: sourceOf(spec, status),
     isCurrent: status.observedGeneration === generation,
     phase: status.phase ?? "Pending",
@@ -62,7 +64,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
       target: status.revision,
       rejected: status.rejectedRevision,
     }),
-    actions: offered(at, offers(status, paused), rights, program),
+    actions: offered(at, offers(status, paused), rights, { program, seen: seenOf(object) }),
   };
 }
 
@@ -249,6 +251,7 @@ function offers(status: Status, isPaused: boolean): Offer[] {
   if (previousRevision !== undefined && rollout === undefined) {
     found.push({
       action: "undo",
+      toRevision: previousRevision,
       consequence: `Returns to revision ${previousRevision}, cluster by cluster. It stays there until the source changes.`,
     });
   }

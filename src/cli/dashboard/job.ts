@@ -4,6 +4,7 @@ import { parseIndexes } from "../../jobs/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import type { AttemptView, JobView, PlanView, WhyView } from "../../web/index.ts";
+import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered } from "./actions.ts";
 import type { DistributionFacts } from "./distribution.ts";
 import { given, happenedView, meaningOf, needsPerson, timeOf } from "./words.ts";
@@ -25,6 +26,7 @@ export function jobView(facts: JobFacts): JobView {
     ...at,
     atMs: nowMs,
     resourceVersion,
+    seen: seenOf(object),
     kind: kindOfWork(object),
     guarantee: spec?.failover.onClusterLoss.guarantee ?? "Wait",
     isCurrent: status.observedGeneration === generation,
@@ -40,7 +42,7 @@ export function jobView(facts: JobFacts): JobView {
     attempts: (status.attempts ?? []).map(attemptView),
     plan,
     happened: happenedView(events, eventsProblem),
-    actions: offered(at, offers(status), rights, program),
+    actions: offered(at, offers(status), rights, { program, seen: seenOf(object) }),
   };
 }
 
