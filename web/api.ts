@@ -1,5 +1,15 @@
 /** Requests to the dashboard's own server. */
-import type { Act, AppAddress, ClusterAct, LogsOf, PodReportsView, PodsOf, SessionView } from "../src/web/types.ts";
+import type {
+  Act,
+  AppAddress,
+  ClusterAct,
+  LogsOf,
+  PodReportsView,
+  PodsOf,
+  RecordOf,
+  RecordView,
+  SessionView,
+} from "../src/web/types.ts";
 
 /** Thrown with the server's words. */
 export class ApiError extends Error {
@@ -35,4 +45,5 @@ export const act = (what: Act | ClusterAct) => ask<{ effect: string }>("POST", "
 export const logs = (of: LogsOf) => ask<{ text: string }>("GET", `/api/logs?${new URLSearchParams({ ...of })}`);
 export const podReports = ({ namespace, name }: AppAddress) =>
   ask<PodReportsView>("GET", `/api/pod-reports?${new URLSearchParams({ namespace, name })}`);
+export const record = (of: RecordOf) => ask<RecordView>("GET", `/api/record?${new URLSearchParams({ ...of })}`);
 export const pods = (of: PodsOf) => ask<{ pods: string[] }>("GET", `/api/pods?${new URLSearchParams({ ...of })}`);

@@ -46,16 +46,6 @@ export const toast = signal<{ text: string; isBad: boolean } | undefined>(undefi
 /** For viewers who may not list all namespaces. */
 export const namespace = signal(sessionStorage.getItem("namespace") ?? "");
 
-/** Waits that were seen while this page was open: the controller does not record those that are over. */
-export interface SeenWait {
-  readonly cluster: string;
-  readonly reason: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-export const seenWaits = signal<readonly SeenWait[]>([]);
-const MAX_SEEN_WAITS = 200;
-
 /** Two and a half of the server's beats. */
 const SILENCE_MS = 10_000;
 const TICK_MS = 1_000;
@@ -113,7 +103,6 @@ export function watch(to: Route): void {
   job.value = undefined;
   overview.value = undefined;
   trouble.value = undefined;
-  seenWaits.value = [];
   link.value = { state: "connecting", heardMs: Date.now() };
   open();
 }
@@ -139,7 +128,6 @@ function open(): void {
     });
   on("application", (data) => {
     trouble.value = undefined;
-    rememberWaits(data);
     application.value = data;
   });
   on("distribution", (data) => {
@@ -193,19 +181,6 @@ function tick(): void {
   const silentMs = Date.now() - link.value.heardMs;
   if (silentMs > SILENCE_MS && link.value.state !== "lost") link.value = { ...link.value, state: "lost" };
   if (link.value.state === "lost" && Date.now() - openedMs > REOPEN_MS) open();
-}
-
-function rememberWaits(data: ApplicationView): void {
-  const next = [...seenWaits.value];
-  for (const { name, reason, since } of data.clusters) {
-    const fromMs = Date.parse(since ?? "");
-    if (reason === undefined || !Number.isFinite(fromMs)) continue;
-    const at = next.findIndex((one) => one.cluster === name && one.reason === reason && one.fromMs === fromMs);
-    const seen = { cluster: name, reason, fromMs, toMs: data.atMs };
-    if (at < 0) next.push(seen);
-    else next[at] = seen;
-  }
-  seenWaits.value = next.slice(-MAX_SEEN_WAITS);
 }
 
 export function say(text: string, isBad = false): void {

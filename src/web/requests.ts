@@ -9,6 +9,7 @@ import {
   type ClusterAct,
   type LogsOf,
   type PodsOf,
+  type RecordOf,
   type Seen,
   type Topic,
   TYPES,
@@ -63,6 +64,13 @@ export function readPodsOf(query: URLSearchParams): PodsOf {
     cluster: named("cluster", query.get("cluster")),
     job: named("job", query.get("job")),
   };
+}
+
+/** Which rollout. */
+export function readRecordOf(query: URLSearchParams): RecordOf {
+  const revision = query.get("revision") ?? "";
+  if (!REVISION.test(revision)) throw new Refused(400, "revision must be the name of a revision");
+  return { type: typed(query.get("type") ?? undefined), ...readAddress(query), revision };
 }
 
 export function readAct(body: JsonObject): Act | ClusterAct {

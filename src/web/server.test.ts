@@ -52,6 +52,16 @@ class FakeHub {
         pods: [],
         notes: [`${user} asks for ${namespace}/${name}`],
       }),
+      record: async ({ name, revision }) => ({
+        revision,
+        type: "Update",
+        timeline: {
+          fromMs: 1,
+          spans: [],
+          holds: [],
+          notes: [{ atMs: 1, isWarning: false, reason: user, message: name }],
+        },
+      }),
       close: async () => {},
     };
   }

@@ -5,7 +5,16 @@ import type { Clock, Log } from "../runtime/index.ts";
 import { type Assets, readAssets } from "./assets.ts";
 import { CLEAR_COOKIE, cookieOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
 import { LiveStream } from "./live.ts";
-import { readAct, readAddress, readCredentials, readJson, readLogsOf, readPodsOf, readTopic } from "./requests.ts";
+import {
+  readAct,
+  readAddress,
+  readCredentials,
+  readJson,
+  readLogsOf,
+  readPodsOf,
+  readRecordOf,
+  readTopic,
+} from "./requests.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import type { SessionView } from "./types.ts";
 import { Refused, type Viewer } from "./viewer.ts";
@@ -153,6 +162,8 @@ class DashboardServer implements Dashboard {
         return json(response, 200, { pods: await this.#signedIn(secret).viewer.pods(readPodsOf(query)) });
       case "GET /api/pod-reports":
         return json(response, 200, await this.#signedIn(secret).viewer.podReports(readAddress(query)));
+      case "GET /api/record":
+        return json(response, 200, await this.#signedIn(secret).viewer.record(readRecordOf(query)));
       case "GET /api/live/application":
       case "GET /api/live/overview":
         return this.#live(secret, route.slice("GET ".length), query, response);

@@ -18,6 +18,7 @@ function setUp() {
     act: async () => "",
     logs: async () => "",
     pods: async () => [],
+    record: async () => ({ revision: "", type: "Update", timeline: { fromMs: 0, spans: [], holds: [], notes: [] } }),
     podReports: async () => ({ atMs: 0, pods: [], notes: [] }),
     close: async () => void closed.push(user),
   });

@@ -64,6 +64,11 @@ export interface LogsOf {
   readonly pod: string;
 }
 
+/** Which rollout: the last one to this revision. */
+export interface RecordOf extends ApplicationName {
+  readonly revision: string;
+}
+
 /** The pods of a CrossClusterStatefulset that are not ready, with their own words: a report, read when it is asked for. */
 export interface PodReportsView {
   readonly atMs: number;
@@ -191,6 +196,8 @@ export interface SpanView {
   readonly fromMs: number;
   /** Absent: it still runs. */
   readonly toMs?: number;
+  /** It failed. */
+  readonly isBad?: boolean;
 }
 
 /** Something that happened at one moment: a warning, a promotion, a moved leader. */
@@ -201,10 +208,24 @@ export interface NoteView {
   readonly message: string;
 }
 
+/** A gate that held a cluster, or the whole rollout. */
+export interface HoldView {
+  /** Empty: the whole rollout. */
+  readonly cluster: string;
+  readonly reason: string;
+  readonly why: string;
+  readonly fromMs: number;
+  /** Absent: it still holds. */
+  readonly toMs?: number;
+}
+
 export interface TimelineView {
   readonly fromMs: number;
   readonly spans: readonly SpanView[];
+  readonly holds: readonly HoldView[];
   readonly notes: readonly NoteView[];
+  /** How many spans and holds were left out: there were too many to keep. */
+  readonly dropped?: number;
   /** Why there are no spans, if the viewer may not read Events. */
   readonly problem?: string;
 }
@@ -240,8 +261,19 @@ export interface PlanView {
   readonly problem?: string;
 }
 
+/** The last rollout to one revision, as the controller has kept it. */
+export interface RecordView {
+  readonly revision: string;
+  /** Deploy, Update or RollBack. */
+  readonly type: string;
+  readonly from?: string;
+  readonly timeline: TimelineView;
+}
+
 export interface RevisionView {
   readonly revision: string;
+  /** Whether its rollout can be replayed. */
+  readonly hasRecord: boolean;
   readonly number: number;
   readonly createdAt?: string;
   readonly cause?: string;
@@ -353,6 +385,7 @@ export interface DistributionView extends ApplicationName {
   readonly workloads: readonly WorkloadView[];
   /** Clusters that follow, in order; without differences. */
   readonly plan: PlanView;
+  readonly timeline: TimelineView;
   readonly happened: HappenedView;
   readonly history: readonly RevisionView[];
   readonly actions: readonly ActionView[];
@@ -406,6 +439,8 @@ export interface JobView extends ApplicationName {
   readonly why: WhyView;
   readonly attempts: readonly AttemptView[];
   readonly plan: PlanView;
+  /** Its attempts. */
+  readonly timeline: TimelineView;
   readonly happened: HappenedView;
   readonly actions: readonly ActionView[];
 }

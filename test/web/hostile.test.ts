@@ -11,6 +11,7 @@ import type {
   LiveEvent,
   OverviewView,
   PodReportsView,
+  TimelineView,
   WhyView,
 } from "../../src/web/types.ts";
 import { APP, OPERATOR_TOKEN } from "./fleet.ts";
@@ -203,13 +204,11 @@ function application(): ApplicationView {
         reason: HOSTILE,
       },
     ],
-    timeline: {
-      fromMs: now - 10_000,
-      spans: [{ cluster: HOSTILE, what: HOSTILE, why: HOSTILE, fromMs: now - 9_000, toMs: now - 1_000 }],
-      notes: [{ atMs: now - 5_000, isWarning: true, reason: HOSTILE, message: HOSTILE }],
-    },
+    timeline: timeline(now),
     plan: { ahead: [], blockedBy: [{ code: HOSTILE, message: HOSTILE, remedy: HOSTILE }], diffs: [] },
-    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: ["current"] }],
+    history: [
+      { revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: ["current"], hasRecord: true },
+    ],
     actions: [],
   };
 }
@@ -256,9 +255,20 @@ function distribution(): DistributionView {
       blockedBy: [],
       diffs: [{ clusters: [HOSTILE], objects: [{ object: HOSTILE, change: HOSTILE, lines: [HOSTILE] }] }],
     },
+    timeline: timeline(now),
     happened: { notes: [{ atMs: now, ...NOTE }] },
-    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: [] }],
+    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: [], hasRecord: true }],
     actions: [],
+  };
+}
+
+function timeline(now: number): TimelineView {
+  const held = { cluster: HOSTILE, reason: HOSTILE, why: HOSTILE, fromMs: now - 8_000, toMs: now - 2_000 };
+  return {
+    fromMs: now - 10_000,
+    spans: [{ cluster: HOSTILE, what: HOSTILE, why: HOSTILE, fromMs: now - 9_000, toMs: now - 1_000 }],
+    holds: [held, { ...held, cluster: "" }],
+    notes: [{ atMs: now - 500, ...NOTE }],
   };
 }
 
@@ -294,6 +304,7 @@ function job(): JobView {
       },
     ],
     plan: { ahead: [{ kind: "otherwise", message: HOSTILE }], blockedBy: [], diffs: [], problem: HOSTILE },
+    timeline: timeline(now),
     happened: { notes: [{ atMs: now, ...NOTE }] },
     actions: [],
   };

@@ -4,6 +4,7 @@ import { ago, dateTime, short } from "../format.ts";
 import { isStale, nowMs, session } from "../state.ts";
 import { ask, nameOf } from "./actions.tsx";
 import { Change } from "./common.tsx";
+import { showRollout } from "./rollout-card.tsx";
 
 interface HistoryProps {
   readonly app: ApplicationName & {
@@ -29,7 +30,7 @@ export function History({ app, target }: HistoryProps) {
   return (
     <ol class="history">
       {app.history.map((entry) => {
-        const { revision, number, createdAt, cause, promoted, changes, state } = entry;
+        const { revision, number, createdAt, cause, promoted, changes, state, hasRecord } = entry;
         const isTarget = revision === target;
         return (
           <li key={revision} class={isTarget ? "current" : ""}>
@@ -42,17 +43,29 @@ export function History({ app, target }: HistoryProps) {
                   </span>
                 ))}
               </span>
-              {!isTarget && !isReadOnly && (
-                <button
-                  type="button"
-                  class="quiet"
-                  disabled={!mayChange || isStale.value}
-                  aria-label={`Return to it: revision ${number}`}
-                  onClick={() => returnTo(entry)}
-                >
-                  Return to it
-                </button>
-              )}
+              <span class="buttons">
+                {!isTarget && hasRecord && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`See its rollout: revision ${number}`}
+                    onClick={() => void showRollout(nameOf(app), entry)}
+                  >
+                    See its rollout
+                  </button>
+                )}
+                {!isTarget && !isReadOnly && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    disabled={!mayChange || isStale.value}
+                    aria-label={`Return to it: revision ${number}`}
+                    onClick={() => returnTo(entry)}
+                  >
+                    Return to it
+                  </button>
+                )}
+              </span>
             </div>
             <p class="dim" title={dateTime(createdAt)}>
               {ago(createdAt, nowMs.value)} ago{cause === undefined ? "" : `, ${cause}`}

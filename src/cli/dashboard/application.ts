@@ -14,6 +14,7 @@ import { ledgerOf } from "../hub/hub.ts";
 import { seenOf } from "../hub/seen.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
+import { recordIn, timelineFrom } from "./record.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
 import { given, historyView, isInHand, meaningOf } from "./words.ts";
 
@@ -47,7 +48,9 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
   const status = statusOf(object);
   const paused = spec?.updateStrategy.rollingUpdate.paused === true;
   const { leader, rollout } = status;
-  const timeline = withStatus(timelineOf(events, rolloutStart(spec, status), nowMs), status, nowMs);
+  const said = timelineOf(events, rolloutStart(spec, status), nowMs);
+  const record = recordIn(status.history, status.updateRevision);
+  const timeline = record ? timelineFrom(record, said.notes) : withStatus(said, status, nowMs);
   return {
     atMs: nowMs,
     type: "ccs",
@@ -83,7 +86,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
     }),
     why: whyView(facts, spec, status),
     clusters: (status.clusters ?? []).map((row) => clusterView(row, status)),
-    timeline: { ...timeline, ...given("problem", eventsProblem) },
+    timeline: { ...timeline, ...given("problem", record ? undefined : eventsProblem) },
     plan,
     history: historyView(
       status.history ?? [],

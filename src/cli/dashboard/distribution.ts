@@ -8,6 +8,7 @@ import type { KubeObject } from "../../kube/index.ts";
 import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
 import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
+import { recordIn, timelineFrom } from "./record.ts";
 import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
 
 type Status = DistributedApplicationStatus;
@@ -29,6 +30,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
   const spec = parsed.ok ? parsed.value.spec : undefined;
   const status = distributionStatus(object);
   const { rollout } = status;
+  const record = recordIn(status.history, rollout?.to ?? status.revision);
   const paused = spec?.rollout.paused === true;
   const at = { type: "dapp", namespace, name } as const;
   return {
@@ -58,6 +60,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     objects: (status.objects ?? []).map(objectView).sort(worstFirst),
     workloads: (status.workloads ?? []).map(workloadView),
     plan: aheadOf(spec, status),
+    timeline: record ? timelineFrom(record) : { fromMs: nowMs, spans: [], holds: [], notes: [] },
     happened: happenedView(events, eventsProblem),
     history: historyView(status.history ?? [], {
       current: status.currentRevision,

@@ -82,3 +82,40 @@ describe("an act that a person has confirmed", () => {
     expect(await act({ action: "promote", seen: seenOf(await object()) })).toContain("past the soak of wave 2");
   });
 });
+
+describe("[R10] a rollout of the past", () => {
+  const cli = new CliWorld(42);
+  const { world } = cli;
+  beforeAll(() => cli.deploy());
+
+  it("is shown step by step, with what held it, from the status alone, when others have followed it", async () => {
+    const first = String(world.status("web").updateRevision);
+    const rollOut = async (image: string): Promise<string> => {
+      const before = world.status("web").updateRevision;
+      await world.apply(exampleTemplate(image));
+      await world.until("it is rolled out", () => {
+        const { updateRevision, rollout } = world.status("web");
+        return updateRevision !== before && rollout === undefined && world.isSettled("web", 5);
+      });
+      return String(world.status("web").updateRevision);
+    };
+    const second = await rollOut("nginx:1.28");
+    await rollOut("nginx:1.29");
+    const of = (revision: string) => world.clock.run(viewerOf(cli).record({ ...AT, revision }));
+    const { type, from, timeline } = await of(second);
+    expect({ type, from }).toEqual({ type: "Update", from: first });
+    expect(timeline.spans.map(({ what, cluster }) => `${what} ${cluster}`)).toEqual([
+      "Updating member3",
+      "Updating member2",
+      "Updating member1",
+    ]);
+    for (const { fromMs, toMs, why } of timeline.spans) {
+      expect(toMs).toBeGreaterThan(fromMs);
+      expect(why).not.toBe("");
+    }
+    expect(timeline.holds.map(({ reason }) => reason)).toContain("WaitingForReady");
+    expect([...timeline.spans, ...timeline.holds].filter(({ toMs }) => toMs === undefined)).toEqual([]);
+    expect((await of(first)).type).toBe("Deploy");
+    await expect(of("web-never")).rejects.toMatchObject({ status: 404 });
+  });
+});

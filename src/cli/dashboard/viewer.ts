@@ -23,6 +23,8 @@ import {
   type PlanView,
   type PodReportsView,
   type PodsOf,
+  type RecordOf,
+  type RecordView,
   Refused,
   type Topic,
   type Viewer,
@@ -31,16 +33,18 @@ import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
 import { engineOf } from "../hub/engine.ts";
+import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 import type { Rights } from "./actions.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { distributionView } from "./distribution.ts";
+import { distributionStatus, distributionView } from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOfJob, reportsOf } from "./logs.ts";
 import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
+import { recordIn, recordView } from "./record.ts";
 import { rightsOf } from "./rights.ts";
 import { watchOverview } from "./watch-overview.ts";
 
@@ -51,6 +55,9 @@ const APPLICATION_GAP_MS = 250;
 const RIGHTS_FRESH_MS = 30_000;
 /** A plan of an object that changed meanwhile is computed again; for longer than this, the page goes without. */
 const PLAN_PATIENCE_MS = 1_000;
+
+/** A person waits for the answer. */
+const ATTEMPTS = 3;
 
 export interface ViewerOptions {
   readonly connection: ClusterConnection;
@@ -98,6 +105,18 @@ export class HubViewer implements Viewer {
   async podReports(of: AppAddress): Promise<PodReportsView> {
     const reports = await this.#asked((io) => reportsOf(io, of));
     return { atMs: this.#options.clock.now(), ...reports };
+  }
+
+  record({ type, namespace, name, revision }: RecordOf): Promise<RecordView> {
+    return this.#asked(async () => {
+      const object = await this.#client.get(RESOURCES[type], { namespace, name }, { maxAttempts: ATTEMPTS });
+      const record = recordIn(
+        type === "dapp" ? distributionStatus(object).history : statusOf(object).history,
+        revision,
+      );
+      if (!record) throw new Refused(404, `the controller has kept no account of a rollout to ${revision}`);
+      return recordView(record);
+    });
   }
 
   async act(act: Act | ClusterAct): Promise<string> {
@@ -308,6 +327,7 @@ function troubleOf(
 
 /** The hub's refusals keep their status; everything else is the request's fault, or the hub's. */
 function refused(error: unknown): Refused {
+  if (error instanceof Refused) return error;
   if (error instanceof CommandError) return new Refused(409, error.message);
   const isDenied = error instanceof Error && (error.name === "ForbiddenError" || error.name === "UnauthorizedError");
   if (isDenied) return new Refused(403, error.message);

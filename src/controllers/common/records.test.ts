@@ -46,6 +46,16 @@ describe("[R10] the account in a status", () => {
     expect(records.into(KEY, before, before).at(-1)).toMatchObject({ revision: "web-1", record: expect.any(String) });
   });
 
+  it("ends when another revision follows, also if no status was written in between", () => {
+    const records = new Records();
+    records.note(KEY, undefined, moment("web-1", "east"), 2_000);
+    records.note(KEY, undefined, moment("web-2", "east"), 9_000);
+    const written = records.into<{ revision: string; record?: string }>(KEY, rows("web-2", "web-1"), undefined);
+    expect(readRecord("web-1", written[1]?.record ?? "")?.entries).toMatchObject([{ fromMs: 2_000, toMs: 9_000 }]);
+    expect(records.into(KEY, rows("web-2", "web-1"), written)).toEqual(written);
+    expect(records.into(KEY, rows("web-2", "web-1"), written)).toEqual(written);
+  });
+
   it("has the same text until something happens, so that no status is written for it", () => {
     const records = new Records();
     const texts = [2_000, 5_000, 9_000].map((nowMs) => {

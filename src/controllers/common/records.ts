@@ -27,6 +27,13 @@ interface Row {
 interface Known {
   readonly record: RolloutRecord;
   text: string | undefined;
+  /** Of the revisions before it, until a status has them. */
+  readonly left: Map<string, string>;
+}
+
+/** Another revision follows: nothing of this rollout continues. */
+function ended(record: RolloutRecord, nowMs: number): RolloutRecord {
+  return recordAfter(record, { revision: record.revision, rollout: null, happening: [], notes: [] }, nowMs);
 }
 
 /** The rollouts in progress, and the last one of each other application; the others' are in the status alone. */
@@ -40,13 +47,22 @@ export class Records {
     const isSame = known?.record.revision === moment.revision;
     const before = isSame ? known.record : kept === undefined ? undefined : readRecord(moment.revision, kept);
     const record = recordAfter(before, moment, nowMs);
-    if (record !== known?.record) this.#known.set(key, { record, text: undefined });
+    if (record === known?.record) return;
+    const left = known?.left ?? new Map<string, string>();
+    if (known && !isSame) left.set(known.record.revision, recordText(ended(known.record, nowMs)));
+    left.delete(record.revision);
+    this.#known.set(key, { record, text: undefined, left });
   }
 
   /** The rows of a status' history, newest first, with their records. */
   into<R extends Row>(key: string, rows: readonly R[], before: readonly Row[] | undefined): R[] {
     const known = this.#known.get(key);
     const kept = new Map((before ?? []).map(({ revision, record }) => [revision, record]));
+    for (const [revision, text] of known?.left ?? []) {
+      const isGone = !rows.some((row) => row.revision === revision);
+      if (isGone || kept.get(revision) === text) known?.left.delete(revision);
+      else kept.set(revision, text);
+    }
     return rows.map((row, index) => {
       const isCurrent = row.revision === known?.record.revision;
       if (index >= RECORDED_REVISIONS && !isCurrent) return row;
