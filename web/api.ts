@@ -21,6 +21,13 @@ export class ApiError extends Error {
   }
 }
 
+let refused: (message: string) => void = () => {};
+
+/** Called if the server, or the hub behind it, no longer accepts who is signed in. */
+export function whenRefused(then: (message: string) => void): void {
+  refused = then;
+}
+
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
   let answer: Response;
   try {
@@ -33,6 +40,7 @@ async function ask<T>(method: string, path: string, body?: object): Promise<T> {
     throw new ApiError(0, "The dashboard's server does not answer. Is it still running?");
   }
   const data = await answer.json().catch(() => ({}));
+  if (answer.status === 401 && path !== "/api/session") refused(data.error ?? "Sign in again.");
   if (!answer.ok) throw new ApiError(answer.status, data.error ?? `The server answered ${answer.status}.`);
   return data;
 }

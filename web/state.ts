@@ -10,7 +10,7 @@ import type {
   OverviewView,
   SessionView,
 } from "../src/web/types.ts";
-import { ApiError, getSession, signInWith } from "./api.ts";
+import { ApiError, getSession, signInWith, whenRefused } from "./api.ts";
 import { withChanges } from "./overview.ts";
 
 export type Route =
@@ -52,6 +52,10 @@ const TICK_MS = 1_000;
 const REOPEN_MS = 3_000;
 
 export const isStale = computed(() => link.value.state === "lost" || trouble.value !== undefined);
+
+whenRefused((message) => {
+  if (session.value.kind === "in") signedOut(message);
+});
 
 export async function start(): Promise<void> {
   addEventListener("hashchange", () => {
@@ -98,13 +102,17 @@ export function watch(to: Route): void {
       : `overview${namespace.value === "" ? "" : `?${new URLSearchParams({ namespace: namespace.value })}`}`;
   if (watched === query) return;
   watched = query;
+  clear();
+  trouble.value = undefined;
+  link.value = { state: "connecting", heardMs: Date.now() };
+  open();
+}
+
+function clear(): void {
   application.value = undefined;
   distribution.value = undefined;
   job.value = undefined;
   overview.value = undefined;
-  trouble.value = undefined;
-  link.value = { state: "connecting", heardMs: Date.now() };
-  open();
 }
 
 export function unwatch(): void {
@@ -150,10 +158,12 @@ function open(): void {
     overview.value = next;
   });
   on("trouble", (data) => {
+    // It was deleted, or the viewer may no longer see it.
+    if (data.gone) clear();
     trouble.value = data;
   });
   on("beat", () => {});
-  on("signed-out", () => signedOut("Your session has ended."));
+  on("signed-out", ({ message }) => signedOut(message ?? "Your session has ended. Sign in again."));
   stream.addEventListener("error", () => {
     if (source !== stream) return;
     link.value = { ...link.value, state: "lost" };
@@ -172,6 +182,7 @@ async function checkSession(): Promise<void> {
 
 export function signedOut(message?: string): void {
   unwatch();
+  clear();
   session.value = { kind: "out", ...(message !== undefined && { message }) };
 }
 

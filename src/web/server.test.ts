@@ -24,6 +24,7 @@ class FakeHub {
   readonly acts: ((Act | ClusterAct) & { by: string })[] = [];
   readonly ended: string[] = [];
   send: (event: LiveEvent) => void = () => {};
+  hasExpired = false;
 
   signIn = async (token: string): Promise<Viewer> => {
     if (token !== "ada" && token !== "bob") throw new Refused(401, "The hub does not accept this token.");
@@ -35,6 +36,7 @@ class FakeHub {
       user,
       server: "https://hub",
       act: async (act) => {
+        if (this.hasExpired) throw new Refused(401, "The hub no longer accepts your credentials.");
         if (user !== "ada") throw new Refused(403, `${user} cannot patch it`);
         this.acts.push({ ...act, by: user });
         return "done";
@@ -211,6 +213,26 @@ describe("an action", () => {
     const cookie = await cookieOf(dashboard, { token: "ada" });
     expect(JSON.parse((await post(dashboard, "/api/act", pause, { cookie })).body)).toEqual({ effect: "done" });
     expect(hub.acts).toEqual([{ ...pause, type: "ccs", by: "ada" }]);
+  });
+
+  it("with credentials that have expired ends the session, also its live streams", async () => {
+    const { dashboard, hub } = await start();
+    const cookie = await cookieOf(dashboard, { token: "ada" });
+    hub.hasExpired = true;
+    const answer = await post(dashboard, "/api/act", pause, { cookie });
+    expect(answer).toMatchObject({ status: 401, body: expect.stringContaining("no longer accepts your credentials") });
+    expect((await call(dashboard, "/api/session", { headers: { cookie } })).status).toBe(401);
+    const other = await cookieOf(dashboard, { token: "ada" });
+    const stream = call(dashboard, "/api/live/overview", { headers: { cookie: other } });
+    await expect.poll(() => hub.send).not.toBe(undefined);
+    await expect
+      .poll(() => {
+        hub.send({ event: "signed-out", data: { message: "expired" } });
+        return hub.ended;
+      })
+      .toContain("ada");
+    expect((await stream).body).toContain('event: signed-out\ndata: {"message":"expired"}');
+    expect((await call(dashboard, "/api/session", { headers: { cookie: other } })).status).toBe(401);
   });
 
   it("names the kind it means, or a cluster; anything else is refused", async () => {

@@ -77,3 +77,16 @@ it("a one-time link works once", () => {
   expect(sessions.useLink(secret)).toBeDefined();
   expect(sessions.useLink(secret)).toBeUndefined();
 });
+
+it("a one-time link works for 15 minutes, and only the last twenty are kept", () => {
+  const { sessions, viewer, pass } = setUp();
+  const link = () => sessions.oneTimeLink(async () => viewer("ada"));
+  const [first, second] = [link(), link()];
+  pass(14 * 60_000);
+  expect(sessions.useLink(first)).toBeDefined();
+  pass(60_000);
+  expect(sessions.useLink(second)).toBeUndefined();
+  const many = Array.from({ length: 21 }, link);
+  expect(sessions.useLink(many[0] ?? "")).toBeUndefined();
+  expect(sessions.useLink(many[1] ?? "")).toBeDefined();
+});

@@ -226,7 +226,7 @@ export interface TimelineView {
   readonly notes: readonly NoteView[];
   /** How many spans and holds were left out: there were too many to keep. */
   readonly dropped?: number;
-  /** Why there are no spans, if the viewer may not read Events. */
+  /** Why Events are missing: what only they say is not shown. */
   readonly problem?: string;
 }
 
@@ -520,4 +520,4 @@ export type LiveEvent =
   | { readonly event: "trouble"; readonly data: { readonly message: string; readonly gone: boolean } }
   /** Proof that the connection works. */
   | { readonly event: "beat"; readonly data: { readonly atMs: number } }
-  | { readonly event: "signed-out"; readonly data: Record<string, never> };
+  | { readonly event: "signed-out"; readonly data: { readonly message?: string } };

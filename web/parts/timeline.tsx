@@ -227,6 +227,7 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
             </li>
           ))}
         </ul>
+        {whole.problem !== undefined && <p class="dim">{whole.problem}</p>}
         {whole.dropped !== undefined && <p class="dim">{whole.dropped} more were too many to keep.</p>}
       </details>
     </div>

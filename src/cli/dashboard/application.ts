@@ -86,7 +86,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
     }),
     why: whyView(facts, spec, status),
     clusters: (status.clusters ?? []).map((row) => clusterView(row, status)),
-    timeline: { ...timeline, ...given("problem", record ? undefined : eventsProblem) },
+    timeline: { ...timeline, ...given("problem", eventsProblem) },
     plan,
     history: historyView(
       status.history ?? [],

@@ -1,8 +1,14 @@
 /** A viewer of the page, against a fleet with the real controller, on virtual time. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { CROSS_CLUSTER_STATEFULSETS } from "../../embedded/testing/world.ts";
-import { isJsonObject, seededRandom, type Transport } from "../../runtime/index.ts";
-import type { Act } from "../../web/index.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  isJsonObject,
+  seededRandom,
+  type Transport,
+} from "../../runtime/index.ts";
+import type { Act, LiveEvent, Topic } from "../../web/index.ts";
 import { seenOf } from "../hub/seen.ts";
 import { CliWorld, exampleObjects, exampleTemplate } from "../testing/harness.ts";
 import { HubViewer } from "./viewer.ts";
@@ -117,5 +123,178 @@ describe("[R10] a rollout of the past", () => {
     expect([...timeline.spans, ...timeline.holds].filter(({ toMs }) => toMs === undefined)).toEqual([]);
     expect((await of(first)).type).toBe("Deploy");
     await expect(of("web-never")).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe("a live page", () => {
+  const cli = new CliWorld(43);
+  const { world } = cli;
+  beforeAll(() => cli.deploy());
+  const APPLICATION: Topic = { kind: "application", ...AT };
+  const OVERVIEW: Topic = { kind: "overview" };
+
+  /** The first event for which this holds, and all before it. `answer`: instead of the hub's; "never": it is silent. */
+  async function until(
+    topic: Topic,
+    holds: (event: LiveEvent) => boolean,
+    answer: (request: HttpRequest) => HttpResponse | "never" | undefined = () => undefined,
+  ): Promise<LiveEvent[]> {
+    const hub = world.fleet.hub.transport();
+    const transport: Transport = {
+      request: (request) => {
+        const instead = answer(request);
+        if (instead !== "never") return instead ? Promise.resolve(instead) : hub.request(request);
+        return new Promise((_, reject) =>
+          request.signal?.addEventListener("abort", () => reject(new Error("aborted"))),
+        );
+      },
+      stream: (request) => hub.stream(request),
+    };
+    const events: LiveEvent[] = [];
+    const stop = new AbortController();
+    const send = (event: LiveEvent) => {
+      events.push(event);
+      if (holds(event)) stop.abort();
+    };
+    await world.clock.run(viewerOf(cli, transport).watch(topic, send, stop.signal));
+    return events;
+  }
+
+  const json = (status: number, body: object): HttpResponse => ({
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const isReview = ({ path }: HttpRequest) => path.includes("selfsubjectaccessreviews");
+  /** The hub answers that this verb on this kind is not allowed. */
+  const denies = (verb: string, plural: string) => (request: HttpRequest) => {
+    const { resource, verb: asked } = isReview(request)
+      ? JSON.parse(request.body ?? "{}").spec.resourceAttributes
+      : { resource: "", verb: "" };
+    return resource === plural && asked === verb ? json(201, { status: { allowed: false } }) : undefined;
+  };
+
+  it("of an application begins with its Events and its rights, never without", async () => {
+    const [first] = await until(APPLICATION, ({ event }) => event === "application");
+    expect(first?.event === "application" && first.data.timeline.spans.length).toBeGreaterThan(0);
+    expect(first?.event === "application" && first.data.actions).toMatchObject([{ action: "pause", allowed: true }]);
+  });
+
+  it("says that Events cannot be read, from the first picture on", async () => {
+    const [first] = await until(
+      APPLICATION,
+      ({ event }) => event === "application",
+      ({ path }) => (/\/events(\?|$)/.test(path) ? json(500, { kind: "Status", code: 500 }) : undefined),
+    );
+    expect(first?.event === "application" && first.data.timeline.problem).toMatch(/^The Events cannot be read: /);
+  });
+
+  it("shows each right by itself: who may change may not approve, and the other way round", async () => {
+    const [first] = await until(
+      APPLICATION,
+      ({ event }) => event === "application",
+      denies("patch", "crossclusterstatefulsets"),
+    );
+    expect(first?.event === "application" && first.data.actions).toMatchObject([
+      { action: "pause", allowed: false, reason: expect.stringContaining("You do not have the right to patch") },
+    ]);
+    const [second] = await until(OVERVIEW, ({ event }) => event === "overview", denies("patch", "clusters"));
+    expect(second?.event === "overview" && second.data.mayDrain).toBe(false);
+    expect(second?.event === "overview" && second.data.applications).toHaveLength(1);
+  });
+
+  it("keeps nothing of what the viewer may no longer read, although the watch is still open", async () => {
+    let isTaken = false;
+    const taken = (verb: string, plural: string) => (request: HttpRequest) =>
+      isTaken ? denies(verb, plural)(request) : undefined;
+    const rows = await until(
+      OVERVIEW,
+      (event) => {
+        if (event.event !== "overview") return false;
+        isTaken = true;
+        return event.data.applications.length === 0;
+      },
+      taken("list", "crossclusterstatefulsets"),
+    );
+    expect(rows[0]?.event === "overview" && rows[0].data.applications).toHaveLength(1);
+    const last = rows.at(-1);
+    expect(last?.event === "overview" && last.data.problems).toEqual([
+      "You may not list crossclusterstatefulsets in all namespaces.",
+    ]);
+    isTaken = false;
+    const shown = await until(
+      APPLICATION,
+      ({ event }) => {
+        isTaken = true;
+        return event === "trouble";
+      },
+      taken("watch", "crossclusterstatefulsets"),
+    );
+    expect(shown.at(-1)).toEqual({
+      event: "trouble",
+      data: { message: "You may not watch CrossClusterStatefulset default/web.", gone: true },
+    });
+  });
+
+  it("says that the hub is silent although its watch seems to be open", async () => {
+    let isFrozen = false;
+    for (const topic of [APPLICATION, OVERVIEW]) {
+      isFrozen = false;
+      const beginMs = world.clock.now();
+      const events = await until(
+        topic,
+        ({ event }) => {
+          isFrozen = true;
+          return event === "trouble";
+        },
+        () => (isFrozen ? "never" : undefined),
+      );
+      expect(events.at(-1)).toMatchObject({
+        data: { message: expect.stringMatching(/^The hub has not answered since \d\d:\d\d:\d\d UTC$/), gone: false },
+      });
+      expect(world.clock.now() - beginMs).toBeLessThan(30_000);
+    }
+  });
+
+  it("ends with the sign-in when the hub no longer accepts the credentials", async () => {
+    const events = await until(
+      APPLICATION,
+      ({ event }) => event === "signed-out",
+      (request) => (isReview(request) ? json(401, { kind: "Status", code: 401, message: "expired" }) : undefined),
+    );
+    expect(events).toEqual([
+      { event: "signed-out", data: { message: expect.stringContaining("have expired. Sign in again.") } },
+    ]);
+  });
+
+  it("says that the clusters cannot be read, instead of showing none", async () => {
+    const events = await until(
+      OVERVIEW,
+      ({ event }) => event === "overview",
+      ({ method, path }) =>
+        method === "GET" && /\/clusters(\?|$)/.test(path) ? json(500, { kind: "Status", code: 500 }) : undefined,
+    );
+    const last = events.at(-1);
+    expect(last?.event === "overview" && last.data.problems).toEqual([
+      expect.stringMatching(/^The clusters of the fleet cannot be read: /),
+    ]);
+  });
+
+  it("of an object that is deleted says so", async () => {
+    const gone: Topic = { kind: "application", ...AT, name: "never" };
+    expect((await until(gone, ({ event }) => event === "trouble")).at(-1)).toEqual({
+      event: "trouble",
+      data: {
+        message: "CrossClusterStatefulset default/never does not exist: it was deleted, or was never there.",
+        gone: true,
+      },
+    });
+  });
+
+  it("is refused with 401 when it acts with credentials that have expired", async () => {
+    const hub = world.fleet.hub.transport();
+    const expired: Transport = { ...hub, request: async () => json(401, { kind: "Status", code: 401, message: "no" }) };
+    const act = { ...AT, action: "pause" as const, seen: { uid: "1", past: [] } };
+    await expect(world.clock.run(viewerOf(cli, expired).act(act))).rejects.toMatchObject({ status: 401 });
   });
 });
