@@ -115,6 +115,19 @@ const FOLDERS = [
   { in: /^src\/cli\/terminal\//, from: /^src\/cli\/(?:hub|preview)\//, why: "the terminal knows no hub" },
 ];
 
+/** What the page may have from outside its own folder. Everything else would be sent to each browser. */
+const PAGE_PACKAGES = ["preact", "preact/hooks", "@preact/signals"];
+const PAGE_SHARES = "src/web/types.ts";
+/** Edges of the page: who sends requests, and the file that is saved. */
+const PAGE_EDGES = ["web/api.ts", "web/state.ts", "web/parts/replay.tsx"];
+const PAGE_BANS = [
+  [/(?<![.\w])(?:fetch|XMLHttpRequest|EventSource|WebSocket)\(/, "requests: go through web/api.ts or web/state.ts"],
+  [
+    /\bdangerouslySetInnerHTML\b|\.(?:inner|outer)HTML\b|\binsertAdjacentHTML\b/,
+    "markup from text: let Preact write it",
+  ],
+];
+
 /** A longer file is too long to read from top to bottom. */
 const MAX_LINES = 600;
 
@@ -134,6 +147,7 @@ export function violations(file, text) {
     }
     if (!specifier.startsWith(".")) continue;
     const target = relative(".", resolve(dirname(file), specifier));
+    if (target.startsWith("web/")) found.push(`${at}: imports ${target}: the page runs only in a browser`);
     const targetRoom = roomOf(target);
     if (!isTest) {
       for (const folder of FOLDERS) {
@@ -154,6 +168,31 @@ export function violations(file, text) {
   for (const [pattern, remedy] of BANS) {
     const match = pattern.exec(code);
     if (match) found.push(`${file}:${lineAt(code, match.index)}: ${remedy}`);
+  }
+  return found;
+}
+
+/** The page is a room with one door to the others: the types that it exchanges with its server. */
+export function pageViolations(file, text) {
+  const found = [];
+  const lines = text.split("\n").length - 1;
+  if (lines > MAX_LINES) found.push(`${file}: ${lines} lines; split it at ${MAX_LINES} at the latest`);
+  if (/\.test\.tsx?$/.test(file)) return found;
+  for (const { specifier, line } of importsOf(text)) {
+    const at = `${file}:${line}`;
+    const target = relative(".", resolve(dirname(file), specifier));
+    if (!specifier.startsWith(".")) {
+      if (!PAGE_PACKAGES.includes(specifier)) found.push(`${at}: the page may not import ${specifier}`);
+    } else if (target === "web/main.tsx") found.push(`${at}: imports ${target}, where the page begins`);
+    else if (!target.startsWith("web/") && target !== PAGE_SHARES)
+      found.push(`${at}: the page shares only ${PAGE_SHARES} with the server`);
+  }
+  const code = withoutCommentsAndStrings(text);
+  for (const [pattern, remedy] of PAGE_BANS) {
+    const match = pattern.exec(code);
+    if (match && !(PAGE_EDGES.includes(file) && pattern === PAGE_BANS[0][0])) {
+      found.push(`${file}:${lineAt(code, match.index)}: ${remedy}`);
+    }
   }
   return found;
 }
@@ -202,7 +241,11 @@ function* sourceFiles(folder) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const found = [...sourceFiles("src")].flatMap((file) => violations(file, readFileSync(file, "utf8")));
+  const read = (file) => readFileSync(file, "utf8");
+  const found = [
+    ...[...sourceFiles("src")].flatMap((file) => violations(file, read(file))),
+    ...[...sourceFiles("web")].flatMap((file) => pageViolations(file, read(file))),
+  ];
   for (const line of found) console.error(line);
   process.exit(found.length === 0 ? 0 : 1);
 }

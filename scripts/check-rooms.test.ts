@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { violations } from "./check-rooms.mjs";
+import { pageViolations, violations } from "./check-rooms.mjs";
 
 describe("the project's rules", () => {
   it("allows only imports that point upwards", () => {
@@ -53,5 +53,26 @@ describe("the project's rules", () => {
 
   it("does not read comments and strings", () => {
     expect(violations("src/plan/a.ts", '// Date.now()\nconst text = "Date.now()";')).toEqual([]);
+  });
+});
+
+describe("the page in web/", () => {
+  it("imports only Preact, its own files, and the types that it shares with the server", () => {
+    expect(pageViolations("web/parts/a.tsx", 'import type { Act } from "../../src/web/types.ts";')).toEqual([]);
+    expect(pageViolations("web/parts/a.tsx", 'import { signal } from "@preact/signals";')).toEqual([]);
+    expect(pageViolations("web/parts/a.tsx", 'import { plan } from "../../src/plan/index.ts";')).toEqual([
+      "web/parts/a.tsx:1: the page shares only src/web/types.ts with the server",
+    ]);
+    expect(pageViolations("web/parts/a.tsx", 'import { parse } from "yaml";')).toHaveLength(1);
+    expect(pageViolations("web/parts/a.tsx", 'import "../main.tsx";')).toHaveLength(1);
+    expect(violations("src/cli/a.ts", 'import { count } from "../../web/format.ts";')).toEqual([
+      "src/cli/a.ts:1: imports web/format.ts: the page runs only in a browser",
+    ]);
+  });
+
+  it("sends requests in one place, and makes no markup from text", () => {
+    expect(pageViolations("web/parts/a.tsx", 'await fetch("/api/act");')).toHaveLength(1);
+    expect(pageViolations("web/api.ts", 'await fetch("/api/act");')).toEqual([]);
+    expect(pageViolations("web/api.ts", "element.innerHTML = text;")).toHaveLength(1);
   });
 });

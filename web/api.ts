@@ -1,5 +1,15 @@
 /** Requests to the dashboard's own server. */
-import type { Act, AppAddress, ClusterAct, LogsOf, PodReportsView, PodsOf, SessionView } from "../src/web/types.ts";
+import type {
+  Act,
+  AppAddress,
+  ClusterAct,
+  LogsOf,
+  PodReportsView,
+  PodsOf,
+  RecordOf,
+  RecordView,
+  SessionView,
+} from "../src/web/types.ts";
 
 /** Thrown with the server's words. */
 export class ApiError extends Error {
@@ -9,6 +19,13 @@ export class ApiError extends Error {
     super(message);
     this.status = status;
   }
+}
+
+let refused: (message: string) => void = () => {};
+
+/** Called if the server, or the hub behind it, no longer accepts who is signed in. */
+export function whenRefused(then: (message: string) => void): void {
+  refused = then;
 }
 
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
@@ -23,6 +40,7 @@ async function ask<T>(method: string, path: string, body?: object): Promise<T> {
     throw new ApiError(0, "The dashboard's server does not answer. Is it still running?");
   }
   const data = await answer.json().catch(() => ({}));
+  if (answer.status === 401 && path !== "/api/session") refused(data.error ?? "Sign in again.");
   if (!answer.ok) throw new ApiError(answer.status, data.error ?? `The server answered ${answer.status}.`);
   return data;
 }
@@ -35,4 +53,5 @@ export const act = (what: Act | ClusterAct) => ask<{ effect: string }>("POST", "
 export const logs = (of: LogsOf) => ask<{ text: string }>("GET", `/api/logs?${new URLSearchParams({ ...of })}`);
 export const podReports = ({ namespace, name }: AppAddress) =>
   ask<PodReportsView>("GET", `/api/pod-reports?${new URLSearchParams({ namespace, name })}`);
+export const record = (of: RecordOf) => ask<RecordView>("GET", `/api/record?${new URLSearchParams({ ...of })}`);
 export const pods = (of: PodsOf) => ask<{ pods: string[] }>("GET", `/api/pods?${new URLSearchParams({ ...of })}`);

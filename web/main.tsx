@@ -1,5 +1,6 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import { Question } from "./parts/actions.tsx";
 import { Application } from "./parts/application.tsx";
 import { Distribution } from "./parts/distribution.tsx";
 import { Fleet } from "./parts/fleet.tsx";
@@ -38,6 +39,7 @@ function App() {
       <main id="main" tabIndex={-1} class={isStale.value ? "stale" : ""}>
         <Page />
       </main>
+      <Question />
       <Toast />
     </>
   );

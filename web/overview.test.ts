@@ -15,7 +15,7 @@ function row(name: string, more: Partial<ApplicationRow> = {}): ApplicationRow {
 }
 
 function cluster(name: string, more: Partial<FleetCluster> = {}): FleetCluster {
-  return { name, health: "Ready", load: [], taints: [], draining: false, ...more };
+  return { name, uid: name, health: "Ready", load: [], taints: [], draining: false, ...more };
 }
 
 function view(atMs: number, applications: ApplicationRow[], clusters: FleetCluster[], problems: string[] = []) {

@@ -10,7 +10,7 @@ import type {
   OverviewView,
   SessionView,
 } from "../src/web/types.ts";
-import { ApiError, getSession, signInWith } from "./api.ts";
+import { ApiError, getSession, signInWith, whenRefused } from "./api.ts";
 import { withChanges } from "./overview.ts";
 
 export type Route =
@@ -46,22 +46,16 @@ export const toast = signal<{ text: string; isBad: boolean } | undefined>(undefi
 /** For viewers who may not list all namespaces. */
 export const namespace = signal(sessionStorage.getItem("namespace") ?? "");
 
-/** Waits that were seen while this page was open: the controller does not record those that are over. */
-export interface SeenWait {
-  readonly cluster: string;
-  readonly reason: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-export const seenWaits = signal<readonly SeenWait[]>([]);
-const MAX_SEEN_WAITS = 200;
-
 /** Two and a half of the server's beats. */
 const SILENCE_MS = 10_000;
 const TICK_MS = 1_000;
 const REOPEN_MS = 3_000;
 
 export const isStale = computed(() => link.value.state === "lost" || trouble.value !== undefined);
+
+whenRefused((message) => {
+  if (session.value.kind === "in") signedOut(message);
+});
 
 export async function start(): Promise<void> {
   addEventListener("hashchange", () => {
@@ -108,14 +102,17 @@ export function watch(to: Route): void {
       : `overview${namespace.value === "" ? "" : `?${new URLSearchParams({ namespace: namespace.value })}`}`;
   if (watched === query) return;
   watched = query;
+  clear();
+  trouble.value = undefined;
+  link.value = { state: "connecting", heardMs: Date.now() };
+  open();
+}
+
+function clear(): void {
   application.value = undefined;
   distribution.value = undefined;
   job.value = undefined;
   overview.value = undefined;
-  trouble.value = undefined;
-  seenWaits.value = [];
-  link.value = { state: "connecting", heardMs: Date.now() };
-  open();
 }
 
 export function unwatch(): void {
@@ -139,7 +136,6 @@ function open(): void {
     });
   on("application", (data) => {
     trouble.value = undefined;
-    rememberWaits(data);
     application.value = data;
   });
   on("distribution", (data) => {
@@ -162,10 +158,12 @@ function open(): void {
     overview.value = next;
   });
   on("trouble", (data) => {
+    // It was deleted, or the viewer may no longer see it.
+    if (data.gone) clear();
     trouble.value = data;
   });
   on("beat", () => {});
-  on("signed-out", () => signedOut("Your session has ended."));
+  on("signed-out", ({ message }) => signedOut(message ?? "Your session has ended. Sign in again."));
   stream.addEventListener("error", () => {
     if (source !== stream) return;
     link.value = { ...link.value, state: "lost" };
@@ -184,6 +182,7 @@ async function checkSession(): Promise<void> {
 
 export function signedOut(message?: string): void {
   unwatch();
+  clear();
   session.value = { kind: "out", ...(message !== undefined && { message }) };
 }
 
@@ -193,19 +192,6 @@ function tick(): void {
   const silentMs = Date.now() - link.value.heardMs;
   if (silentMs > SILENCE_MS && link.value.state !== "lost") link.value = { ...link.value, state: "lost" };
   if (link.value.state === "lost" && Date.now() - openedMs > REOPEN_MS) open();
-}
-
-function rememberWaits(data: ApplicationView): void {
-  const next = [...seenWaits.value];
-  for (const { name, reason, since } of data.clusters) {
-    const fromMs = Date.parse(since ?? "");
-    if (reason === undefined || !Number.isFinite(fromMs)) continue;
-    const at = next.findIndex((one) => one.cluster === name && one.reason === reason && one.fromMs === fromMs);
-    const seen = { cluster: name, reason, fromMs, toMs: data.atMs };
-    if (at < 0) next.push(seen);
-    else next[at] = seen;
-  }
-  seenWaits.value = next.slice(-MAX_SEEN_WAITS);
 }
 
 export function say(text: string, isBad = false): void {

@@ -30,6 +30,7 @@ const OUTSIDE_THE_PLANNER = [
   "I19",
   "I22",
   "J18",
+  "R10",
   "R8",
   "R9",
   "S15",

@@ -18,6 +18,7 @@ export {
   MAX_LISTED_INSTANCES,
   MAX_LISTED_ORDINALS,
   MAX_STATUS_CLUSTERS,
+  RECORD_CHARS,
   type StepPhase,
 } from "./kinds/ccs-status.ts";
 export type { CrossClusterJob, CrossClusterJobSpec, CrossClusterJobStatus } from "./kinds/cross-cluster-job.ts";

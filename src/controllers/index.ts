@@ -19,6 +19,7 @@ export { discovered } from "./common/interpretation.ts";
 export { type Owner, ownerId, ownerOf } from "./common/owner.ts";
 export { type PodTrouble, podTrouble, troubleWord } from "./common/pod-trouble.ts";
 export { CONTROLLER_REASONS, type ControllerReason } from "./common/reasons.ts";
+export { readRecord } from "./common/records.ts";
 export { appLabel, OWN as HUB_MARKS, REVISIONS } from "./common/resources.ts";
 export { packRevision } from "./common/revisions/revision-content.ts";
 export type { StoredRevision } from "./common/revisions/revision-store.ts";

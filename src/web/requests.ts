@@ -9,6 +9,8 @@ import {
   type ClusterAct,
   type LogsOf,
   type PodsOf,
+  type RecordOf,
+  type Seen,
   type Topic,
   TYPES,
 } from "./types.ts";
@@ -64,9 +66,18 @@ export function readPodsOf(query: URLSearchParams): PodsOf {
   };
 }
 
+/** Which rollout. */
+export function readRecordOf(query: URLSearchParams): RecordOf {
+  const revision = query.get("revision") ?? "";
+  if (!REVISION.test(revision)) throw new Refused(400, "revision must be the name of a revision");
+  return { type: typed(query.get("type") ?? undefined), ...readAddress(query), revision };
+}
+
 export function readAct(body: JsonObject): Act | ClusterAct {
   const onCluster = CLUSTER_ACTIONS.find((one) => one === body.action);
-  if (onCluster !== undefined) return { action: onCluster, cluster: named("cluster", body.cluster) };
+  if (onCluster !== undefined) {
+    return { action: onCluster, cluster: named("cluster", body.cluster), uid: uidIn(body.uid) };
+  }
   const action = ACTIONS.find((one) => one === body.action);
   if (action === undefined)
     throw new Refused(400, `action must be one of ${[...ACTIONS, ...CLUSTER_ACTIONS].join(", ")}`);
@@ -82,9 +93,47 @@ export function readAct(body: JsonObject): Act | ClusterAct {
     type: typed(body.type),
     namespace: named("namespace", body.namespace),
     name: named("name", body.name),
+    seen: readSeen(body.seen),
     ...(toRevision !== undefined && { toRevision }),
     ...(comment !== undefined && comment !== "" && { comment }),
   };
+}
+
+/** An act without it would be on whatever is there now: an old page has to be loaded again. */
+function readSeen(value: unknown): Seen {
+  if (!isJsonObject(value)) throw new Refused(400, "seen must say what the person saw; load the page again");
+  const { uid, revision, from, wave, past, attempt } = value;
+  const seen = {
+    ...given("revision", revision, isRevision),
+    ...given("from", from, isRevision),
+    ...given("wave", wave, isNumber),
+    ...given("attempt", attempt, isNumber),
+  };
+  if (!Array.isArray(past)) throw new Refused(400, "seen.past must be a list");
+  return { uid: uidIn(uid), ...seen, past: HOLDS.filter((one) => past.includes(one)) };
+}
+
+const HOLDS = ["soak", "window"] as const;
+const UID = /^[-A-Za-z0-9._:]{1,128}$/;
+
+function uidIn(value: unknown): string {
+  if (typeof value === "string" && UID.test(value)) return value;
+  throw new Refused(400, "uid must be that of the object that the person saw; load the page again");
+}
+
+function given<K extends string, T>(key: K, value: unknown, is: (value: unknown) => value is T): { [key in K]?: T } {
+  if (value === undefined) return {};
+  if (!is(value)) throw new Refused(400, `seen.${key} is not valid; load the page again`);
+  // A computed key widens the type.
+  return { [key]: value } as { [key in K]?: T };
+}
+
+function isRevision(value: unknown): value is string {
+  return typeof value === "string" && REVISION.test(value);
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 export type Credentials =

@@ -24,6 +24,7 @@ class FakeHub {
   readonly acts: ((Act | ClusterAct) & { by: string })[] = [];
   readonly ended: string[] = [];
   send: (event: LiveEvent) => void = () => {};
+  hasExpired = false;
 
   signIn = async (token: string): Promise<Viewer> => {
     if (token !== "ada" && token !== "bob") throw new Refused(401, "The hub does not accept this token.");
@@ -35,6 +36,7 @@ class FakeHub {
       user,
       server: "https://hub",
       act: async (act) => {
+        if (this.hasExpired) throw new Refused(401, "The hub no longer accepts your credentials.");
         if (user !== "ada") throw new Refused(403, `${user} cannot patch it`);
         this.acts.push({ ...act, by: user });
         return "done";
@@ -51,6 +53,16 @@ class FakeHub {
         atMs: 1,
         pods: [],
         notes: [`${user} asks for ${namespace}/${name}`],
+      }),
+      record: async ({ name, revision }) => ({
+        revision,
+        type: "Update",
+        timeline: {
+          fromMs: 1,
+          spans: [],
+          holds: [],
+          notes: [{ atMs: 1, isWarning: false, reason: user, message: name }],
+        },
       }),
       close: async () => {},
     };
@@ -102,7 +114,8 @@ function call({ url }: Dashboard, path: string, { method = "GET", headers = {}, 
 const OURS = { "x-lockstep-dashboard": "1", "content-type": "application/json" };
 const post = (dashboard: Dashboard, path: string, body: object, headers: Record<string, string> = {}) =>
   call(dashboard, path, { method: "POST", headers: { ...OURS, ...headers }, body: JSON.stringify(body) });
-const pause = { action: "pause", namespace: "default", name: "web" };
+const seen = { uid: "8a1f", revision: "web-b", from: "web-a", wave: 2, past: ["soak"] };
+const pause = { action: "pause", namespace: "default", name: "web", seen };
 
 async function cookieOf(dashboard: Dashboard, credentials: object): Promise<string> {
   const { headers, status } = await post(dashboard, "/api/session", credentials);
@@ -202,14 +215,34 @@ describe("an action", () => {
     expect(hub.acts).toEqual([{ ...pause, type: "ccs", by: "ada" }]);
   });
 
+  it("with credentials that have expired ends the session, also its live streams", async () => {
+    const { dashboard, hub } = await start();
+    const cookie = await cookieOf(dashboard, { token: "ada" });
+    hub.hasExpired = true;
+    const answer = await post(dashboard, "/api/act", pause, { cookie });
+    expect(answer).toMatchObject({ status: 401, body: expect.stringContaining("no longer accepts your credentials") });
+    expect((await call(dashboard, "/api/session", { headers: { cookie } })).status).toBe(401);
+    const other = await cookieOf(dashboard, { token: "ada" });
+    const stream = call(dashboard, "/api/live/overview", { headers: { cookie: other } });
+    await expect.poll(() => hub.send).not.toBe(undefined);
+    await expect
+      .poll(() => {
+        hub.send({ event: "signed-out", data: { message: "expired" } });
+        return hub.ended;
+      })
+      .toContain("ada");
+    expect((await stream).body).toContain('event: signed-out\ndata: {"message":"expired"}');
+    expect((await call(dashboard, "/api/session", { headers: { cookie: other } })).status).toBe(401);
+  });
+
   it("names the kind it means, or a cluster; anything else is refused", async () => {
     const { dashboard, hub } = await start();
     const cookie = await cookieOf(dashboard, { token: "ada" });
     await post(dashboard, "/api/act", { ...pause, type: "dapp" }, { cookie });
-    await post(dashboard, "/api/act", { action: "drain", cluster: "member1" }, { cookie });
+    await post(dashboard, "/api/act", { action: "drain", cluster: "member1", uid: "77" }, { cookie });
     expect(hub.acts).toEqual([
       { ...pause, type: "dapp", by: "ada" },
-      { action: "drain", cluster: "member1", by: "ada" },
+      { action: "drain", cluster: "member1", uid: "77", by: "ada" },
     ]);
     for (const bad of [{ ...pause, type: "pods" }, { action: "drain", cluster: "../member1" }, { action: "delete" }]) {
       expect((await post(dashboard, "/api/act", bad, { cookie })).status).toBe(400);
@@ -247,7 +280,11 @@ describe("an action", () => {
   it.each([
     ["an unknown action", { ...pause, action: "delete" }],
     ["a name that is a path", { ...pause, name: "../secrets/x" }],
-    ["no namespace", { action: "pause", name: "web" }],
+    ["nothing that was seen", { ...pause, seen: undefined }],
+    ["a wave that is no number", { ...pause, seen: { ...seen, wave: "2" } }],
+    ["no uid of what was seen", { ...pause, seen: { ...seen, uid: undefined } }],
+    ["a cluster without its uid", { action: "drain", cluster: "member1" }],
+    ["no namespace", { ...pause, namespace: undefined }],
     ["a revision that is an object", { ...pause, action: "undo", toRevision: {} }],
     ["a comment that is too long", { ...pause, action: "approve", comment: "x".repeat(1_001) }],
   ])("with %s is refused", async (_, body) => {

@@ -5,9 +5,18 @@ import type { Clock, Log } from "../runtime/index.ts";
 import { type Assets, readAssets } from "./assets.ts";
 import { CLEAR_COOKIE, cookieOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
 import { LiveStream } from "./live.ts";
-import { readAct, readAddress, readCredentials, readJson, readLogsOf, readPodsOf, readTopic } from "./requests.ts";
+import {
+  readAct,
+  readAddress,
+  readCredentials,
+  readJson,
+  readLogsOf,
+  readPodsOf,
+  readRecordOf,
+  readTopic,
+} from "./requests.ts";
 import { type Session, Sessions } from "./sessions.ts";
-import type { SessionView } from "./types.ts";
+import type { LiveEvent, SessionView } from "./types.ts";
 import { Refused, type Viewer } from "./viewer.ts";
 
 export interface DashboardOptions {
@@ -126,6 +135,9 @@ class DashboardServer implements Dashboard {
       await this.#api(`${method} ${url.pathname}`, url.searchParams, request, response);
     } catch (error) {
       if (response.headersSent) return void response.destroy();
+      // The hub no longer accepts the credentials: they are kept no longer.
+      if (error instanceof Refused && error.status === 401 && request.url !== "/api/session")
+        this.#sessions.end(cookieOf(request.headers.cookie));
       if (error instanceof Refused) return json(response, error.status, { error: error.message });
       this.#options.log.error("A request to the dashboard failed.", { error });
       json(response, 500, { error: "an error on the server; its log has the details" });
@@ -153,6 +165,8 @@ class DashboardServer implements Dashboard {
         return json(response, 200, { pods: await this.#signedIn(secret).viewer.pods(readPodsOf(query)) });
       case "GET /api/pod-reports":
         return json(response, 200, await this.#signedIn(secret).viewer.podReports(readAddress(query)));
+      case "GET /api/record":
+        return json(response, 200, await this.#signedIn(secret).viewer.record(readRecordOf(query)));
       case "GET /api/live/application":
       case "GET /api/live/overview":
         return this.#live(secret, route.slice("GET ".length), query, response);
@@ -190,7 +204,11 @@ class DashboardServer implements Dashboard {
   #open(credentials: ReturnType<typeof readCredentials>): Promise<Viewer> {
     if (credentials.kind === "token") return this.#options.signIn(credentials.token);
     const open = this.#sessions.useLink(credentials.secret);
-    if (!open) throw new Refused(401, "this link was used already, or the dashboard has been restarted since");
+    if (!open)
+      throw new Refused(
+        401,
+        "this link was used already, is older than 15 minutes, or is of another run. Make another one: lockstep dashboard",
+      );
     return open();
   }
 
@@ -210,16 +228,22 @@ class DashboardServer implements Dashboard {
     response.on("close", end);
     ended.addEventListener("abort", end, { once: true });
     this.#streams.add(stop);
+    let goodbye: LiveEvent = { event: "signed-out", data: {} };
     stream.open(SECURITY_HEADERS);
     try {
-      await viewer.watch(topic, (event) => stream.send(event), stop.signal);
+      const send = (event: LiveEvent) => {
+        if (event.event !== "signed-out") return stream.send(event);
+        goodbye = event;
+        this.#sessions.end(secret);
+      };
+      await viewer.watch(topic, send, stop.signal);
     } catch (error) {
       if (!stop.signal.aborted) this.#options.log.error("A live stream of the dashboard failed.", { error });
     } finally {
       this.#streams.delete(stop);
       free();
       ended.removeEventListener("abort", end);
-      if (ended.aborted) stream.send({ event: "signed-out", data: {} });
+      if (ended.aborted) stream.send(goodbye);
       stream.close();
     }
   }

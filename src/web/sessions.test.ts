@@ -18,6 +18,7 @@ function setUp() {
     act: async () => "",
     logs: async () => "",
     pods: async () => [],
+    record: async () => ({ revision: "", type: "Update", timeline: { fromMs: 0, spans: [], holds: [], notes: [] } }),
     podReports: async () => ({ atMs: 0, pods: [], notes: [] }),
     close: async () => void closed.push(user),
   });
@@ -75,4 +76,17 @@ it("a one-time link works once", () => {
   const secret = sessions.oneTimeLink(async () => viewer("ada"));
   expect(sessions.useLink(secret)).toBeDefined();
   expect(sessions.useLink(secret)).toBeUndefined();
+});
+
+it("a one-time link works for 15 minutes, and only the last twenty are kept", () => {
+  const { sessions, viewer, pass } = setUp();
+  const link = () => sessions.oneTimeLink(async () => viewer("ada"));
+  const [first, second] = [link(), link()];
+  pass(14 * 60_000);
+  expect(sessions.useLink(first)).toBeDefined();
+  pass(60_000);
+  expect(sessions.useLink(second)).toBeUndefined();
+  const many = Array.from({ length: 21 }, link);
+  expect(sessions.useLink(many[0] ?? "")).toBeUndefined();
+  expect(sessions.useLink(many[1] ?? "")).toBeDefined();
 });

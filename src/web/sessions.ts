@@ -8,6 +8,9 @@ const LIFETIME_MS = 8 * 60 * 60 * 1000;
 const IDLE_MS = 60 * 60 * 1000;
 /** Each holds connections to the hub. Above this, the one that was used least recently ends. */
 const MAX_SESSIONS = 100;
+/** Long enough to read what `up` prints and to open it; a link that stays in a scrollback is worth nothing. */
+const LINK_LIFETIME_MS = 15 * 60 * 1000;
+const MAX_LINKS = 20;
 /** Pages that one viewer has open at a time. Browsers open six connections to one host. */
 const MAX_STREAMS_PER_SESSION = 12;
 
@@ -30,7 +33,7 @@ export class Sessions {
   /** By the secret in the cookie; in the order of their last use. */
   readonly #entries = new Map<string, Entry>();
   /** Secrets of one-time links, each with what it signs in as. */
-  readonly #links = new Map<string, () => Promise<Viewer>>();
+  readonly #links = new Map<string, { readonly open: () => Promise<Viewer>; readonly untilMs: number }>();
 
   constructor(options: { readonly clock: Clock; readonly newSecret: () => string }) {
     this.#clock = options.clock;
@@ -80,15 +83,16 @@ export class Sessions {
   /** A secret that signs in once, as `open` says. */
   oneTimeLink(open: () => Promise<Viewer>): string {
     const secret = this.#newSecret();
-    this.#links.set(secret, open);
+    this.#links.set(secret, { open, untilMs: this.#clock.monotonicMs() + LINK_LIFETIME_MS });
+    while (this.#links.size > MAX_LINKS) this.#links.delete([...this.#links.keys()][0] ?? "");
     return secret;
   }
 
   /** What the link signs in as. It works once. */
   useLink(secret: string): (() => Promise<Viewer>) | undefined {
-    const open = this.#links.get(secret);
+    const link = this.#links.get(secret);
     this.#links.delete(secret);
-    return open;
+    return link && this.#clock.monotonicMs() < link.untilMs ? link.open : undefined;
   }
 
   endAll(): void {

@@ -27,8 +27,23 @@ export type ActionName = (typeof ACTIONS)[number];
 export const CLUSTER_ACTIONS = ["drain", "undrain"] as const;
 export type ClusterActionName = (typeof CLUSTER_ACTIONS)[number];
 
+/** What a person saw of an object when they decided. The server refuses an act if what it depends on is not so now. */
+export interface Seen {
+  readonly uid: string;
+  /** The revision that it is to run; absent: it has none. */
+  readonly revision?: string;
+  /** Where the rollout in progress started. */
+  readonly from?: string;
+  readonly wave?: number;
+  /** What a promotion would go past. */
+  readonly past: readonly ("soak" | "window")[];
+  /** The number of a job's last attempt. */
+  readonly attempt?: number;
+}
+
 export interface Act extends ApplicationName {
   readonly action: ActionName;
+  readonly seen: Seen;
   /** For undo; absent: the previous revision. */
   readonly toRevision?: string;
   /** For approve. */
@@ -38,6 +53,8 @@ export interface Act extends ApplicationName {
 export interface ClusterAct {
   readonly action: ClusterActionName;
   readonly cluster: string;
+  /** Of the cluster that the person saw: another one may have joined under its name. */
+  readonly uid: string;
 }
 
 /** The end of one pod's log. */
@@ -45,6 +62,11 @@ export interface LogsOf {
   readonly namespace: string;
   readonly cluster: string;
   readonly pod: string;
+}
+
+/** Which rollout: the last one to this revision. */
+export interface RecordOf extends ApplicationName {
+  readonly revision: string;
 }
 
 /** The pods of a CrossClusterStatefulset that are not ready, with their own words: a report, read when it is asked for. */
@@ -174,6 +196,8 @@ export interface SpanView {
   readonly fromMs: number;
   /** Absent: it still runs. */
   readonly toMs?: number;
+  /** It failed. */
+  readonly isBad?: boolean;
 }
 
 /** Something that happened at one moment: a warning, a promotion, a moved leader. */
@@ -184,11 +208,25 @@ export interface NoteView {
   readonly message: string;
 }
 
+/** A gate that held a cluster, or the whole rollout. */
+export interface HoldView {
+  /** Empty: the whole rollout. */
+  readonly cluster: string;
+  readonly reason: string;
+  readonly why: string;
+  readonly fromMs: number;
+  /** Absent: it still holds. */
+  readonly toMs?: number;
+}
+
 export interface TimelineView {
   readonly fromMs: number;
   readonly spans: readonly SpanView[];
+  readonly holds: readonly HoldView[];
   readonly notes: readonly NoteView[];
-  /** Why there are no spans, if the viewer may not read Events. */
+  /** How many spans and holds were left out: there were too many to keep. */
+  readonly dropped?: number;
+  /** Why Events are missing: what only they say is not shown. */
   readonly problem?: string;
 }
 
@@ -223,8 +261,19 @@ export interface PlanView {
   readonly problem?: string;
 }
 
+/** The last rollout to one revision, as the controller has kept it. */
+export interface RecordView {
+  readonly revision: string;
+  /** Deploy, Update or RollBack. */
+  readonly type: string;
+  readonly from?: string;
+  readonly timeline: TimelineView;
+}
+
 export interface RevisionView {
   readonly revision: string;
+  /** Whether its rollout can be replayed. */
+  readonly hasRecord: boolean;
   readonly number: number;
   readonly createdAt?: string;
   readonly cause?: string;
@@ -237,6 +286,8 @@ export interface RevisionView {
 /** What the viewer could do now. `allowed: false` says why in `reason`. */
 export interface ActionView {
   readonly action: ActionName;
+  /** Of an undo. */
+  readonly toRevision?: string;
   readonly allowed: boolean;
   readonly reason?: string;
   /** What happens, for the confirmation. */
@@ -249,6 +300,8 @@ export interface ActionView {
 export interface ApplicationView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   readonly kind: string;
   /** Whether the status refers to the current spec. */
   readonly isCurrent: boolean;
@@ -314,6 +367,8 @@ export interface WorkloadView {
 export interface DistributionView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   /** Such as: chart prometheus 25.8.0. */
   readonly source: string;
   readonly isCurrent: boolean;
@@ -330,6 +385,7 @@ export interface DistributionView extends ApplicationName {
   readonly workloads: readonly WorkloadView[];
   /** Clusters that follow, in order; without differences. */
   readonly plan: PlanView;
+  readonly timeline: TimelineView;
   readonly happened: HappenedView;
   readonly history: readonly RevisionView[];
   readonly actions: readonly ActionView[];
@@ -365,6 +421,8 @@ export interface AttemptView {
 export interface JobView extends ApplicationName {
   readonly atMs: number;
   readonly resourceVersion: string;
+  /** An act on what is shown sends it back. */
+  readonly seen: Seen;
   readonly kind: string;
   readonly guarantee: string;
   readonly isCurrent: boolean;
@@ -381,6 +439,8 @@ export interface JobView extends ApplicationName {
   readonly why: WhyView;
   readonly attempts: readonly AttemptView[];
   readonly plan: PlanView;
+  /** Its attempts. */
+  readonly timeline: TimelineView;
   readonly happened: HappenedView;
   readonly actions: readonly ActionView[];
 }
@@ -404,6 +464,7 @@ export interface ApplicationRow extends ApplicationName {
 
 export interface FleetCluster {
   readonly name: string;
+  readonly uid: string;
   /** Ready, NotReady or Unknown. */
   readonly health: string;
   readonly message?: string;
@@ -459,4 +520,4 @@ export type LiveEvent =
   | { readonly event: "trouble"; readonly data: { readonly message: string; readonly gone: boolean } }
   /** Proof that the connection works. */
   | { readonly event: "beat"; readonly data: { readonly atMs: number } }
-  | { readonly event: "signed-out"; readonly data: Record<string, never> };
+  | { readonly event: "signed-out"; readonly data: { readonly message?: string } };

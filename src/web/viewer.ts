@@ -1,5 +1,16 @@
 /** The port to the hub: everything that a signed-in viewer sees and does, with the viewer's own credentials. */
-import type { Act, AppAddress, ClusterAct, LiveEvent, LogsOf, PodReportsView, PodsOf, Topic } from "./types.ts";
+import type {
+  Act,
+  AppAddress,
+  ClusterAct,
+  LiveEvent,
+  LogsOf,
+  PodReportsView,
+  PodsOf,
+  RecordOf,
+  RecordView,
+  Topic,
+} from "./types.ts";
 
 export interface Viewer {
   /** The user's name on the hub. */
@@ -15,6 +26,8 @@ export interface Viewer {
   pods(of: PodsOf): Promise<readonly string[]>;
   /** The pods of a CrossClusterStatefulset that are not ready. Throws Refused. */
   podReports(of: AppAddress): Promise<PodReportsView>;
+  /** The last rollout to a revision. Throws Refused. */
+  record(of: RecordOf): Promise<RecordView>;
   /** Closes the connections to the hub. */
   close(): Promise<void>;
 }

@@ -127,12 +127,15 @@ describe("the dashboard on a hub of OCM", () => {
   });
 
   it("aborts it, and drains a cluster and ends its maintenance", async () => {
-    expect((await post("/api/act", { action: "abort", type: "ccs", ...AT })).status).toBe(200);
+    const { seen } = await application(({ actions }) => actions.some(({ action }) => action === "abort"));
+    expect((await post("/api/act", { action: "abort", type: "ccs", ...AT, seen })).status).toBe(200);
     await world.until("it is back", () => world.settled(AT.name, 5));
-    const drained = await post("/api/act", { action: "drain", cluster: "member2" });
+    const { clusters: before } = await overview(({ clusters }) => clusters.length === 3);
+    const uid = before.find(({ name }) => name === "member2")?.uid ?? "";
+    const drained = await post("/api/act", { action: "drain", cluster: "member2", uid });
     expect(await drained.text()).toContain("member2 is drained for maintenance");
     await overview(({ clusters }) => clusters.some(({ name, draining }) => name === "member2" && draining));
-    expect((await post("/api/act", { action: "undrain", cluster: "member2" })).status).toBe(200);
+    expect((await post("/api/act", { action: "undrain", cluster: "member2", uid })).status).toBe(200);
     await overview(({ clusters }) => clusters.length === 3 && clusters.every(({ draining }) => !draining));
   });
 });

@@ -3,18 +3,20 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OPERATOR_TOKEN, TENANT_TOKEN, VIEWER_TOKEN, WebFleet } from "./fleet.ts";
+import { seenOf } from "../../src/cli/hub/seen.ts";
+import { APP, OPERATOR_TOKEN, TENANT_TOKEN, VIEWER_TOKEN, WebFleet } from "./fleet.ts";
 
 const PROGRAM = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 const OURS = { "x-lockstep-dashboard": "1", "content-type": "application/json" };
-const PAUSE = { action: "pause", type: "ccs", namespace: "default", name: "xline" };
 
 const fleet = new WebFleet();
 const processes: ChildProcess[] = [];
 let url: string;
+let pause: { action: string; type: string; namespace: string; name: string; seen: object };
 
 beforeAll(async () => {
   await fleet.start();
+  pause = { action: "pause", type: "ccs", ...APP, seen: seenOf(await fleet.object()) };
   url = await controller("open");
 });
 
@@ -96,7 +98,7 @@ describe("without a token", () => {
     expect((await fetch(new URL("/api/logs?namespace=default&cluster=member1&pod=xline-0", url))).status).toBe(401);
     expect((await fetch(new URL("/api/pods?namespace=default&cluster=member1&job=x", url))).status).toBe(401);
     expect((await fetch(new URL("/api/pod-reports?namespace=default&name=xline", url))).status).toBe(401);
-    expect((await post("/api/act", PAUSE)).status).toBe(401);
+    expect((await post("/api/act", pause)).status).toBe(401);
   });
 
   it.each(["/..%2f..%2fpackage.json", "/../package.json", "/%2e%2e/package.json", "//etc/passwd", "/app.js.map"])(
@@ -122,12 +124,15 @@ describe("a viewer", () => {
       user: "vera",
     });
     expect(await firstEvent("/api/live/overview", vera, /^id: \d+\nevent: overview\n/)).toContain('"name":"xline"');
-    const refused = await post("/api/act", PAUSE, { cookie: vera });
+    const refused = await post("/api/act", pause, { cookie: vera });
     expect(refused.status).toBe(403);
     expect(await refused.text()).toContain("vera");
     const olga = await signIn(OPERATOR_TOKEN);
-    expect((await post("/api/act", PAUSE, { cookie: olga })).status).toBe(200);
-    expect((await post("/api/act", { ...PAUSE, action: "resume" }, { cookie: olga })).status).toBe(200);
+    expect((await post("/api/act", pause, { cookie: olga })).status).toBe(200);
+    expect((await post("/api/act", { ...pause, action: "resume" }, { cookie: olga })).status).toBe(200);
+    const other = await post("/api/act", { ...pause, seen: { uid: "another", past: [] } }, { cookie: olga });
+    expect(other.status).toBe(409);
+    expect(await other.text()).toContain("has changed since you looked: it was deleted, and another one has its name");
   });
 
   it("of one namespace sees nothing of another, neither in the list nor by its address nor its logs", async () => {
@@ -154,16 +159,16 @@ describe("a viewer", () => {
 
   it("is not tricked by another page: without the header, with another origin or under another name", async () => {
     const cookie = await signIn(OPERATOR_TOKEN);
-    expect((await post("/api/act", PAUSE, { cookie, headers: { "content-type": "text/plain" } })).status).toBe(403);
+    expect((await post("/api/act", pause, { cookie, headers: { "content-type": "text/plain" } })).status).toBe(403);
     const evil = { ...OURS, origin: "https://evil.example" };
-    expect((await post("/api/act", PAUSE, { cookie, headers: evil })).status).toBe(403);
+    expect((await post("/api/act", pause, { cookie, headers: evil })).status).toBe(403);
     const status = await fleet.status();
     expect(JSON.stringify(status.conditions)).not.toContain('"Paused","status":"True"');
   });
 
   it("cannot send more than a comment needs", async () => {
     const cookie = await signIn(OPERATOR_TOKEN);
-    const answer = await post("/api/act", { ...PAUSE, comment: "x".repeat(100_000) }, { cookie }).catch(
+    const answer = await post("/api/act", { ...pause, comment: "x".repeat(100_000) }, { cookie }).catch(
       () => undefined,
     );
     expect(answer?.status ?? 413).toBe(413);
@@ -173,7 +178,7 @@ describe("a viewer", () => {
 it("a read-only dashboard refuses every action, of an administrator too", async () => {
   const at = await controller("read-only", "--dashboard-read-only");
   const cookie = await signIn(OPERATOR_TOKEN, at);
-  const answer = await post("/api/act", PAUSE, { cookie }, at);
+  const answer = await post("/api/act", pause, { cookie }, at);
   expect(answer.status).toBe(403);
   expect(await answer.text()).toContain("read-only");
 });

@@ -11,6 +11,7 @@ import type {
   LiveEvent,
   OverviewView,
   PodReportsView,
+  TimelineView,
   WhyView,
 } from "../../src/web/types.ts";
 import { APP, OPERATOR_TOKEN } from "./fleet.ts";
@@ -170,6 +171,7 @@ function application(): ApplicationView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     kind: HOSTILE,
     isCurrent: true,
     phase: HOSTILE,
@@ -202,13 +204,11 @@ function application(): ApplicationView {
         reason: HOSTILE,
       },
     ],
-    timeline: {
-      fromMs: now - 10_000,
-      spans: [{ cluster: HOSTILE, what: HOSTILE, why: HOSTILE, fromMs: now - 9_000, toMs: now - 1_000 }],
-      notes: [{ atMs: now - 5_000, isWarning: true, reason: HOSTILE, message: HOSTILE }],
-    },
+    timeline: timeline(now),
     plan: { ahead: [], blockedBy: [{ code: HOSTILE, message: HOSTILE, remedy: HOSTILE }], diffs: [] },
-    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: ["current"] }],
+    history: [
+      { revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: ["current"], hasRecord: true },
+    ],
     actions: [],
   };
 }
@@ -221,6 +221,7 @@ function distribution(): DistributionView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     source: HOSTILE,
     isCurrent: true,
     phase: HOSTILE,
@@ -254,9 +255,20 @@ function distribution(): DistributionView {
       blockedBy: [],
       diffs: [{ clusters: [HOSTILE], objects: [{ object: HOSTILE, change: HOSTILE, lines: [HOSTILE] }] }],
     },
+    timeline: timeline(now),
     happened: { notes: [{ atMs: now, ...NOTE }] },
-    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: [] }],
+    history: [{ revision: HOSTILE, number: 1, cause: HOSTILE, changes: [HOSTILE], state: [], hasRecord: true }],
     actions: [],
+  };
+}
+
+function timeline(now: number): TimelineView {
+  const held = { cluster: HOSTILE, reason: HOSTILE, why: HOSTILE, fromMs: now - 8_000, toMs: now - 2_000 };
+  return {
+    fromMs: now - 10_000,
+    spans: [{ cluster: HOSTILE, what: HOSTILE, why: HOSTILE, fromMs: now - 9_000, toMs: now - 1_000 }],
+    holds: [held, { ...held, cluster: "" }],
+    notes: [{ atMs: now - 500, ...NOTE }],
   };
 }
 
@@ -268,6 +280,7 @@ function job(): JobView {
     name: HOSTILE,
     atMs: now,
     resourceVersion: "1",
+    seen: { uid: "1", past: [] },
     kind: HOSTILE,
     guarantee: HOSTILE,
     isCurrent: true,
@@ -291,6 +304,7 @@ function job(): JobView {
       },
     ],
     plan: { ahead: [{ kind: "otherwise", message: HOSTILE }], blockedBy: [], diffs: [], problem: HOSTILE },
+    timeline: timeline(now),
     happened: { notes: [{ atMs: now, ...NOTE }] },
     actions: [],
   };
@@ -320,6 +334,7 @@ function overview(): OverviewView {
     clusters: [
       {
         name: HOSTILE,
+        uid: HOSTILE,
         health: HOSTILE,
         message: HOSTILE,
         since: HOSTILE,

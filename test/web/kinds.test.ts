@@ -233,4 +233,63 @@ describe("a finished rollout", () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  it("of an earlier revision is chosen in the history: its steps, what held it, and the file", async () => {
+    const page = await newPage();
+    await signIn(page, OPERATOR_TOKEN);
+    await openApp(page);
+    await fleet.setImage("example.com/xline:9.1");
+    await page.getByRole("heading", { name: "This rollout" }).waitFor();
+    await fleet.settled();
+    await fleet.setImage("example.com/xline:9.2");
+    await page.getByRole("heading", { name: "This rollout" }).waitFor();
+    await fleet.settled();
+    // Another page, which has seen none of it; the Events are not asked for either.
+    const later = await newPage();
+    await signIn(later, OPERATOR_TOKEN);
+    await openApp(later);
+    await later
+      .locator(".history li")
+      .nth(1)
+      .getByRole("button", { name: /^See its rollout/ })
+      .click();
+    await later.getByRole("heading", { name: /^The rollout of revision \d+$/ }).waitFor();
+    expect(await later.locator("g.bar").count()).toBeGreaterThanOrEqual(3);
+    expect(await later.locator("rect.held").count()).toBeGreaterThanOrEqual(1);
+    await later.getByText("The same in words").click();
+    await later.locator(".spans li", { hasText: "held by" }).first().waitFor();
+    await later.getByRole("slider", { name: "Moment of the rollout" }).focus();
+    await later.keyboard.press("Home");
+    await later.locator(".moment").waitFor();
+    await later.screenshot({ path: join(SHOTS, "past.png"), fullPage: true });
+    expect(await violations(later)).toEqual([]);
+    const [download] = await Promise.all([
+      later.waitForEvent("download"),
+      later.getByRole("button", { name: "Save as a file" }).click(),
+    ]);
+    expect(readFileSync(await download.path(), "utf8")).toContain("It was rolled out after revision");
+    await later.getByRole("button", { name: "Back to the present" }).click();
+    await later.getByRole("heading", { name: "The last rollout" }).waitFor();
+  });
+
+  it.each(["notes", "train"])("of %s is replayed and saved as well", async (name) => {
+    const page = await open(name);
+    await phase(page, name === "notes" ? "Settled" : "Complete");
+    await page.locator("g.bar").first().waitFor();
+    await page.getByRole("slider", { name: "Moment of the rollout" }).focus();
+    await page.keyboard.press("Home");
+    await page.locator(".moment").waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as a file" }).click(),
+    ]);
+    const alone = await newPage({ files: true });
+    const path = join(SHOTS, `${name}.html`);
+    await download.saveAs(path);
+    await alone.goto(`file://${path}`);
+    await alone.getByRole("heading", { name: "How it went" }).waitFor();
+    expect(await alone.locator("g.bar").count()).toBeGreaterThanOrEqual(1);
+    await alone.screenshot({ path: join(SHOTS, `${name}-saved.png`), fullPage: true });
+    expect(await violations(alone)).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 /** What the viewer may do now. Every action is confirmed in a dialog that says what happens. */
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type {
   Act,
@@ -7,9 +8,10 @@ import type {
   ApplicationName,
   ClusterAct,
   ClusterActionName,
+  Seen,
 } from "../../src/web/types.ts";
 import { act } from "../api.ts";
-import { say, session } from "../state.ts";
+import { isStale, say, session } from "../state.ts";
 import { Command } from "./common.tsx";
 
 const LABELS: Record<ActionName | ClusterActionName, string> = {
@@ -24,34 +26,52 @@ const LABELS: Record<ActionName | ClusterActionName, string> = {
   undrain: "Undrain",
 };
 
+/** What a dialog asks: as it was when it was opened. What is shown behind it goes on, and does not change it. */
+export interface Asked {
+  /** Of the application or the cluster. */
+  readonly name: string;
+  readonly what: Act | ClusterAct;
+  readonly consequence: string;
+  readonly command: string;
+}
+
+const asked = signal<Asked | undefined>(undefined);
+
+export function ask(question: Asked): void {
+  asked.value = question;
+}
+
+const STALE = "What you see is old. It can be used again when this page is up to date.";
+
 interface ActionButtonProps {
-  readonly app: ApplicationName;
+  readonly app: ApplicationName & { readonly seen: Seen };
   readonly action: ActionView;
   readonly isPrimary?: boolean;
 }
 
 export function ActionButton({ app, action, isPrimary = false }: ActionButtonProps) {
-  const [isAsking, ask] = useState(false);
   if (session.value.kind !== "in" || session.value.readOnly) return null;
+  const { consequence, command, allowed, reason } = action;
   const look = isPrimary ? "primary" : action.action === "abort" ? "danger" : "";
   return (
-    <>
-      <button type="button" class={look} disabled={!action.allowed} title={action.reason} onClick={() => ask(true)}>
-        {LABELS[action.action]}
-      </button>
-      {isAsking && (
-        <Confirm
-          name={app.name}
-          what={{ action: action.action, ...nameOf(app) }}
-          {...action}
-          close={() => ask(false)}
-        />
-      )}
-    </>
+    <button
+      type="button"
+      class={look}
+      disabled={!allowed || isStale.value}
+      title={isStale.value ? STALE : reason}
+      onClick={() => ask({ name: app.name, what: whatOf(app, action), consequence, command })}
+    >
+      {LABELS[action.action]}
+    </button>
   );
 }
 
-export function Actions({ app }: { app: ApplicationName & { readonly actions: readonly ActionView[] } }) {
+/** An undo names its revision: the one before may be another one by then. */
+function whatOf(app: ActionButtonProps["app"], { action, toRevision }: ActionView): Act {
+  return { action, ...nameOf(app), seen: app.seen, ...(toRevision !== undefined && { toRevision }) };
+}
+
+export function Actions({ app }: { app: ActionButtonProps["app"] & { readonly actions: readonly ActionView[] } }) {
   const isReadOnly = session.value.kind === "in" && session.value.readOnly;
   const refused = app.actions.find(({ allowed }) => !allowed);
   return (
@@ -77,16 +97,17 @@ export function nameOf({ type, namespace, name }: ApplicationName): ApplicationN
   return { type, namespace, name };
 }
 
-interface ConfirmProps {
-  /** Of the application or the cluster. */
-  readonly name: string;
-  readonly what: Act | ClusterAct;
-  readonly consequence: string;
-  readonly command: string;
-  readonly close: () => void;
+/** The open question, if there is one. */
+export function Question() {
+  const question = asked.value;
+  return question && <Confirm {...question} />;
 }
 
-export function Confirm({ name, what, consequence, command, close }: ConfirmProps) {
+function close(): void {
+  asked.value = undefined;
+}
+
+function Confirm({ name, what, consequence, command }: Asked) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -119,6 +140,7 @@ export function Confirm({ name, what, consequence, command, close }: ConfirmProp
           <input value={comment} maxLength={1000} onInput={(event) => setComment(event.currentTarget.value)} />
         </label>
       )}
+      {isStale.value && <p class="problem">{STALE}</p>}
       <p class="dim">The same on the command line:</p>
       <Command text={command} />
       {problem !== undefined && (
@@ -130,7 +152,12 @@ export function Confirm({ name, what, consequence, command, close }: ConfirmProp
         <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
           Cancel
         </button>
-        <button type="button" class={isDanger ? "primary danger" : "primary"} disabled={isBusy} onClick={confirm}>
+        <button
+          type="button"
+          class={isDanger ? "primary danger" : "primary"}
+          disabled={isBusy || isStale.value}
+          onClick={confirm}
+        >
           {isBusy ? "Working ..." : label}
         </button>
       </div>

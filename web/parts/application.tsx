@@ -2,6 +2,7 @@
 import type { ApplicationName, ApplicationView } from "../../src/web/types.ts";
 import { count, duration, short } from "../format.ts";
 import { application, nowMs } from "../state.ts";
+import { statefulStory } from "../story.ts";
 import { Clusters } from "./clusters.tsx";
 import { Card, Change } from "./common.tsx";
 import { History } from "./history.tsx";
@@ -9,7 +10,7 @@ import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
 import { PodReports } from "./pod-reports.tsx";
 import { Quorum } from "./quorum.tsx";
-import { Replay } from "./replay.tsx";
+import { RolloutCard } from "./rollout-card.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
@@ -106,17 +107,16 @@ export function Application({ at }: { at: ApplicationName }) {
           <Quorum quorum={app.quorum} />
         </Card>
       </div>
-      <Card
+      <RolloutCard
+        story={statefulStory(app)}
         title={app.rollout ? "This rollout" : "The last rollout"}
-        id="timeline"
+        history={app.history}
         aside={
           <span class="dim">
             {app.updated} of {count(app.desired, "instance")} updated
           </span>
         }
-      >
-        <Replay app={app} />
-      </Card>
+      />
       <Card
         title="Clusters"
         id="clusters"

@@ -3,12 +3,14 @@ import { useState } from "preact/hooks";
 import type { ApplicationName, DistributionView, ObjectView, PartView, WorkloadView } from "../../src/web/types.ts";
 import { ago, count, dateTime, duration, short, toneOf } from "../format.ts";
 import { distribution, nowMs } from "../state.ts";
+import { distributionStory } from "../story.ts";
 import { Card, Pill } from "./common.tsx";
 import { Gauge } from "./gauge.tsx";
 import { Happened } from "./happened.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Plan } from "./plan.tsx";
+import { RolloutCard } from "./rollout-card.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
@@ -205,6 +207,12 @@ export function Distribution({ at }: { at: ApplicationName }) {
           <Done app={app} done={done} />
         </Card>
       </div>
+      <RolloutCard
+        story={distributionStory(app)}
+        title={app.rollout ? "This rollout" : "The last rollout"}
+        history={app.history}
+        aside={<span class="dim">{`${done} of ${count(app.clusters.length, "cluster")} done`}</span>}
+      />
       <Card
         title="Clusters"
         id="clusters"

@@ -1,11 +1,10 @@
 /** The fleet: what each cluster has, and what runs there. */
 import { computed, signal } from "@preact/signals";
-import { useState } from "preact/hooks";
 import type { FleetCluster, LoadView } from "../../src/web/types.ts";
 import { count, words } from "../format.ts";
 import { fleetInOrder, inOrder, keyOf, type Runs, runsByCluster } from "../overview.ts";
-import { addressOf, overview, session } from "../state.ts";
-import { Confirm } from "./actions.tsx";
+import { addressOf, isStale, overview, session } from "../state.ts";
+import { ask } from "./actions.tsx";
 import { Ago, Command, Empty, Pill } from "./common.tsx";
 import { KINDS, Waiting } from "./overview.tsx";
 
@@ -46,8 +45,16 @@ interface FleetCardProps {
 
 function FleetCard({ cluster, runs, mayDrain }: FleetCardProps) {
   const { name, health, message, since, version, region, nodes, load, taints, draining } = cluster;
-  const [isAsking, ask] = useState(false);
   const action = draining ? "undrain" : "drain";
+  const change = () =>
+    ask({
+      name,
+      what: { action, cluster: name, uid: cluster.uid },
+      consequence: draining
+        ? "Steps that wait for this cluster start at once."
+        : "Leaders move to other clusters, and no step starts here until it is undrained. Every instance stays and keeps its vote.",
+      command: `lockstep ${action} ${name}`,
+    });
   return (
     <li class={`cluster ${health === "Ready" ? "" : "bad"}`}>
       <div class="cluster-head">
@@ -96,24 +103,12 @@ function FleetCard({ cluster, runs, mayDrain }: FleetCardProps) {
           <button
             type="button"
             aria-label={`${draining ? "End the maintenance" : "Drain for maintenance"}: ${name}`}
-            onClick={() => ask(true)}
+            disabled={isStale.value}
+            onClick={change}
           >
             {draining ? "End the maintenance" : "Drain for maintenance"}
           </button>
         </div>
-      )}
-      {isAsking && (
-        <Confirm
-          name={name}
-          what={{ action, cluster: name }}
-          consequence={
-            draining
-              ? "Steps that wait for this cluster start at once."
-              : "Leaders move to other clusters, and no step starts here until it is undrained. Every instance stays and keeps its vote."
-          }
-          command={`lockstep ${action} ${name}`}
-          close={() => ask(false)}
-        />
       )}
     </li>
   );

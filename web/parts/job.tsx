@@ -1,13 +1,15 @@
 /** The page of one CrossClusterJob: what is done, and every attempt. */
-import type { ApplicationName, AttemptView, JobView } from "../../src/web/types.ts";
-import { ago, clockTime, count, duration, toneOf } from "../format.ts";
+import type { ApplicationName, JobView } from "../../src/web/types.ts";
+import { ago, clockTime, count, duration } from "../format.ts";
 import { job, nowMs } from "../state.ts";
+import { jobStory } from "../story.ts";
 import { Card, Pill } from "./common.tsx";
 import { Gauge } from "./gauge.tsx";
 import { Happened } from "./happened.tsx";
 import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Plan } from "./plan.tsx";
+import { Replay } from "./replay.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
 
@@ -63,71 +65,12 @@ function Done({ app }: { app: JobView }) {
   );
 }
 
-/** A phone gets a narrower drawing, so that its text stays readable. */
-const WIDTH = innerWidth < 760 ? 480 : 1000;
-const LEFT = innerWidth < 760 ? 110 : 170;
-const LANE = 34;
-const TOP = 26;
-/** Older ones are in the table. */
-const MAX_LANES = 20;
-
-function Lanes({ attempts, endMs }: { attempts: readonly AttemptView[]; endMs: number }) {
-  const known = attempts.filter(({ fromMs }) => fromMs !== undefined).slice(-MAX_LANES);
-  if (known.length === 0) return null;
-  const start = Math.min(...known.map(({ fromMs }) => fromMs ?? 0));
-  const span = Math.max(10_000, (endMs - start) * 1.03);
-  const x = (ms: number) => LEFT + ((ms - start) / span) * (WIDTH - LEFT - 10);
-  const height = TOP + known.length * LANE;
-  return (
-    <div class="timeline">
-      <svg
-        viewBox={`0 0 ${WIDTH} ${height}`}
-        role="img"
-        aria-label="Attempts over time; the table below has the same in words"
-      >
-        <text x={LEFT} y={14}>
-          {clockTime(start)}
-        </text>
-        <text x={WIDTH - 10} y={14} text-anchor="end">
-          {clockTime(start + span)}
-        </text>
-        {known.map((attempt, index) => {
-          const fromMs = attempt.fromMs ?? start;
-          const toMs = attempt.toMs ?? endMs;
-          const width = Math.max(5, x(toMs) - x(fromMs));
-          return (
-            <g key={attempt.number} transform={`translate(0 ${TOP + index * LANE})`}>
-              <rect class="lane" x="0" width={WIDTH} height={LANE - 6} rx="8" />
-              <text class="lane-name" x="12" y={LANE / 2 + 2}>
-                {attempt.number} {attempt.cluster}
-              </text>
-              <g class={`attempt ${toneOf(attempt.state)} ${attempt.toMs === undefined ? "running" : ""}`}>
-                <rect x={x(fromMs)} width={width} y={4} height={20} rx="6" />
-                {width > 110 && (
-                  <text x={x(fromMs) + 9} y={18}>
-                    {attempt.state}
-                  </text>
-                )}
-                <title>{`Attempt ${attempt.number} in ${attempt.cluster}: ${attempt.state}, ${duration(toMs - fromMs)}`}</title>
-              </g>
-            </g>
-          );
-        })}
-      </svg>
-    </div>
-  );
-}
-
 function Attempts({ app }: { app: JobView }) {
   const { attempts } = app;
-  const ended = Date.parse(app.completionTime ?? "");
-  const isOver = app.phase === "Complete" || app.phase === "Failed";
-  const last = Math.max(0, ...attempts.map(({ toMs }) => toMs ?? 0));
-  const endMs = isOver ? Math.max(last, Number.isFinite(ended) ? ended : 0) : Math.max(nowMs.value, app.atMs);
   if (attempts.length === 0) return <p class="dim">No attempt yet.</p>;
   return (
     <>
-      <Lanes attempts={attempts} endMs={endMs} />
+      <Replay story={jobStory(app)} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard must be able to scroll it */}
       <section class="table-wrap flat" tabIndex={0} aria-label="Attempts as a table">
         <table class="list">

@@ -1,15 +1,14 @@
 /** A rollout over time, with a slider to go back in it, and as one file for those who were not there. */
 import { useEffect, useState } from "preact/hooks";
-import type { ApplicationView } from "../../src/web/types.ts";
 import { clockTime, count, dateTime, duration, short, words } from "../format.ts";
-import { type SeenWait, say, seenWaits } from "../state.ts";
+import { say } from "../state.ts";
+import { momentWords, rangeOf, type Story } from "../story.ts";
 import { Change } from "./common.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** What a saved file has in it. */
 export interface Saved {
-  readonly app: ApplicationView;
-  readonly waits: readonly SeenWait[];
+  readonly story: Story;
 }
 
 const SAVED_ID = "saved-rollout";
@@ -21,31 +20,10 @@ export function exported(): Saved | undefined {
   return text ? JSON.parse(text) : undefined;
 }
 
-function rangeOf({ timeline, atMs, phase }: ApplicationView): { fromMs: number; toMs: number } {
-  const isRunning = phase !== "Settled" || timeline.spans.some(({ toMs }) => toMs === undefined);
-  const last = Math.max(timeline.fromMs, ...timeline.spans.map(({ toMs }) => toMs ?? 0));
-  return { fromMs: timeline.fromMs, toMs: isRunning ? Math.max(atMs, last) : last };
-}
-
-/** What was going on at this moment, in a sentence. */
-function momentWords({ timeline, clusters }: ApplicationView, atMs: number): string {
-  const running = timeline.spans.filter(({ fromMs, toMs }) => fromMs <= atMs && (toMs === undefined || toMs > atMs));
-  const done = new Set(
-    timeline.spans.filter(({ toMs }) => toMs !== undefined && toMs <= atMs).map(({ cluster }) => cluster),
-  );
-  const said = running.map(({ cluster, what, why }) => `${cluster}: ${words(what).toLowerCase()}, ${why}`);
-  const note = timeline.notes.findLast((one) => one.atMs <= atMs && atMs - one.atMs < 3_000);
-  return [
-    said.length > 0 ? said.join("; ") : "No step ran",
-    `${done.size} of ${clusters.length} clusters had finished a step`,
-    ...(note ? [`${note.reason}: ${note.message}`] : []),
-  ].join(". ");
-}
-
-export function Replay({ app, isFile = false }: { app: ApplicationView; isFile?: boolean }) {
+export function Replay({ story, isFile = false }: { story: Story; isFile?: boolean }) {
   const [atMs, setAt] = useState<number | undefined>(undefined);
   const [isPlaying, play] = useState(false);
-  const { fromMs, toMs } = rangeOf(app);
+  const { fromMs, toMs } = rangeOf(story);
   useEffect(() => {
     if (!isPlaying) return undefined;
     const step = (toMs - fromMs) / PLAY_STEPS;
@@ -65,10 +43,10 @@ export function Replay({ app, isFile = false }: { app: ApplicationView; isFile?:
     setAt(atMs ?? fromMs);
     play(!isPlaying);
   };
-  const hasSpans = app.timeline.spans.length > 0;
+  const hasSpans = story.timeline.spans.length > 0;
   return (
     <>
-      <Timeline app={app} untilMs={atMs} />
+      <Timeline story={story} untilMs={atMs} />
       {hasSpans && (
         <div class="replay">
           <button type="button" onClick={begin}>
@@ -89,13 +67,13 @@ export function Replay({ app, isFile = false }: { app: ApplicationView; isFile?:
             }}
           />
           {!isFile && (
-            <button type="button" class="quiet" onClick={() => void save(app)}>
+            <button type="button" class="quiet" onClick={() => void save(story)}>
               Save as a file
             </button>
           )}
           {atMs !== undefined && (
             <p class="moment" role="status">
-              <time>{clockTime(atMs)}</time>, {duration(atMs - fromMs)} after the start. {momentWords(app, atMs)}.
+              <time>{clockTime(atMs)}</time>, {duration(atMs - fromMs)} after the start. {momentWords(story, atMs)}.
             </p>
           )}
         </div>
@@ -105,7 +83,7 @@ export function Replay({ app, isFile = false }: { app: ApplicationView; isFile?:
 }
 
 /** One HTML file with the page's own script and style: it needs no server and makes no request. */
-async function save(app: ApplicationView): Promise<void> {
+async function save(story: Story): Promise<void> {
   const read = async (path: string) => {
     const answer = await fetch(path);
     if (!answer.ok) throw new Error(`the server answered ${answer.status} for ${path}`);
@@ -113,12 +91,12 @@ async function save(app: ApplicationView): Promise<void> {
   };
   try {
     const [script, style] = await Promise.all([read("/app.js"), read("/app.css")]);
-    // What the viewer could do, and what was planned, is no part of what happened.
-    const told: ApplicationView = { ...app, actions: [], plan: { ahead: [], blockedBy: [], diffs: [] } };
-    const file = new Blob([fileOf({ app: told, waits: seenWaits.value }, script, style)], { type: "text/html" });
+    // What was planned is no part of what happened.
+    const file = new Blob([fileOf({ story: { ...story, ahead: [] } }, script, style)], { type: "text/html" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(file);
-    link.download = `${app.namespace}-${app.name}-${short(app.updateRevision)}.html`;
+    const { namespace, name, revision } = story;
+    link.download = `${[namespace, name, ...(revision === undefined ? [] : [short(revision)])].join("-")}.html`;
     link.click();
     URL.revokeObjectURL(link.href);
     say(`Saved as ${link.download}`);
@@ -153,7 +131,7 @@ function fileOf(saved: Saved, script: string, style: string): string {
 const MIN_PAUSE_MS = 5_000;
 
 /** The rollout from start to end, one line for each thing that happened. */
-function Story({ app: { timeline, quorum, updateRevision } }: { app: ApplicationView }) {
+function StepByStep({ story: { timeline, opening, revision } }: { story: Story }) {
   const lines = [
     ...timeline.spans.map(({ cluster, what, why, fromMs, toMs }) => ({
       atMs: fromMs,
@@ -162,6 +140,14 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
       isStep: true,
       title: `${cluster}: ${words(what).toLowerCase()}`,
       text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}; ${why}`,
+    })),
+    ...timeline.holds.map(({ cluster, reason, why, fromMs, toMs }) => ({
+      atMs: fromMs,
+      endMs: fromMs,
+      isWarning: false,
+      isStep: false,
+      title: `${cluster === "" ? "the rollout" : cluster} held by ${reason}`,
+      text: `${toMs === undefined ? "still when this was saved" : `for ${duration(toMs - fromMs)}`}; ${why}`,
     })),
     ...timeline.notes.map(({ atMs, reason, message, isWarning }) => ({
       atMs,
@@ -176,9 +162,14 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
   return (
     <>
       <p class="sentence">
-        The rollout of revision <code>{short(updateRevision)}</code> began at {clockTime(timeline.fromMs)}. The
-        application has {quorum.voters} instances; {quorum.needed} are a majority. At most {quorum.maxUnavailable} may
-        be down at a time, over all clusters.
+        {revision === undefined ? (
+          "The work"
+        ) : (
+          <>
+            The rollout of revision <code>{short(revision)}</code>
+          </>
+        )}{" "}
+        began at {clockTime(timeline.fromMs)}. {opening}
       </p>
       <ol class="spans">
         {lines.map(({ atMs, endMs, isWarning, isStep, title, text }) => {
@@ -197,26 +188,26 @@ function Story({ app: { timeline, quorum, updateRevision } }: { app: Application
 }
 
 /** What the saved file shows. */
-export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
+export function ReplayPage({ saved: { story } }: { saved: Saved }) {
+  const { namespace, name, about, revision, timeline, atMs, end, changes } = story;
   useEffect(() => {
-    seenWaits.value = waits;
-    document.title = `${app.name}: a rollout, saved ${dateTime(new Date(app.atMs).toISOString())}`;
+    document.title = `${name}: a rollout, saved ${dateTime(new Date(atMs).toISOString())}`;
   }, []);
-  const { fromMs, toMs } = rangeOf(app);
-  const warnings = app.timeline.notes.filter(({ isWarning }) => isWarning).length;
+  const { fromMs, toMs } = rangeOf(story);
+  const warnings = timeline.notes.filter(({ isWarning }) => isWarning).length;
   return (
     <main id="main">
       <div>
         <h1>
-          <span class="dim">{app.namespace} /</span> {app.name}
+          <span class="dim">{namespace} /</span> {name}
         </h1>
         <p class="subtitle">
-          <span>
-            {app.kind}, {app.desired} instances over {app.clusters.length} clusters
-          </span>
-          <span>
-            revision <code>{short(app.updateRevision)}</code>
-          </span>
+          <span>{about}</span>
+          {revision !== undefined && (
+            <span>
+              revision <code>{short(revision)}</code>
+            </span>
+          )}
           <span>
             {dateTime(new Date(fromMs).toISOString())}, {duration(toMs - fromMs)}
           </span>
@@ -225,34 +216,33 @@ export function ReplayPage({ saved: { app, waits } }: { saved: Saved }) {
       </div>
       <section class="card" aria-labelledby="saved-title">
         <h2 id="saved-title">How it went</h2>
-        <Replay app={app} isFile />
+        <Replay story={story} isFile />
       </section>
       <section class="card" aria-labelledby="story-title">
         <h2 id="story-title">Step by step</h2>
-        <Story app={app} />
+        <StepByStep story={story} />
       </section>
-      <section class="card" aria-labelledby="end-title">
-        <h2 id="end-title">How it stood when this was saved</h2>
-        <p class="sentence">{app.why.sentence}</p>
-        <ul class="spans">
-          {app.clusters.map(({ name, phase, ready, replicas, revision, leader }) => (
-            <li key={name}>
-              <strong>{name}</strong> {words(phase).toLowerCase()}, {ready ?? "?"} of {replicas} ready, revision{" "}
-              <code>{short(revision)}</code>
-              {leader ? ", has the leader" : ""}
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section class="card" aria-labelledby="changes-title">
-        <h2 id="changes-title">What the revision changed</h2>
-        {app.history
-          .filter(({ revision }) => revision === app.updateRevision)
-          .flatMap(({ changes = [] }) => changes)
-          .map((line) => (
+      {end && (
+        <section class="card" aria-labelledby="end-title">
+          <h2 id="end-title">How it stood when this was saved</h2>
+          <p class="sentence">{end.sentence}</p>
+          <ul class="spans">
+            {end.rows.map(([what, how]) => (
+              <li key={what}>
+                <strong>{what}</strong> {how}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {changes.length > 0 && (
+        <section class="card" aria-labelledby="changes-title">
+          <h2 id="changes-title">What the revision changed</h2>
+          {changes.map((line) => (
             <Change key={line} line={line} />
           ))}
-      </section>
+        </section>
+      )}
     </main>
   );
 }

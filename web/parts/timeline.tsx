@@ -1,8 +1,9 @@
 /** The rollout over time: a lane for each cluster, what ran, what waits, and what the plan says comes next. */
-import type { AheadView, ApplicationView, SpanView, TimelineView } from "../../src/web/types.ts";
+import type { AheadView, SpanView, TimelineView } from "../../src/web/types.ts";
 import { clockTime, duration, words } from "../format.ts";
 import { scaleOf } from "../scale.ts";
-import { nowMs, seenWaits } from "../state.ts";
+import { nowMs } from "../state.ts";
+import { rangeOf, type Story } from "../story.ts";
 
 /** A phone gets a narrower drawing, so that its text stays readable. */
 const IS_NARROW = innerWidth < 760;
@@ -13,6 +14,7 @@ const LANE = 40;
 const TOP = 30;
 const BAR = 22;
 const MIN_BAR = 5;
+const MIN_HOLD = 2;
 /** A step whose time is not known is drawn this long. */
 const UNKNOWN_MS = 8_000;
 const MAX_LANES = 30;
@@ -49,32 +51,41 @@ function laidOut(ahead: readonly AheadView[], now: number): Ahead[] {
 
 /** The rollout as it was at a moment. */
 function untilMoment(timeline: TimelineView, untilMs: number): TimelineView {
-  const spans = timeline.spans
-    .filter(({ fromMs }) => fromMs <= untilMs)
-    .map(({ toMs, ...span }) => (toMs !== undefined && toMs <= untilMs ? { ...span, toMs } : span));
-  return { ...timeline, spans, notes: timeline.notes.filter(({ atMs }) => atMs <= untilMs) };
+  const until = <T extends { fromMs: number; toMs?: number }>(all: readonly T[]) =>
+    all
+      .filter(({ fromMs }) => fromMs <= untilMs)
+      .map((one) => {
+        if (one.toMs === undefined || one.toMs <= untilMs) return one;
+        const { toMs: _, ...open } = one;
+        return open;
+      });
+  const notes = timeline.notes.filter(({ atMs }) => atMs <= untilMs);
+  return { ...timeline, spans: until(timeline.spans), holds: until(timeline.holds), notes };
 }
 
 /** `untilMs`: as it was then, drawn to the same scale. */
-export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: number | undefined }) {
-  const { plan, clusters } = app;
-  const whole = app.timeline;
+export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | undefined }) {
+  const { isRunning, atMs } = story;
+  const whole = story.timeline;
   const timeline = untilMs === undefined ? whole : untilMoment(whole, untilMs);
   const isPast = untilMs !== undefined;
-  const isRunning = app.phase !== "Settled" || whole.spans.some(({ toMs }) => toMs === undefined);
-  const last = Math.max(whole.fromMs, ...whole.spans.map(({ toMs }) => toMs ?? 0));
-  const present = Math.max(isRunning ? nowMs.value : last, app.atMs > last && isRunning ? app.atMs : last);
+  const last = rangeOf(story).toMs;
+  const present = isRunning ? Math.max(nowMs.value, atMs, last) : last;
   const now = untilMs ?? present;
-  const ahead = isRunning && !isPast ? laidOut(plan.ahead, now) : [];
-  const lanes = clusters.slice(0, MAX_LANES).map(({ name }) => name);
+  const ahead = isRunning && !isPast ? laidOut(story.ahead, now) : [];
+  const lanes = story.lanes.slice(0, MAX_LANES);
   const start = timeline.fromMs;
-  const ran = whole.spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs ?? present }));
+  const ran = [...whole.spans, ...whole.holds].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs ?? present }));
   const end = Math.max(present, ...ahead.map(({ toMs }) => toMs));
-  const scale = scaleOf(ran, { fromMs: start, nowMs: present, toMs: end }, AHEAD_SHARE);
+  const scale = scaleOf(
+    whole.spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs ?? present })),
+    { fromMs: start, nowMs: present, toMs: end },
+    AHEAD_SHARE,
+  );
   const at = (share: number) => LEFT + share * (WIDTH - LEFT - RIGHT);
   const x = (ms: number) => at(scale.share(ms));
   const height = TOP + lanes.length * LANE + 14;
-  if (whole.spans.length === 0 && ahead.length === 0) {
+  if (whole.spans.length === 0 && whole.holds.length === 0 && ahead.length === 0) {
     return (
       <p class="dim">
         {timeline.problem ?? "Nothing has moved since this revision was made, or the hub no longer has its Events."}
@@ -107,22 +118,21 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
           <g key={name} transform={`translate(0 ${TOP + index * LANE})`}>
             <rect class="lane" x="0" width={WIDTH} height={LANE - 6} rx="8" />
             <text class="lane-name" x="12" y={LANE / 2 + 1}>
-              {name}
+              {name === "" ? "all" : name}
             </text>
-            {seenWaits.value
-              .filter(({ cluster, fromMs, toMs }) => cluster === name && toMs >= start && fromMs <= now)
-              .map(({ reason, fromMs, toMs: seenMs }) => ({ reason, fromMs, toMs: seenMs === app.atMs ? now : seenMs }))
-              .map(({ reason, fromMs, toMs }) => (
+            {timeline.holds
+              .filter(({ cluster, fromMs }) => cluster === name && fromMs <= now)
+              .map(({ reason, why, fromMs, toMs }) => (
                 <rect
                   key={`${reason}${fromMs}`}
                   class="held"
                   x={x(Math.max(fromMs, start))}
-                  width={Math.max(0, x(Math.min(toMs, now)) - x(Math.max(fromMs, start)))}
-                  y={13}
-                  height={9}
+                  width={Math.max(MIN_HOLD, x(Math.min(toMs ?? now, now)) - x(Math.max(fromMs, start)))}
+                  y={name === "" ? 12 : 27}
+                  height={name === "" ? 10 : 6}
                   rx="3"
                 >
-                  <title>{`${name} waited: ${reason}`}</title>
+                  <title>{`${name === "" ? "The rollout" : name} was held by ${reason} from ${clockTime(fromMs)}, ${toMs === undefined ? "still" : duration(toMs - fromMs)}: ${why}`}</title>
                 </rect>
               ))}
             {timeline.spans
@@ -187,7 +197,7 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
           <i class="key running" /> runs
         </span>
         <span>
-          <i class="key waiting" /> held by a gate, as far as an open page saw it
+          <i class="key waiting" /> held by a gate
         </span>
         {!isPast && ahead.length > 0 && (
           <span>
@@ -198,10 +208,17 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
       <details>
         <summary>The same in words</summary>
         <ul class="spans">
-          {timeline.spans.map(({ cluster, what, why, fromMs, toMs }) => (
-            <li key={`${cluster}${fromMs}${what}`}>
+          {timeline.spans.map(({ cluster, what, why, fromMs, toMs, isBad }) => (
+            <li key={`${cluster}${fromMs}${what}`} class={isBad ? "warning" : ""}>
               <time>{clockTime(fromMs)}</time> <strong>{cluster}</strong> {words(what).toLowerCase()}
               {toMs === undefined ? ", still runs" : `, ${duration(toMs - fromMs)}`}: {why}
+            </li>
+          ))}
+          {timeline.holds.map(({ cluster, reason, why, fromMs, toMs }) => (
+            <li key={`${cluster}${reason}${fromMs}`}>
+              <time>{clockTime(fromMs)}</time> <strong>{cluster === "" ? "all clusters" : cluster}</strong> held by{" "}
+              {reason}
+              {toMs === undefined ? ", still" : `, ${duration(toMs - fromMs)}`}: {why}
             </li>
           ))}
           {timeline.notes.map(({ atMs, reason, message, isWarning }) => (
@@ -210,6 +227,8 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
             </li>
           ))}
         </ul>
+        {whole.problem !== undefined && <p class="dim">{whole.problem}</p>}
+        {whole.dropped !== undefined && <p class="dim">{whole.dropped} more were too many to keep.</p>}
       </details>
     </div>
   );
@@ -218,12 +237,12 @@ export function Timeline({ app, untilMs }: { app: ApplicationView; untilMs?: num
 const LOOKS: Readonly<Record<string, string>> = { RollingBack: "back", TransferringLeader: "leader" };
 
 function Bar({ span, x, now }: { span: SpanView; x: (ms: number) => number; now: number }) {
-  const { cluster, what, why, fromMs, toMs } = span;
+  const { cluster, what, why, fromMs, toMs, isBad } = span;
   const isRunning = toMs === undefined;
   const width = Math.max(MIN_BAR, x(toMs ?? now) - x(fromMs));
   const label = words(what);
   return (
-    <g class={`bar ${isRunning ? "running" : "done"} ${LOOKS[what] ?? ""}`}>
+    <g class={`bar ${isRunning ? "running" : "done"} ${isBad ? "failed" : (LOOKS[what] ?? "")}`}>
       <rect x={x(fromMs)} width={width} y={6} height={BAR} rx="6" />
       {width > label.length * 8.4 + 14 && (
         <text x={x(fromMs) + 9} y={21}>

@@ -1,6 +1,6 @@
 /** The head of every application's page: its name, its phase, what is said of it, and what the viewer may do. */
 import type { ComponentChildren } from "preact";
-import type { ActionView, ApplicationName } from "../../src/web/types.ts";
+import type { ActionView, ApplicationName, Seen } from "../../src/web/types.ts";
 import { short } from "../format.ts";
 import { Actions } from "./actions.tsx";
 import { Pill } from "./common.tsx";
@@ -11,6 +11,7 @@ interface TitleProps {
     readonly isCurrent: boolean;
     readonly rejectedRevision?: string;
     readonly actions: readonly ActionView[];
+    readonly seen: Seen;
   };
   /** Instead of the phase. */
   readonly isPaused?: boolean;

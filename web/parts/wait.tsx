@@ -1,6 +1,6 @@
 /** What the application waits for now: evidence, remedy, the command to paste, and the button that does the same. */
 import type { ComponentChildren } from "preact";
-import type { ActionName, ActionView, ApplicationName, WhyView } from "../../src/web/types.ts";
+import type { ActionName, ActionView, ApplicationName, Seen, WhyView } from "../../src/web/types.ts";
 import { ago, dateTime } from "../format.ts";
 import { nowMs } from "../state.ts";
 import { titleOf } from "../titles.ts";
@@ -10,7 +10,11 @@ import { Card, Command } from "./common.tsx";
 /** Actions that end a wait, the most likely one first. Abort and undo are decisions, not remedies. */
 const REMEDIES: readonly ActionName[] = ["approve", "resume", "retry", "promote"];
 
-type Waiting = ApplicationName & { readonly why: WhyView; readonly actions: readonly ActionView[] };
+type Waiting = ApplicationName & {
+  readonly why: WhyView;
+  readonly actions: readonly ActionView[];
+  readonly seen: Seen;
+};
 
 function Remedy({ of, hasFailing }: { of: Waiting; hasFailing: boolean }) {
   const { why, actions } = of;

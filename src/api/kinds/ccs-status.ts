@@ -174,12 +174,23 @@ const rollout = object("The rollout in progress. Absent: every cluster runs the 
   promoted: sentence("What a user promoted it past, which user, and when."),
 });
 
+/** Of a rollout of 30 clusters: what ran, what held it. A longer account is shortened. */
+export const RECORD_CHARS = 8_000;
+
+export const rolloutRecord = optional(
+  text(
+    "The account of its rollout, compressed, for the dashboard and `lockstep history`: what ran and what held it, from when to when. Kept for the ten newest revisions. The controller continues it and decides nothing from it.",
+    { maxLength: RECORD_CHARS },
+  ),
+);
+
 const historyEntry = object("One revision that you can return to.", {
   revision: text("Its name, for spec.undo.", { minLength: 1, maxLength: REVISION_CHARS }),
   number: bigCount("Increases with every revision."),
   createdAt: optional(time("When Lockstep created it.")),
   cause: sentence("What caused it: a change of the template, a restart, an undo."),
   promoted: sentence("What a user promoted its rollout past, which user, and when; only the last promotion."),
+  record: rolloutRecord,
 });
 
 /** How many objects that a template names are listed; `lockstep wait` does not compare more. */

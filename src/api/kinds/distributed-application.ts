@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { anyObject, integer, list, object, optional, text, time } from "./build.ts";
-import { conditions } from "./ccs-status.ts";
+import { conditions, rolloutRecord } from "./ccs-status.ts";
 import { APPS_GROUP, APPS_VERSION } from "./cross-cluster-statefulset.ts";
 import { distributedApplicationSpec } from "./dapp-spec.ts";
 import { AGE_COLUMN, type KindDefinition } from "./definition.ts";
@@ -114,6 +114,7 @@ const status = object("The observed state.", {
         revision: text("Its name, for spec.undo.", { minLength: 1, maxLength: REVISION_CHARS }),
         number: optional(integer("Increases with every revision.", { minimum: 0, format: "int64" })),
         createdAt: optional(time("When Lockstep created it.")),
+        record: rolloutRecord,
       }),
       { maxItems: 102, identity: ["revision"] },
     ),

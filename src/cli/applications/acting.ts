@@ -1,9 +1,10 @@
 /** What people do to a rollout of an application: pause, resume, undo, approve, promote, abort. */
-import { AlreadyExistsError, ConflictError, type KubeObject } from "../../kube/index.ts";
+import { AlreadyExistsError, type KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { CommandError } from "../errors.ts";
-import { FIELD_MANAGER, timeNow } from "../hub/change.ts";
+import { FIELD_MANAGER, patchSpecOf, timeNow } from "../hub/change.ts";
 import { APPROVALS, type Hub, withHub } from "../hub/hub.ts";
+import { type Bound, type Expected, expectSeen, named, seenOf } from "../hub/seen.ts";
 import { whoAmI } from "../hub/whoami.ts";
 import type { GlobalOptions } from "../options.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -11,46 +12,33 @@ import type { Io } from "../terminal/io.ts";
 import { print } from "../terminal/output.ts";
 import { APPLICATIONS, describeApplication, getApplication, readApplication } from "./kind.ts";
 
+/** What `promote` and `abort` take. */
+interface Deciding {
+  readonly yes?: boolean;
+  readonly revision?: string;
+  readonly wave?: string;
+}
+
 function change(
   io: Io,
   name: string,
-  options: GlobalOptions,
+  options: GlobalOptions & Bound,
   make: (hub: Hub, object: KubeObject) => Promise<string>,
 ): Promise<undefined> {
   return withHub(io, options, async (hub) => {
-    print(io, await make(hub, await getApplication(hub, name)));
+    const object = await getApplication(hub, name);
+    expectSeen(describeApplication(object), options.seen ?? {}, object);
+    print(io, await make(hub, object));
     return undefined;
   });
 }
 
-/** A compare-and-swap on the spec: a change since it was read is never overwritten. */
-async function patchSpec(hub: Hub, object: KubeObject, spec: JsonObject): Promise<void> {
-  const { name, namespace, generation } = object.metadata;
-  const at = { name, ...(namespace !== undefined && { namespace }) };
-  for (let attempt = 1; ; attempt++) {
-    const now = attempt === 1 ? object : await hub.client.get(APPLICATIONS, at, hub.request);
-    if (now.metadata.generation !== generation || attempt > 10) {
-      throw new CommandError(
-        `${describeApplication(object)} was changed by another user at the same time; nothing was written. Check it, and retry`,
-      );
-    }
-    const { resourceVersion } = now.metadata;
-    const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
-    try {
-      await hub.client.patch(
-        APPLICATIONS,
-        at,
-        { type: "merge", body: { metadata, spec } },
-        { ...hub.request, fieldManager: FIELD_MANAGER },
-      );
-      return;
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-    }
-  }
+/** A compare-and-swap on the spec. `seen` must still be so. */
+function patchSpec(hub: Hub, object: KubeObject, spec: JsonObject, seen: Expected = {}): Promise<void> {
+  return patchSpecOf(hub, APPLICATIONS, object, spec, seen);
 }
 
-export function pauseApplication(io: Io, name: string, options: GlobalOptions): Promise<undefined> {
+export function pauseApplication(io: Io, name: string, options: GlobalOptions & Bound): Promise<undefined> {
   return change(io, name, options, async (hub, object) => {
     const what = describeApplication(object);
     if (readApplication(object, what).spec.rollout.paused) return `${what} is already paused`;
@@ -59,11 +47,12 @@ export function pauseApplication(io: Io, name: string, options: GlobalOptions): 
   });
 }
 
-export function resumeApplication(io: Io, name: string, options: GlobalOptions): Promise<undefined> {
+export function resumeApplication(io: Io, name: string, options: GlobalOptions & Bound): Promise<undefined> {
   return change(io, name, options, async (hub, object) => {
     const what = describeApplication(object);
     const { paused } = readApplication(object, what).spec.rollout;
-    await patchSpec(hub, object, { resumedAt: timeNow(hub), ...(paused && { rollout: { paused: false } }) });
+    const spec = { resumedAt: timeNow(hub), ...(paused && { rollout: { paused: false } }) };
+    await patchSpec(hub, object, spec, options.seen);
     return `${what} continues`;
   });
 }
@@ -71,7 +60,7 @@ export function resumeApplication(io: Io, name: string, options: GlobalOptions):
 export function undoApplication(
   io: Io,
   name: string,
-  options: GlobalOptions & { readonly toRevision?: string },
+  options: GlobalOptions & Bound & { readonly toRevision?: string },
 ): Promise<undefined> {
   return change(io, name, options, async (hub, object) => {
     const what = describeApplication(object);
@@ -87,7 +76,7 @@ export function undoApplication(
           : `${what} has no revision '${options.toRevision}'; there are: ${names}`,
       );
     }
-    await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } });
+    await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } }, options.seen);
     return `${what} returns to revision ${found.number ?? "?"} (${found.revision}), in order; it stays there until its source changes`;
   });
 }
@@ -96,9 +85,9 @@ export function undoApplication(
 export function promoteApplication(
   io: Io,
   name: string,
-  options: GlobalOptions & { readonly yes?: boolean },
+  options: GlobalOptions & Bound & Deciding,
 ): Promise<undefined> {
-  return change(io, name, options, async (hub, object) => {
+  return change(io, name, { ...options, seen: { ...options.seen, ...named(options) } }, async (hub, object) => {
     const what = describeApplication(object);
     const { spec, status } = readApplication(object, what);
     const { to, wave } = status?.rollout ?? {};
@@ -131,19 +120,21 @@ export function promoteApplication(
       at: timeNow(hub),
       by: (await whoAmI(hub)) ?? null,
     };
-    await patchSpec(hub, object, { promote });
+    const { revision, past: held } = seenOf(object);
+    await patchSpec(
+      hub,
+      object,
+      { promote },
+      { ...options.seen, revision: revision ?? to, ...(soaks && { wave }), past: held },
+    );
     const past = [...(soaks ? [`past the soak of wave ${wave}`] : []), ...(isClosed ? ["outside the windows"] : [])];
     return `${what} continues ${past.join(" and ")}`;
   });
 }
 
 /** [A2] An undo to the revision that the rollout in progress started from. */
-export function abortApplication(
-  io: Io,
-  name: string,
-  options: GlobalOptions & { readonly yes?: boolean },
-): Promise<undefined> {
-  return change(io, name, options, async (hub, object) => {
+export function abortApplication(io: Io, name: string, options: GlobalOptions & Bound & Deciding): Promise<undefined> {
+  return change(io, name, { ...options, seen: { ...options.seen, ...named(options) } }, async (hub, object) => {
     const what = describeApplication(object);
     const { status } = readApplication(object, what);
     const { rollout, rejectedRevision, clusters = [] } = status ?? {};
@@ -159,7 +150,7 @@ export function abortApplication(
     const moves =
       begun.length === 0 ? "No cluster has started; nothing moves." : `These return to ${from}: ${begun.join(", ")}.`;
     await confirm(io, options.yes, `This aborts the rollout to ${to}. ${moves}`);
-    await patchSpec(hub, object, { undo: { to: from, at: timeNow(hub) } });
+    await patchSpec(hub, object, { undo: { to: from, at: timeNow(hub) } }, { ...options.seen, revision: to, from });
     return `${what} aborts ${to} and returns to ${from}, in order; it stays there until its source changes`;
   });
 }
@@ -167,9 +158,11 @@ export function abortApplication(
 export function approveApplication(
   io: Io,
   name: string,
-  options: GlobalOptions & { readonly wave?: string; readonly comment?: string },
+  options: GlobalOptions & Bound & { readonly wave?: string; readonly revision?: string; readonly comment?: string },
 ): Promise<undefined> {
-  return change(io, name, options, async (hub, object) => {
+  const { revision } = options;
+  const bound = { ...options, seen: { ...options.seen, ...(revision !== undefined && { revision }) } };
+  return change(io, name, bound, async (hub, object) => {
     const what = describeApplication(object);
     const { status } = readApplication(object, what);
     const { to, wave } = status?.rollout ?? {};

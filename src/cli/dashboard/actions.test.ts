@@ -4,10 +4,11 @@ import { actionsOf } from "./actions.ts";
 
 const AT = { type: "ccs", namespace: "shop", name: "web" } as const;
 const ALL = { change: true, approve: true };
+const COMMANDS = { program: "lockstep", seen: { uid: "1", revision: "web-b", wave: 1, past: [] } };
 const rollout = { from: "web-a", to: "web-b", type: "Update", wave: 1 };
 
 function names(status: CrossClusterStatefulsetStatus, isPaused = false, rights = ALL) {
-  return actionsOf(AT, status, isPaused, rights, "lockstep").map(({ action }) => action);
+  return actionsOf(AT, status, isPaused, rights, COMMANDS).map(({ action }) => action);
 }
 
 describe("actions", () => {
@@ -43,7 +44,7 @@ describe("actions", () => {
   it("that the viewer may not do say which right is missing", () => {
     const status = { rollout: { ...rollout, awaitingApproval: true } };
     const rights = { change: false, approve: true };
-    expect(actionsOf(AT, status, false, rights, "lockstep")).toMatchObject([
+    expect(actionsOf(AT, status, false, rights, COMMANDS)).toMatchObject([
       { action: "approve", allowed: true },
       {
         action: "pause",
@@ -55,8 +56,23 @@ describe("actions", () => {
   });
 
   it("are not allowed if the hub does not answer whether they are", () => {
-    const [pause] = actionsOf(AT, {}, false, { change: undefined, approve: undefined }, "lockstep");
+    const [pause] = actionsOf(AT, {}, false, { change: undefined, approve: undefined }, COMMANDS);
     expect(pause).toMatchObject({ allowed: false, command: "lockstep pause web -n shop" });
+  });
+
+  it("have commands that are refused once the rollout is at another wave", () => {
+    const status = { rollout: { ...rollout, awaitingApproval: true, soakUntil: "2026-01-01T00:00:00Z" } };
+    const commands = new Map(actionsOf(AT, status, false, ALL, COMMANDS).map((one) => [one.action, one.command]));
+    expect(Object.fromEntries(commands)).toEqual({
+      approve: "lockstep approve web -n shop --wave 1 --revision web-b",
+      pause: "lockstep pause web -n shop",
+      promote: "lockstep promote web -n shop --wave 1 --revision web-b",
+      abort: "lockstep abort web -n shop --revision web-b",
+    });
+    expect(actionsOf(AT, { previousRevision: "web-a" }, false, ALL, COMMANDS)).toMatchObject([
+      { action: "pause" },
+      { action: "undo", toRevision: "web-a", command: "lockstep undo web -n shop --to-revision web-a" },
+    ]);
   });
 
   it("say what an abort moves", () => {
@@ -64,7 +80,7 @@ describe("actions", () => {
       { name: "west", granted: { revision: "web-b", replicas: 2 } },
       { name: "east", granted: { revision: "web-a", replicas: 2 } },
     ];
-    const abort = actionsOf(AT, { rollout, clusters }, false, ALL, "lockstep").find(({ action }) => action === "abort");
+    const abort = actionsOf(AT, { rollout, clusters }, false, ALL, COMMANDS).find(({ action }) => action === "abort");
     expect(abort?.consequence).toBe("Ends the rollout to web-b. Back to web-a, in order: west.");
   });
 });

@@ -1,7 +1,8 @@
 /** Which actions make sense now, what each would do, and whether the viewer may. Pure. */
 import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
-import type { ActionName, ActionView, ApplicationName } from "../../web/index.ts";
+import type { ActionName, ActionView, ApplicationName, Seen } from "../../web/index.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
+import { given } from "./words.ts";
 
 /** Whether the hub lets the viewer do it; undefined: the hub does not answer the question. */
 export interface Rights {
@@ -14,6 +15,7 @@ export interface Rights {
 /** An action that makes sense now. */
 export interface Offer {
   readonly action: ActionName;
+  readonly toRevision?: string;
   readonly consequence: string;
 }
 
@@ -22,24 +24,46 @@ export function actionsOf(
   status: CrossClusterStatefulsetStatus,
   isPaused: boolean,
   rights: Rights,
-  program: string,
+  commands: Commands,
 ): ActionView[] {
-  return offered(at, offers(status, isPaused), rights, program);
+  return offered(at, offers(status, isPaused), rights, commands);
+}
+
+/** How the commands to paste begin, and what they are bound to. */
+export interface Commands {
+  readonly program: string;
+  readonly seen: Seen;
 }
 
 /** The same with whether the viewer may, and with the command. */
-export function offered(at: ApplicationName, offers: readonly Offer[], rights: Rights, program: string): ActionView[] {
-  return offers.map(({ action, consequence }) => {
+export function offered(
+  at: ApplicationName,
+  offers: readonly Offer[],
+  rights: Rights,
+  { program, seen }: Commands,
+): ActionView[] {
+  return offers.map(({ action, consequence, toRevision }) => {
     const right = action === "approve" ? rights.approve : rights.change;
     const denied = right === true ? undefined : refusal(action, right, at);
     return {
       action,
+      ...given("toRevision", toRevision),
       consequence,
-      command: `${program} ${action} ${argumentOf(at)} -n ${at.namespace}`,
+      command: [program, action, argumentOf(at), `-n ${at.namespace}`, ...boundBy(action, seen, toRevision)].join(" "),
       allowed: denied === undefined,
       ...(denied !== undefined && { reason: denied }),
     };
   });
+}
+
+/** Pasted later, when the rollout has continued, the command must not decide about something else. */
+function boundBy(action: ActionName, { revision, wave }: Seen, toRevision: string | undefined): string[] {
+  if (toRevision !== undefined) return [`--to-revision ${toRevision}`];
+  if (action !== "approve" && action !== "promote" && action !== "abort") return [];
+  return [
+    ...(wave === undefined || action === "abort" ? [] : [`--wave ${wave}`]),
+    ...(revision === undefined ? [] : [`--revision ${revision}`]),
+  ];
 }
 
 function refusal(action: ActionName, right: boolean | undefined, { type, namespace }: ApplicationName): string {
@@ -88,6 +112,7 @@ function offers(status: CrossClusterStatefulsetStatus, isPaused: boolean): Offer
   if (!rollout && previousRevision !== undefined) {
     found.push({
       action: "undo",
+      toRevision: previousRevision,
       consequence: `Returns to revision ${previousRevision}, cluster by cluster, in order. It stays there until the template itself is edited.`,
     });
   }

@@ -11,8 +11,10 @@ import type { ApplicationView, ClusterView, InstanceView, PlanView, QuorumView, 
 import { instanceRevision } from "../commands/status/view.ts";
 import { whyOf } from "../commands/why/view.ts";
 import { ledgerOf } from "../hub/hub.ts";
+import { seenOf } from "../hub/seen.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
+import { recordIn, timelineFrom } from "./record.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
 import { given, historyView, isInHand, meaningOf } from "./words.ts";
 
@@ -46,13 +48,16 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
   const status = statusOf(object);
   const paused = spec?.updateStrategy.rollingUpdate.paused === true;
   const { leader, rollout } = status;
-  const timeline = withStatus(timelineOf(events, rolloutStart(spec, status), nowMs), status, nowMs);
+  const said = timelineOf(events, rolloutStart(spec, status), nowMs);
+  const record = recordIn(status.history, status.updateRevision);
+  const timeline = record ? timelineFrom(record, said.notes) : withStatus(said, status, nowMs);
   return {
     atMs: nowMs,
     type: "ccs",
     namespace,
     name,
     resourceVersion,
+    seen: seenOf(object),
     kind: kindOf(spec, status),
     isCurrent: status.observedGeneration === generation,
     phase: status.phase ?? "Pending",
@@ -88,7 +93,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
       { current: status.currentRevision, target: status.updateRevision, rejected: status.rejectedRevision },
       facts.changes,
     ),
-    actions: actionsOf({ type: "ccs", namespace, name }, status, paused, rights, program),
+    actions: actionsOf({ type: "ccs", namespace, name }, status, paused, rights, { program, seen: seenOf(object) }),
   };
 }
 

@@ -6,7 +6,9 @@ import {
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
+import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
+import { recordIn, timelineFrom } from "./record.ts";
 import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
 
 type Status = DistributedApplicationStatus;
@@ -28,12 +30,14 @@ export function distributionView(facts: DistributionFacts): DistributionView {
   const spec = parsed.ok ? parsed.value.spec : undefined;
   const status = distributionStatus(object);
   const { rollout } = status;
+  const record = recordIn(status.history, rollout?.to ?? status.revision);
   const paused = spec?.rollout.paused === true;
   const at = { type: "dapp", namespace, name } as const;
   return {
     ...at,
     atMs: nowMs,
     resourceVersion,
+    seen: seenOf(object),
     source: sourceOf(spec, status),
     isCurrent: status.observedGeneration === generation,
     phase: status.phase ?? "Pending",
@@ -56,13 +60,14 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     objects: (status.objects ?? []).map(objectView).sort(worstFirst),
     workloads: (status.workloads ?? []).map(workloadView),
     plan: aheadOf(spec, status),
+    timeline: record ? timelineFrom(record) : { fromMs: nowMs, spans: [], holds: [], notes: [] },
     happened: happenedView(events, eventsProblem),
     history: historyView(status.history ?? [], {
       current: status.currentRevision,
       target: status.revision,
       rejected: status.rejectedRevision,
     }),
-    actions: offered(at, offers(status, paused), rights, program),
+    actions: offered(at, offers(status, paused), rights, { program, seen: seenOf(object) }),
   };
 }
 
@@ -249,6 +254,7 @@ function offers(status: Status, isPaused: boolean): Offer[] {
   if (previousRevision !== undefined && rollout === undefined) {
     found.push({
       action: "undo",
+      toRevision: previousRevision,
       consequence: `Returns to revision ${previousRevision}, cluster by cluster. It stays there until the source changes.`,
     });
   }

@@ -18,6 +18,7 @@ export function fleetCluster(object: KubeObject): FleetCluster {
   const claim = listOf(status.clusterClaims).find(({ name }) => name === REGION_CLAIM);
   return {
     name: object.metadata.name,
+    uid: object.metadata.uid ?? "",
     health: ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown",
     ...given("message", ready?.status === "True" ? undefined : textOf(ready?.message)),
     ...given("since", textOf(ready?.lastTransitionTime)),

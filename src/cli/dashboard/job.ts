@@ -3,7 +3,8 @@ import { type CrossClusterJobStatus, parseCrossClusterJob } from "../../api/inde
 import { parseIndexes } from "../../jobs/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
-import type { AttemptView, JobView, PlanView, WhyView } from "../../web/index.ts";
+import type { AttemptView, JobView, PlanView, SpanView, TimelineView, WhyView } from "../../web/index.ts";
+import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered } from "./actions.ts";
 import type { DistributionFacts } from "./distribution.ts";
 import { given, happenedView, meaningOf, needsPerson, timeOf } from "./words.ts";
@@ -25,6 +26,7 @@ export function jobView(facts: JobFacts): JobView {
     ...at,
     atMs: nowMs,
     resourceVersion,
+    seen: seenOf(object),
     kind: kindOfWork(object),
     guarantee: spec?.failover.onClusterLoss.guarantee ?? "Wait",
     isCurrent: status.observedGeneration === generation,
@@ -39,8 +41,9 @@ export function jobView(facts: JobFacts): JobView {
     why: whyView(object, status, program),
     attempts: (status.attempts ?? []).map(attemptView),
     plan,
+    timeline: attemptsTimeline(status, nowMs),
     happened: happenedView(events, eventsProblem),
-    actions: offered(at, offers(status), rights, program),
+    actions: offered(at, offers(status), rights, { program, seen: seenOf(object) }),
   };
 }
 
@@ -52,6 +55,22 @@ export function jobStatus({ status }: KubeObject): Status {
 export function kindOfWork({ spec }: KubeObject): string {
   const template = isJsonObject(spec) && isJsonObject(spec.template) ? spec.template : {};
   return typeof template.kind === "string" ? template.kind : "unknown";
+}
+
+const FAILED_STATES: ReadonlySet<string> = new Set(["Failed", "Lost"]);
+
+/** The attempts, which the status keeps, are the account of a job. */
+function attemptsTimeline({ attempts = [], startTime }: Status, nowMs: number): TimelineView {
+  const spans = attempts.flatMap(({ number, cluster, state, startedAt, finishedAt, reason, message }): SpanView[] => {
+    const fromMs = timeOf(startedAt);
+    if (fromMs === undefined) return [];
+    const why = [reason, message].filter((one) => one !== undefined).join(": ");
+    const isBad = FAILED_STATES.has(state);
+    const toMs = timeOf(finishedAt);
+    return [{ cluster, what: `Attempt ${number} ${state}`, why, fromMs, ...given("toMs", toMs), isBad }];
+  });
+  const fromMs = Math.min(timeOf(startTime) ?? nowMs, ...spans.map((span) => span.fromMs));
+  return { fromMs, spans, holds: [], notes: [] };
 }
 
 function attemptView(row: NonNullable<Status["attempts"]>[number]): AttemptView {

@@ -49,7 +49,7 @@ describe("a DistributedApplication in a rollout", () => {
   it("can be aborted, and says which clusters return", () => {
     const { actions } = view({ phase: "Updating", revision: "notes-2", rollout, clusters });
     const abort = actions.find(({ action }) => action === "abort");
-    expect(abort).toMatchObject({ allowed: true, command: "lockstep abort dapp/notes -n shop" });
+    expect(abort).toMatchObject({ allowed: true, command: "lockstep abort dapp/notes -n shop --revision notes-2" });
     expect(abort?.consequence).toBe("Ends the rollout to notes-2. Back to notes-1: west.");
     expect(actions.map(({ action }) => action)).not.toContain("undo");
   });

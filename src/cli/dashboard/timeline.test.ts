@@ -78,7 +78,7 @@ describe("the timeline", () => {
 
   it("ignores Events that are not readable", () => {
     const broken: KubeObject = { apiVersion: "v1", kind: "Event", metadata: { name: "x" }, reason: 7, message: null };
-    expect(timelineOf([broken], undefined, ms(5))).toEqual({ fromMs: ms(5), spans: [], notes: [] });
+    expect(timelineOf([broken], undefined, ms(5))).toEqual({ fromMs: ms(5), spans: [], holds: [], notes: [] });
   });
 });
 

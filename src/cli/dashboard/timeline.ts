@@ -71,7 +71,7 @@ export function timelineOf(events: readonly KubeObject[], startMs: number | unde
     else notes.push({ atMs, isWarning, reason, message });
   }
   const all = [...spans, ...open.values()].sort((a, b) => a.fromMs - b.fromMs);
-  return { fromMs: since, spans: all.slice(-MAX_SPANS), notes: notes.slice(-MAX_NOTES) };
+  return { fromMs: since, spans: all.slice(-MAX_SPANS), holds: [], notes: notes.slice(-MAX_NOTES) };
 }
 
 /** What a cluster's phase is called while a step runs there. */

@@ -3,12 +3,14 @@
 import { ENGINES } from "../../engine/index.ts";
 import {
   type ClusterConnection,
+  ForbiddenError,
   KubeClient,
   KubeError,
   type KubeObject,
   Reflector,
   type Resource,
   resource,
+  UnauthorizedError,
 } from "../../kube/index.ts";
 import { type Clock, isJsonObject, type JsonObject, type Random, silentLog } from "../../runtime/index.ts";
 import {
@@ -23,6 +25,8 @@ import {
   type PlanView,
   type PodReportsView,
   type PodsOf,
+  type RecordOf,
+  type RecordView,
   Refused,
   type Topic,
   type Viewer,
@@ -30,27 +34,31 @@ import {
 import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
-import { engineOf } from "../hub/engine.ts";
+import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
-import type { Rights } from "./actions.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { distributionView } from "./distribution.ts";
+import { distributionStatus, distributionView } from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOfJob, reportsOf } from "./logs.ts";
 import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
-import { rightsOf } from "./rights.ts";
+import { recordIn, recordView } from "./record.ts";
+import { Access, applicationQuestions } from "./rights.ts";
+import { EXPIRED, EXPIRED_WORDS, FoundEngine } from "./trouble.ts";
 import { watchOverview } from "./watch-overview.ts";
 
 const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", namespaced: true });
 /** A page is redrawn at most this often; a person sees no more. */
 const APPLICATION_GAP_MS = 250;
-/** Rights that an administrator grants show up after this time at the latest. */
-const RIGHTS_FRESH_MS = 30_000;
+/** A plan is computed again after this time. */
+const PLAN_FRESH_MS = 15_000;
 /** A plan of an object that changed meanwhile is computed again; for longer than this, the page goes without. */
 const PLAN_PATIENCE_MS = 1_000;
+
+/** A person waits for the answer. */
+const ATTEMPTS = 3;
 
 export interface ViewerOptions {
   readonly connection: ClusterConnection;
@@ -100,6 +108,18 @@ export class HubViewer implements Viewer {
     return { atMs: this.#options.clock.now(), ...reports };
   }
 
+  record({ type, namespace, name, revision }: RecordOf): Promise<RecordView> {
+    return this.#asked(async () => {
+      const object = await this.#client.get(RESOURCES[type], { namespace, name }, { maxAttempts: ATTEMPTS });
+      const record = recordIn(
+        type === "dapp" ? distributionStatus(object).history : statusOf(object).history,
+        revision,
+      );
+      if (!record) throw new Refused(404, `the controller has kept no account of a rollout to ${revision}`);
+      return recordView(record);
+    });
+  }
+
   async act(act: Act | ClusterAct): Promise<string> {
     const io = this.#io();
     try {
@@ -130,30 +150,31 @@ export class HubViewer implements Viewer {
     const objects = this.#reflector(RESOURCES[type], { namespace, fieldSelector: `metadata.name=${name}` }, pulse);
     const about = `involvedObject.kind=${kind},involvedObject.name=${name}`;
     const events = this.#reflector(EVENTS, { namespace, fieldSelector: about }, pulse);
-    const running = Promise.all([objects.run(signal), events.run(signal)]);
+    const access = new Access({ transport: connection.transport, clock }, applicationQuestions(at), () => pulse.beat());
+    const running = Promise.all([objects.run(signal), events.run(signal), access.run(signal)]);
+    const what = `${kind} ${namespace}/${name}`;
     const object = () => objects.cache.get({ namespace, name });
     const statefulset = type === "ccs" ? this.#statefulsetView(at, object) : undefined;
     const plans = new Remembered<PlanView>();
-    let rights: Rights | undefined;
-    let rightsAtMs = 0;
+    const engine = new FoundEngine(this.#client, clock);
     try {
-      const engine = await engineOf({ client: this.#client }).catch(() => ENGINES.karmada);
       while (await pulse.next(APPLICATION_GAP_MS)) {
+        if (access.isExpired) return send(EXPIRED);
+        const isSynced = ({ health }: typeof objects) => health.hasSynced || health.failure !== undefined;
+        // Without its Events or its rights, the first picture would be half a picture.
+        if (!isSynced(objects) || !isSynced(events) || !access.hasAnswers) continue;
         const seen = object();
-        const problem = troubleOf(objects, seen, `${kind} ${namespace}/${name}`);
+        const problem = troubleOf(objects, seen, what, access);
         if (problem) send({ event: "trouble", data: problem });
         if (!seen || problem) continue;
-        if (rights === undefined || clock.monotonicMs() - rightsAtMs > RIGHTS_FRESH_MS) {
-          rights = await rightsOf({ transport: connection.transport, clock }, at);
-          rightsAtMs = clock.monotonicMs();
-        }
+        const found = await engine.find(signal);
         const facts = {
           object: seen,
-          events: events.cache.list(),
-          eventsProblem: events.health.isForbidden ? "You may not list Events in this namespace." : undefined,
-          rights,
+          events: events.health.isForbidden ? [] : events.cache.list(),
+          eventsProblem: eventsProblemOf(events),
+          rights: { change: access.may("change"), approve: access.may("approve") },
           program,
-          engine: engine.name,
+          engine: found.engine?.name ?? ENGINES.karmada.name,
           nowMs: clock.now(),
         };
         const event: LiveEvent = statefulset
@@ -204,7 +225,9 @@ export class HubViewer implements Viewer {
       const before = object();
       if (!before) throw new Error(`${at.namespace}/${at.name} is gone`);
       const version = before.metadata.resourceVersion ?? "";
-      const plan = await plans.get(version, () => this.#plan(at));
+      // The time, the template and the clusters change it too, of which the object does not tell.
+      const age = Math.floor(clock.monotonicMs() / PLAN_FRESH_MS);
+      const plan = await plans.get(`${version}/${age}`, () => this.#plan(at));
       const after = object() ?? before;
       if (after.metadata.resourceVersion === version) return { plan, of: before };
       if (clock.monotonicMs() - startMs > PLAN_PATIENCE_MS) {
@@ -299,18 +322,28 @@ function troubleOf(
   { health }: Pick<Reflector<KubeObject>, "health">,
   object: KubeObject | undefined,
   what: string,
+  access: Access,
 ): { message: string; gone: boolean } | undefined {
-  if (health.isForbidden) return { message: `You may not watch ${what}.`, gone: true };
+  if (health.isForbidden || access.may("read") === false) return { message: `You may not watch ${what}.`, gone: true };
   if (health.failure !== undefined) return { message: `The hub cannot be read: ${health.failure}`, gone: false };
-  if (health.hasSynced && !object) return { message: `${what} does not exist.`, gone: true };
+  if (access.silence !== undefined) return { message: access.silence, gone: false };
+  if (health.hasSynced && !object) {
+    return { message: `${what} does not exist: it was deleted, or was never there.`, gone: true };
+  }
   return undefined;
+}
+
+function eventsProblemOf({ health }: Pick<Reflector<KubeObject>, "health">): string | undefined {
+  if (health.isForbidden) return "You may not list Events in this namespace.";
+  return health.failure === undefined ? undefined : `The Events cannot be read: ${health.failure}`;
 }
 
 /** The hub's refusals keep their status; everything else is the request's fault, or the hub's. */
 function refused(error: unknown): Refused {
+  if (error instanceof Refused) return error;
   if (error instanceof CommandError) return new Refused(409, error.message);
-  const isDenied = error instanceof Error && (error.name === "ForbiddenError" || error.name === "UnauthorizedError");
-  if (isDenied) return new Refused(403, error.message);
+  if (error instanceof UnauthorizedError) return new Refused(401, EXPIRED_WORDS);
+  if (error instanceof ForbiddenError) return new Refused(403, error.message);
   if (error instanceof KubeError) return new Refused(502, explain(error));
   throw error;
 }

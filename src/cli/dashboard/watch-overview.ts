@@ -1,5 +1,4 @@
 /** The list and the fleet as one viewer sees them, live. */
-import { ENGINES } from "../../engine/index.ts";
 import {
   type ClusterConnection,
   type KubeClient,
@@ -9,18 +8,16 @@ import {
 } from "../../kube/index.ts";
 import type { Clock, Random } from "../../runtime/index.ts";
 import type { AppType, LiveEvent } from "../../web/index.ts";
-import { engineOf } from "../hub/engine.ts";
 import { fleetCluster } from "./fleet-cluster.ts";
 import { RESOURCES } from "./kinds.ts";
 import { ROWS } from "./overview.ts";
-import { Pulse, Remembered } from "./pulse.ts";
-import { mayDrain } from "./rights.ts";
+import { Pulse } from "./pulse.ts";
+import { Access, type Questions, question } from "./rights.ts";
+import { EXPIRED, FoundEngine } from "./trouble.ts";
 import { given } from "./words.ts";
 
 /** The list is sent at most this often; a person reads no faster. */
 const GAP_MS = 1_000;
-/** Rights that an administrator grants show up after this time at the latest. */
-const RIGHTS_FRESH_MS = 30_000;
 
 interface Options {
   readonly connection: ClusterConnection;
@@ -41,42 +38,44 @@ export async function watchOverview(
     type,
     list: new Kept(options, pulse, RESOURCES[type], namespace, ROWS[type]),
   }));
-  const engine = await engineOf({ client }).catch(() => ENGINES.karmada);
-  const clusters = new Kept(options, pulse, engine.clusters, undefined, fleetCluster);
-  const drains = new Remembered<{ may: boolean | undefined }>();
-  const running = Promise.all([clusters.run(signal), ...lists.map(({ list }) => list.run(signal))]);
+  const trouble = (message: string) => send({ event: "trouble", data: { message, gone: false } });
+  const { engine, problem } = await new FoundEngine(client, clock).find(signal, trouble);
+  const clusters = engine && new Kept(options, pulse, engine.clusters, undefined, fleetCluster);
+  const all = [...lists.map(({ list }) => list), ...(clusters ? [clusters] : [])];
+  const access = new Access({ transport: connection.transport, clock }, questionsOf(namespace, engine?.clusters), () =>
+    pulse.beat(),
+  );
+  const running = Promise.all([access.run(signal), ...all.map((list) => list.run(signal))]);
   try {
     while (await pulse.next(GAP_MS)) {
+      if (access.isExpired) return send(EXPIRED);
       // A part of the lists would look as if the rest had been deleted.
-      if (lists.some(({ list: { health } }) => !health.hasSynced && health.failure === undefined)) continue;
-      if (!clusters.health.hasSynced && clusters.health.failure === undefined) continue;
-      const failure = lists
-        .map(({ list: { health } }) => (health.isForbidden ? undefined : health.failure))
-        .find(Boolean);
-      if (failure !== undefined) {
-        send({ event: "trouble", data: { message: `The hub cannot be read: ${failure}`, gone: false } });
+      if (!access.hasAnswers || all.some(({ health }) => !health.hasSynced && health.failure === undefined)) continue;
+      const isDenied = (list: Kept<unknown>, key: string) => list.health.isForbidden || access.may(key) === false;
+      const denied = lists.filter(({ type, list }) => isDenied(list, type));
+      const mayRead = lists.filter((one) => !denied.includes(one));
+      const failure = mayRead.map(({ list: { health } }) => health.failure).find(Boolean);
+      const silence = failure === undefined ? access.silence : `The hub cannot be read: ${failure}`;
+      if (silence !== undefined) {
+        trouble(silence);
         continue;
       }
-      const freshness = String(Math.floor(clock.monotonicMs() / RIGHTS_FRESH_MS));
-      const { may } = await drains.get(freshness, async () => ({
-        may: await mayDrain({ transport: connection.transport, clock }, engine.clusters),
-      }));
       if (signal.aborted) return;
+      const noClusters = !clusters || isDenied(clusters, "clusters");
       const where = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
-      const forbidden = lists.filter(({ list }) => list.health.isForbidden);
       const problems = [
-        ...(forbidden.length === lists.length
+        ...(denied.length === lists.length
           ? [`You may not list applications in ${where}.`]
-          : forbidden.map(({ type }) => `You may not list ${RESOURCES[type].plural} in ${where}.`)),
-        ...(clusters.health.isForbidden ? ["You may not list the clusters of the fleet."] : []),
+          : denied.map(({ type }) => `You may not list ${RESOURCES[type].plural} in ${where}.`)),
+        ...clusterProblems(clusters, noClusters, problem),
       ];
       send({
         event: "overview",
         data: {
           atMs: clock.now(),
-          applications: lists.flatMap(({ list }) => list.values()),
-          clusters: clusters.values(),
-          ...given("mayDrain", may),
+          applications: mayRead.flatMap(({ list }) => list.values()),
+          clusters: noClusters ? [] : clusters.values(),
+          ...given("mayDrain", access.may("drain")),
           problems,
         },
       });
@@ -84,6 +83,26 @@ export async function watchOverview(
   } finally {
     await running;
   }
+}
+
+function questionsOf(namespace: string | undefined, clusters: Resource | undefined): Questions {
+  const lists = Object.entries(RESOURCES).map(([type, kind]) => [type, question("list", kind, namespace)] as const);
+  return {
+    ...Object.fromEntries(lists),
+    ...(clusters && { clusters: question("list", clusters), drain: question("patch", clusters) }),
+  };
+}
+
+/** A fleet that cannot be read is not an empty fleet. */
+function clusterProblems(
+  clusters: Kept<unknown> | undefined,
+  isDenied: boolean,
+  engineProblem: string | undefined,
+): string[] {
+  if (!clusters) return [engineProblem ?? "The clusters of the fleet are not known."];
+  if (isDenied) return ["You may not list the clusters of the fleet."];
+  const { failure } = clusters.health;
+  return failure === undefined ? [] : [`The clusters of the fleet cannot be read: ${failure}`];
 }
 
 /** Objects of which only what is shown is kept, so that a thousand of them cost little. */

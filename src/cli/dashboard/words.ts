@@ -56,6 +56,7 @@ interface Entry {
   readonly createdAt?: string;
   readonly cause?: string;
   readonly promoted?: string;
+  readonly record?: string;
 }
 
 interface Marks {
@@ -71,13 +72,14 @@ export function historyView(
   changes?: ReadonlyMap<string, readonly string[]>,
 ): RevisionView[] {
   return history
-    .map(({ revision, number = 0, createdAt, cause, promoted }): RevisionView => {
+    .map(({ revision, number = 0, createdAt, cause, promoted, record }): RevisionView => {
       const state: RevisionView["state"][number][] = [];
       if (revision === current) state.push("current");
       if (revision === target && revision !== current) state.push("being rolled out");
       if (revision === rejected) state.push("rejected");
       return {
         revision,
+        hasRecord: record !== undefined,
         number,
         ...given("createdAt", createdAt),
         ...given("cause", cause),
@@ -87,6 +89,11 @@ export function historyView(
       };
     })
     .sort((a, b) => b.number - a.number);
+}
+
+/** Of what the controller notes in an account; its Events have a type. */
+export function isWarningReason(reason: string): boolean {
+  return /Failed|RolledBack|Refused|Lost/.test(reason);
 }
 
 const MAX_NOTES = 50;

@@ -22,6 +22,7 @@ import type { HubObjects } from "../common/hub/hub-objects.ts";
 import { Lifetimes } from "../common/lifetimes.ts";
 import { ledgerOwner } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
+import { Records } from "../common/records.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
@@ -33,10 +34,10 @@ import { askScheduler, divisionRefused } from "./divisions.ts";
 import { clustersRefused, intentOf, targetOf, wantedClusters } from "./intent.ts";
 import { managedIn } from "./managed.ts";
 import { keyOfRef } from "./manifest.ts";
-import { newsOf } from "./news.ts";
+import { type NewsItem, newsOf } from "./news.ts";
 import { observe } from "./observe.ts";
 import { ownStatuses } from "./own-status.ts";
-import { namedRemedy, refusalStatus, statusOf } from "./report.ts";
+import { momentOf, namedRemedy, refusalStatus, statusOf } from "./report.ts";
 import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
 import { gatherInputs } from "./source.ts";
@@ -75,6 +76,7 @@ export class Reconciler {
   readonly #windows = new WindowMemory();
   readonly #lifetimes: Lifetimes;
   readonly #warnings: Warnings;
+  readonly #records = new Records();
   readonly #tracked = new Map<string, EngineBundle>();
   /** Delivered objects that members have lost, by application. */
   readonly #absences = new Map<string, Absences>();
@@ -224,8 +226,12 @@ export class Reconciler {
       failures: done.failures,
       nowMs,
     };
-    statuses.say(key, (said) => statusOf(report, said));
-    this.#announce(key, app, object, before, result);
+    const news = this.#announce(key, app, object, before, result);
+    const moment = momentOf(result, news);
+    if (moment) this.#records.note(key, app.status?.history, moment, nowMs);
+    statuses.say(key, (said) =>
+      statusOf({ ...report, recorded: (rows) => this.#records.into(key, rows, said?.history) }, said),
+    );
     await approvals.report(key, result, app.spec.rollout.waves?.length ?? 0, nowMs);
     this.#tidy(app, session, result.ledger);
     const dueMs = result.requeueAt === undefined ? undefined : Math.max(0, result.requeueAt - nowMs);
@@ -251,16 +257,16 @@ export class Reconciler {
     object: KubeObject,
     before: Ledger,
     { ledger, reasons }: ReturnType<typeof plan>,
-  ): void {
-    for (const { type, reason, message } of newsOf(before, ledger, spec.rollout.waves?.length ?? 0)) {
-      this.#parts.announcer.event(object, type, reason, message);
-    }
+  ): readonly NewsItem[] {
+    const news = newsOf(before, ledger, spec.rollout.waves?.length ?? 0);
+    for (const { type, reason, message } of news) this.#parts.announcer.event(object, type, reason, message);
     const sentence = ({ message, remedy }: Waiting) => `${message}. ${namedRemedy(remedy, metadata.name)}`;
     // A failed step has its own Event.
     const isSaid = ({ code, cluster = "" }: Waiting) =>
       (code === "MemberFailed" || code === "ProgressDeadlineExceeded") && ledger.clusters[cluster]?.failed != null;
     const others = reasons.filter((one) => !isSaid(one));
     this.#warnings.waiting(key, object, others, sentence);
+    return news;
   }
 
   /** Act, write-ahead: the ledger first, then what it says. */
@@ -453,6 +459,7 @@ export class Reconciler {
     this.#refused.delete(key);
     this.#lifetimes.forget(key);
     this.#warnings.forget(key);
+    this.#records.forget(key);
     this.#absences.delete(key);
     this.#standing.delete(key);
     this.#unhooked.delete(key);

@@ -6,6 +6,7 @@ import {
 } from "../../api/index.ts";
 import {
   type ClusterEntry,
+  type ClusterPhase,
   type Divided,
   type ObjectSeen,
   objectGate,
@@ -13,15 +14,17 @@ import {
   type Seen,
 } from "../../applications/index.ts";
 import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
-import { REASONS, type Waiting } from "../../rollout/index.ts";
+import { type Happening, REASONS, type RolloutMoment, type Waiting } from "../../rollout/index.ts";
 import { isJsonObject, type JsonObject, timestamp } from "../../runtime/index.ts";
 import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
+import type { NewsItem } from "./news.ts";
 import type { Trial } from "./trials.ts";
 import type { Way } from "./way.ts";
 
 type Status = DistributedApplicationStatus;
+type HistoryRows = NonNullable<Status["history"]>;
 
 export interface ReportFacts {
   readonly app: ParsedDistributedApplication;
@@ -30,6 +33,8 @@ export interface ReportFacts {
   readonly way: Way;
   readonly divided: readonly Divided[];
   readonly revisions: readonly StoredRevision[];
+  /** [R10] The rows of the history with the accounts of their rollouts. */
+  readonly recorded?: (rows: HistoryRows) => HistoryRows;
   readonly bundle: Bundle | undefined;
   readonly trial: Trial | undefined;
   /** The objects' own status fields, by object. */
@@ -40,7 +45,7 @@ export interface ReportFacts {
 
 /** The status of one application: a view of its ledger and of what the members show. Pure. */
 export function statusOf(facts: ReportFacts, before: Status | undefined): Status {
-  const { app, result, nowMs, revisions, bundle } = facts;
+  const { app, result, nowMs, revisions, bundle, recorded = (rows) => rows } = facts;
   const { figures, ledger, reasons } = result;
   const clusters = Object.keys(figures.phases).map((name) => clusterRow(facts, name, before));
   const objects = objectRows(facts);
@@ -78,7 +83,9 @@ export function statusOf(facts: ReportFacts, before: Status | undefined): Status
     clusters,
     ...(objects.length <= MAX_LISTED_OBJECTS && { objects }),
     ...(workloads.length > 0 && { workloads }),
-    history: revisions.slice(0, 102).map(({ id, number, createdAt }) => ({ revision: id, number, createdAt })),
+    history: recorded(
+      revisions.slice(0, 102).map(({ id, number, createdAt }) => ({ revision: id, number, createdAt })),
+    ),
     conditions: conditionsOf(facts, before, isSettled, main),
   };
 }
@@ -103,6 +110,25 @@ export function refusalStatus(
     conditions: [...others, condition],
   };
 }
+
+/** A plan as the account of its rollout sees it; undefined: no revision is wanted. */
+export function momentOf(
+  { ledger: { rollout }, reasons, figures }: PlanResult,
+  news: readonly NewsItem[],
+): RolloutMoment | undefined {
+  const revision = rollout?.to ?? figures.targetRevision;
+  if (revision === null) return undefined;
+  const running = Object.entries(figures.phases)
+    .filter(([, phase]) => STEPS.has(phase))
+    .map(([cluster, code]): Happening => ({ kind: "step", cluster, code, why: "" }));
+  const held = reasons
+    .filter(isUnfinished)
+    .map(({ code, cluster = "", message }): Happening => ({ kind: "hold", cluster, code, why: message }));
+  const notes = news.map(({ reason, message }) => ({ code: reason, why: message }));
+  return { revision, rollout, happening: [...running, ...held], notes };
+}
+
+const STEPS: ReadonlySet<string> = new Set<ClusterPhase>(["Deploying", "Updating", "RollingBack", "Removing"]);
 
 function phaseOf({ app, result }: ReportFacts, isSettled: boolean): string {
   if (app.metadata.deletionTimestamp !== undefined)

@@ -2,6 +2,7 @@ import { examples, NAME_ARGUMENT, perform, type Registry } from "../registry.ts"
 
 export interface ApproveOptions {
   readonly wave?: string;
+  readonly revision?: string;
   readonly comment?: string;
 }
 
@@ -13,6 +14,7 @@ export function registerApprove(registry: Registry): void {
     .description("let the rollout continue after the wave that waits for approval")
     .argument("<name>", NAME_ARGUMENT)
     .option("--wave <n>", "the expected wave, counted from 1; refused if another one waits")
+    .option("--revision <name>", "the expected revision that the rollout goes to; refused if it goes to another one")
     .option("--comment <text>", "a comment for later readers")
     .addHelpText(
       "after",

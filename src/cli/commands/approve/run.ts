@@ -6,6 +6,7 @@ import { CommandError } from "../../errors.ts";
 import { change, describe, FIELD_MANAGER, readStatefulset } from "../../hub/change.ts";
 import { APPROVALS } from "../../hub/hub.ts";
 import { goingOn } from "../../hub/rollout-words.ts";
+import type { Bound } from "../../hub/seen.ts";
 import { whoAmI } from "../../hub/whoami.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -15,10 +16,12 @@ import type { ApproveOptions } from "./command.ts";
 const APPROVAL_NAME_CHARS = 253;
 
 /** `lockstep approve`: only for the wave that waits; a wave that has not started cannot be approved by mistake. */
-export function approve(io: Io, given: string, options: ApproveOptions & GlobalOptions): Promise<undefined> {
+export function approve(io: Io, given: string, options: ApproveOptions & GlobalOptions & Bound): Promise<undefined> {
   const application = applicationName(given);
   if (application !== undefined) return approveApplication(io, application, options);
-  return change(io, given, options, async (hub, object) => {
+  const { revision: expected } = options;
+  const bound = { ...options, seen: { ...options.seen, ...(expected !== undefined && { revision: expected }) } };
+  return change(io, given, bound, async (hub, object) => {
     const { spec, status, metadata } = readStatefulset(object);
     const waves = spec.updateStrategy.rollingUpdate.waves?.length ?? 0;
     const { revision, wave } = waitingWave(status, waves, options.wave, describe(object));

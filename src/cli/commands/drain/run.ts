@@ -6,6 +6,7 @@ import { CommandError } from "../../errors.ts";
 import { describe, FIELD_MANAGER, patchSpec } from "../../hub/change.ts";
 import { engineOf } from "../../hub/engine.ts";
 import { type Hub, listStatefulsets, withHub } from "../../hub/hub.ts";
+import { type Bound, expectSeen } from "../../hub/seen.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import type { Io } from "../../terminal/io.ts";
@@ -18,10 +19,11 @@ import { drainLines, movedTopology } from "./view.ts";
 const ATTEMPTS = 10;
 
 /** [C11] First shows the effects on every application there; then one taint on the Cluster applies to all of them. */
-export function drain(io: Io, name: string, options: DrainOptions & GlobalOptions): Promise<undefined> {
+export function drain(io: Io, name: string, options: DrainOptions & GlobalOptions & Bound): Promise<undefined> {
   return withHub(io, options, async (hub) => {
     const engine = await engineOf(hub);
     const cluster = await getCluster(hub, engine, name);
+    expectSeen(`cluster ${name}`, options.seen ?? {}, cluster);
     if (isDrained(cluster)) {
       print(io, `cluster ${name} is already drained`);
       return undefined;
@@ -46,10 +48,11 @@ export function drain(io: Io, name: string, options: DrainOptions & GlobalOption
   });
 }
 
-export function undrain(io: Io, name: string, options: GlobalOptions): Promise<undefined> {
+export function undrain(io: Io, name: string, options: GlobalOptions & Bound): Promise<undefined> {
   return withHub(io, options, async (hub) => {
     const engine = await engineOf(hub);
     const cluster = await getCluster(hub, engine, name);
+    expectSeen(`cluster ${name}`, options.seen ?? {}, cluster);
     if (!isDrained(cluster)) {
       print(io, `cluster ${name} is not drained`);
       return undefined;
@@ -138,6 +141,7 @@ async function setTaint(
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
       current = await hub.client.get(clusters, { name }, hub.request);
+      expectSeen(`cluster ${name}`, { uid: cluster.metadata.uid ?? "" }, current);
     }
   }
 }

@@ -1,11 +1,12 @@
 /** What commands show and do for ccj/NAME. */
 import type { CrossClusterJobStatus } from "../../../api/index.ts";
 import type { KubeObject } from "../../../kube/index.ts";
-import { isJsonObject, type JsonObject } from "../../../runtime/index.ts";
+import { isJsonObject } from "../../../runtime/index.ts";
 import { CommandError } from "../../errors.ts";
-import { FIELD_MANAGER, timeNow } from "../../hub/change.ts";
-import { type Hub, withHub } from "../../hub/hub.ts";
+import { patchSpecOf, timeNow } from "../../hub/change.ts";
+import { withHub } from "../../hub/hub.ts";
 import { CROSS_CLUSTER_JOBS, getJob } from "../../hub/job.ts";
+import { type Bound, expectSeen } from "../../hub/seen.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { durationOption } from "../../terminal/duration-option.ts";
@@ -108,16 +109,17 @@ export function runJobWait(io: Io, given: string, options: JobWaitOptions & Glob
   });
 }
 
-export function runRetry(io: Io, given: string, options: GlobalOptions): Promise<undefined> {
+export function runRetry(io: Io, given: string, options: GlobalOptions & Bound): Promise<undefined> {
   return withHub(io, options, async (hub) => {
     const object = await getJob(hub, given);
+    expectSeen(`CrossClusterJob ${object.metadata.namespace}/${object.metadata.name}`, options.seen ?? {}, object);
     const { phase } = statusOf(object);
     if (phase !== "Failed") {
       throw new CommandError(
         `CrossClusterJob ${object.metadata.name} is ${phase ?? "new"}: only failed work can be tried again. To run complete work again, create another CrossClusterJob`,
       );
     }
-    await patch(hub, object, { retry: timeNow(hub) });
+    await patchSpecOf(hub, CROSS_CLUSTER_JOBS, object, { retry: timeNow(hub) }, options.seen);
     print(io, `CrossClusterJob ${object.metadata.name} is tried again, with what is left`);
     return undefined;
   });
@@ -149,15 +151,8 @@ export function runJobConfirmLost(
       ({ name }) => name !== cluster,
     );
     const confirmedLost = [...others, { name: cluster, at: timeNow(hub) }];
-    await patch(hub, object, { failover: { onClusterLoss: { confirmedLost } } });
+    await patchSpecOf(hub, CROSS_CLUSTER_JOBS, object, { failover: { onClusterLoss: { confirmedLost } } });
     print(io, `CrossClusterJob ${object.metadata.name}: ${cluster} is confirmed lost`);
     return undefined;
   });
-}
-
-async function patch(hub: Hub, { metadata }: KubeObject, spec: JsonObject): Promise<void> {
-  const { name, namespace } = metadata;
-  const at = { name, ...(namespace !== undefined && { namespace }) };
-  const options = { ...hub.request, fieldManager: FIELD_MANAGER };
-  await hub.client.patch(CROSS_CLUSTER_JOBS, at, { type: "merge", body: { spec } }, options);
 }

@@ -59,6 +59,42 @@ describe("a rollout that a user promotes or aborts", () => {
     expect((await cli.run(["abort", "web", "--yes"])).err).toContain("there is nothing to abort");
   });
 
+  it("neither acts on another rollout than the one that was read, shown and confirmed", async () => {
+    await world.apply(exampleTemplate("nginx:1.29.1"));
+    await world.until("it soaks", () => rollout().soakUntil !== undefined);
+    for (const [command, ...more] of [["promote"], ["abort"]]) {
+      const named = await cli.run([command!, "web", "--yes", "--revision", "web-other", ...more]);
+      expect(named.err).toContain("it was to run revision web-other, and is now to run web-");
+      const before = world.statefulset("web")?.spec;
+      // While the question was open, the rollout continued: the write meets another version of the object.
+      let hasConflicted = false;
+      const raced = await cli.run([command!, "web"], {
+        answer: "yes",
+        intercept({ method, path }) {
+          if (!path.includes("/crossclusterstatefulsets/web")) return undefined;
+          const json = { "content-type": "application/json" };
+          if (method === "PATCH" && !hasConflicted) {
+            hasConflicted = true;
+            const conflict = { kind: "Status", status: "Failure", reason: "Conflict", code: 409, message: "modified" };
+            return { status: 409, headers: json, body: JSON.stringify(conflict) };
+          }
+          if (method !== "GET" || !hasConflicted) return undefined;
+          const status = { ...world.status("web"), rollout: { ...rollout(), to: "web-next" } };
+          const now = { ...world.statefulset("web"), status };
+          return { status: 200, headers: json, body: JSON.stringify(now) };
+        },
+      });
+      expect(raced).toMatchObject({ code: 1, out: "" });
+      expect(raced.err).toContain("is now to run web-next. Nothing was done. Look again, then decide");
+      expect(world.statefulset("web")?.spec).toEqual(before);
+    }
+    expect((await cli.run(["promote", "web", "--yes", "--wave", "2"])).err).toContain(
+      "at wave 2, and is now at wave 1",
+    );
+    expect((await cli.run(["abort", "web", "--yes"])).code).toBe(0);
+    await world.until("it is back", () => world.isSettled("web", 5) && rollout().to === undefined);
+  });
+
   it("promote overrides a closed maintenance window only for this rollout", async () => {
     const updateStrategy = { rollingUpdate: { waves: null, maintenanceWindows } };
     await world.ask(

@@ -5,20 +5,22 @@ import { applicationName } from "../../applications/kind.ts";
 import { CommandError } from "../../errors.ts";
 import { change, describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
 import { goingOn } from "../../hub/rollout-words.ts";
+import { type Bound, named, seenOf } from "../../hub/seen.ts";
 import { whoAmI } from "../../hub/whoami.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import type { Io } from "../../terminal/io.ts";
 import type { PromoteOptions } from "./command.ts";
 
-type Options = PromoteOptions & GlobalOptions;
+type Options = PromoteOptions & GlobalOptions & Bound;
 type Status = CrossClusterStatefulsetStatus;
 
 /** [W7] Past everything that delays the rollout now and that a user may override: a soak, a closed window, or both. */
 export function promote(io: Io, given: string, options: Options): Promise<undefined> {
   const application = applicationName(given);
   if (application !== undefined) return promoteApplication(io, application, options);
-  return change(io, given, options, async (hub, object) => {
+  const bound = { ...options, seen: { ...options.seen, ...named(options) } };
+  return change(io, given, bound, async (hub, object) => {
     const { spec, status } = readStatefulset(object);
     const { to, wave, soakUntil, windowClosed, awaitingApproval } = status?.rollout ?? {};
     if (to === undefined || (soakUntil === undefined && !windowClosed)) {
@@ -48,7 +50,8 @@ export function promote(io: Io, given: string, options: Options): Promise<undefi
       at: timeNow(hub),
       by: by ?? null,
     };
-    await patchSpec(hub, object, { promote: promotion });
+    const seen = { ...bound.seen, revision: to, ...(soaks && { wave }), past: seenOf(object).past };
+    await patchSpec(hub, object, { promote: promotion }, seen);
     const past = [
       ...(soaks ? [`past the soak of wave ${wave}`] : []),
       ...(windowClosed ? ["outside the windows"] : []),
@@ -66,7 +69,8 @@ function afterWave({ updateStrategy }: ParsedCrossClusterStatefulset["spec"], wa
 export function abort(io: Io, given: string, options: Options): Promise<undefined> {
   const application = applicationName(given);
   if (application !== undefined) return abortApplication(io, application, options);
-  return change(io, given, options, async (hub, object) => {
+  const bound = { ...options, seen: { ...options.seen, ...named(options) } };
+  return change(io, given, bound, async (hub, object) => {
     const { status } = readStatefulset(object);
     const { rollout } = status ?? {};
     if (!rollout || rollout.type === "RollBack") {
@@ -80,7 +84,8 @@ export function abort(io: Io, given: string, options: Options): Promise<undefine
       );
     }
     await confirm(io, options.yes, movesBack(status, from, to));
-    await patchSpec(hub, object, { undo: { to: from, at: timeNow(hub) } });
+    const seen = { ...bound.seen, ...(to !== undefined && { revision: to }), from };
+    await patchSpec(hub, object, { undo: { to: from, at: timeNow(hub) } }, seen);
     return `${describe(object)} aborts ${to} and returns to ${from}, in order; it stays there until the template changes`;
   });
 }

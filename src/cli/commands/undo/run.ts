@@ -2,12 +2,13 @@ import { undoApplication } from "../../applications/acting.ts";
 import { applicationName } from "../../applications/kind.ts";
 import { CommandError } from "../../errors.ts";
 import { change, describe, patchSpec, readStatefulset, timeNow } from "../../hub/change.ts";
+import type { Bound } from "../../hub/seen.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { nearest } from "../../terminal/nearest.ts";
 import type { UndoOptions } from "./command.ts";
 
-export function runUndo(io: Io, given: string, options: UndoOptions & GlobalOptions): Promise<undefined> {
+export function runUndo(io: Io, given: string, options: UndoOptions & GlobalOptions & Bound): Promise<undefined> {
   const application = applicationName(given);
   if (application !== undefined) return undoApplication(io, application, options);
   return change(io, given, options, async (hub, object) => {
@@ -36,7 +37,7 @@ export function runUndo(io: Io, given: string, options: UndoOptions & GlobalOpti
             : `${describe(object)} has no earlier revision that completed; name one: --to-revision (there are: ${names})`,
       );
     }
-    await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } });
+    await patchSpec(hub, object, { undo: { to: found.revision, at: timeNow(hub) } }, options.seen);
     return `${describe(object)} returns to revision ${found.number ?? "?"} (${found.revision}), in order; it stays there until the template itself is edited`;
   });
 }

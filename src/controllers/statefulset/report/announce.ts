@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../kube/index.ts";
 import type { PlanResult } from "../../../plan/index.ts";
 import type { Announcer } from "../../common/announcer.ts";
 import { Warnings } from "../../common/warnings.ts";
-import { ActEvents } from "./acts.ts";
+import { ActEvents, type ActNews } from "./acts.ts";
 import { sentence } from "./words.ts";
 
 /** Turns plans into Events worth reading: each step once, each warning once until it has gone. */
@@ -33,10 +33,15 @@ export class Announcements {
   }
 
   /** Users' requests, and their results. */
-  acts(key: string, object: KubeObject, statefulset: ParsedCrossClusterStatefulset, plan: PlanResult): void {
-    for (const { type, reason, message } of this.#acts.news(key, statefulset, plan)) {
-      this.#announcer.event(object, type, reason, message);
-    }
+  acts(
+    key: string,
+    object: KubeObject,
+    statefulset: ParsedCrossClusterStatefulset,
+    plan: PlanResult,
+  ): readonly ActNews[] {
+    const news = this.#acts.news(key, statefulset, plan);
+    for (const { type, reason, message } of news) this.#announcer.event(object, type, reason, message);
+    return news;
   }
 
   refused(key: string, object: KubeObject, reason: string, message: string): void {
@@ -57,7 +62,8 @@ export class Announcements {
   }
 }
 
-const STEP_REASONS: Record<Exclude<PlanResult["steps"][number]["kind"], "topology">, string> = {
+/** Steps as Events and records name them. */
+export const STEP_REASONS: Record<Exclude<PlanResult["steps"][number]["kind"], "topology">, string> = {
   deploy: "Deploying",
   grow: "ScalingOut",
   shrink: "ScalingIn",

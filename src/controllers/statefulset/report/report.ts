@@ -22,6 +22,7 @@ import { instanceRows } from "./instance-rows.ts";
 import { cut, evidenceOf, firstReason, sentence, time } from "./words.ts";
 
 type Status = CrossClusterStatefulsetStatus;
+type HistoryRows = NonNullable<Status["history"]>;
 type ClusterRow = NonNullable<Status["clusters"]>[number];
 
 export interface ReportFacts {
@@ -31,6 +32,8 @@ export interface ReportFacts {
   readonly plan: PlanResult;
   readonly observations: Readonly<Record<string, Observation>>;
   readonly history: readonly StoredRevision[];
+  /** [R10] The rows of the history with the accounts of their rollouts. */
+  readonly recorded?: (rows: HistoryRows) => HistoryRows;
   /** What could not be written to a cluster. */
   readonly failures: readonly ActFailure[];
   /** The workload's own status fields, put together. */
@@ -64,7 +67,7 @@ const FEW_CLUSTERS = 20;
 
 /** The status as a view of the plan. Pure; times of what did not change are kept from the status before. */
 export function statusOf(facts: ReportFacts): Status {
-  const { plan, statefulset, before, history, nowMs } = facts;
+  const { plan, statefulset, before, history, recorded = (rows) => rows, nowMs } = facts;
   const { figures, ledger } = plan;
   const endMs = endOf(statefulset);
   const rows = clusterRows(facts);
@@ -108,7 +111,7 @@ export function statusOf(facts: ReportFacts): Status {
     ...(step && { step }),
     ...(plan.requeueAt !== undefined && { nextCheckTime: time(plan.requeueAt) }),
     clusters: rows,
-    history: history.map((revision) => historyRow(revision, statefulset)),
+    history: recorded(history.map((revision) => historyRow(revision, statefulset))),
     ...(facts.workload && { workload: facts.workload }),
     ...(facts.ledgerCopy !== undefined && { ledger: facts.ledgerCopy }),
     conditions: conditionsOf(facts, settled, first, before?.conditions ?? [], nowMs),
@@ -123,7 +126,9 @@ function fitting(status: Status): Status {
   const { workload: _workload, ...rest } = status;
   const short = { ...rest, clusters: clusters.map(shortRow) };
   if (fits(short)) return short;
-  const { ledger: _ledger, ...withoutCopy } = short;
+  const unrecorded = { ...short, history: (short.history ?? []).map(({ record: _record, ...row }) => row) };
+  if (fits(unrecorded)) return unrecorded;
+  const { ledger: _ledger, ...withoutCopy } = unrecorded;
   return withoutCopy;
 }
 

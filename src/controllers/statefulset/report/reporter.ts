@@ -5,6 +5,7 @@ import type { ReasonCode } from "../../../rollout/index.ts";
 import type { Clock } from "../../../runtime/index.ts";
 import { ownerOf } from "../../common/owner.ts";
 import type { ControllerReason } from "../../common/reasons.ts";
+import { Records } from "../../common/records.ts";
 import type { RevisionStore } from "../../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../../common/status-writer.ts";
 import type { Telemetry } from "../../common/telemetry.ts";
@@ -16,6 +17,7 @@ import type { Reviser } from "../revise/revise.ts";
 import type { Subject } from "../subject.ts";
 import type { Announcements } from "./announce.ts";
 import { withDeliveryFailures, withDispatchFailures } from "./delivery.ts";
+import { momentOf } from "./moments.ts";
 import { observedTemplate } from "./observed-template.ts";
 import { invalidStatus, statusOf } from "./report.ts";
 
@@ -33,6 +35,7 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #ledgerCopies = new LedgerCopies();
+  readonly #records = new Records();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -48,7 +51,9 @@ export class Reporter {
     const { interpreter, revisions, reviser, announcements, statuses } = this.#options;
     const told = withDispatchFailures(withDeliveryFailures(result, moment.dispatched), failures);
     announcements.announce(key, object, told);
-    announcements.acts(key, object, statefulset, told);
+    const news = announcements.acts(key, object, statefulset, told);
+    const now = momentOf(told, news);
+    if (now) this.#records.note(key, statefulset.status?.history, now, moment.nowMs);
     const members = Object.keys(result.ledger.clusters).map((name) => [name, memberIn(moment, name)] as const);
     const restsOn = template.kind === "one" ? observedTemplate(template.object, reviser.seen(key)) : undefined;
     statuses.say(key, (before) =>
@@ -58,6 +63,7 @@ export class Reporter {
         plan: told,
         observations,
         history: revisions.list(ownerOf(statefulset)),
+        recorded: (rows) => this.#records.into(key, rows, before?.history),
         failures,
         workload: aggregatedStatus(interpreter, members),
         selector: selectorOf(members),
@@ -71,6 +77,7 @@ export class Reporter {
 
   forget(key: string): void {
     this.#ledgerCopies.forget(key);
+    this.#records.forget(key);
   }
 
   /** What fails again and again would otherwise show only in the controller's log. */
