@@ -29,6 +29,7 @@ const VPAS = resource({
   namespaced: true,
 });
 const LOOK_TIMEOUT_MS = 10_000;
+const UNTIL_KNOWN_MS = 5_000;
 
 export interface OtherControllers {
   readonly rebalancers: readonly KubeObject[];
@@ -159,10 +160,12 @@ export class Watchman {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, everyMs } = this.#options;
+    const { clock, clusters, everyMs } = this.#options;
     while (!signal.aborted) {
-      await this.#look(signal);
-      await clock.sleep(everyMs, signal).catch(() => undefined);
+      // At the start the fleet is not yet known.
+      const isKnown = clusters().length > 0;
+      if (isKnown) await this.#look(signal);
+      await clock.sleep(isKnown ? everyMs : Math.min(everyMs, UNTIL_KNOWN_MS), signal).catch(() => undefined);
     }
   }
 
