@@ -210,11 +210,20 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { name } = old.metadata;
     const isNew = this.store.get(JOBS, name) === undefined;
     if (!this.#put(old)) return "nothing";
-    this.#options.world.after(this.#dice.whole(...DRIFT_MS), `drift ${this.name}`, () => {
-      const newest = this.#options.current(name);
-      if (newest && this.reachable) this.#put(newest);
-    });
+    const { world } = this.#options;
+    world.after(this.#dice.whole(...DRIFT_MS), `drift ${this.name}`, () => this.#correct(name));
     return isNew ? "created" : "updated";
+  }
+
+  /** While the cluster is cut off the engine waits, and compares again when it is back. */
+  #correct(name: string): void {
+    const { world, current } = this.#options;
+    if (!this.reachable) {
+      world.after(DRIFT_MS[1], `drift ${this.name}`, () => this.#correct(name));
+      return;
+    }
+    const newest = current(name);
+    if (newest) this.#put(newest);
   }
 
   /** An agent inside the cluster creates what is missing from its own memory. Returns whether it could. */
