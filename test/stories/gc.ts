@@ -63,14 +63,14 @@ export function gcStory(on: () => World): void {
     lines.find((line) => words.every((word) => line.includes(word))) ?? "";
 
   it("lists what is left with the reasons, and changes nothing", async () => {
-    await world.stage.declare(world, "left", statefulSet("left", 3, "left:1"));
+    await world.stage.declare(world, "left", statefulSet("left", 5, "left:1"));
     await submit("living", { spec: inClusters("member2"), pods: { "hold-in": "member2" } });
     await submit("torn", { spec: inClusters("member1"), pods: { "hold-in": "member1" } });
     await submit("ended", { spec: { ...inClusters("member1"), memberCleanup: "AfterTTL" } });
     await submit("kept", { spec: { ...inClusters("member3"), memberCleanup: "Never" } });
     for (const name of ["living", "torn"]) await world.until(`${name} runs`, isIn(name, "Running"));
     for (const name of ["ended", "kept"]) await world.until(`${name} is complete`, isIn(name, "Complete"));
-    await world.until("the application is settled", () => world.settled("left", 3));
+    await world.until("the application is settled", () => world.settled("left"));
     await world.hub.delete(CCJ, { namespace: "default", name: "kept" });
     await world.until(
       "kept is gone",

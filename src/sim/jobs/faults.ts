@@ -12,6 +12,8 @@ import type { World } from "../world/world.ts";
 import type { JobMember } from "./member.ts";
 import type { JobHappening, JobScenario } from "./scenario.ts";
 
+export const JOBS_PATH = "/apis/apps.karmada.io/v1alpha1/namespaces/default/crossclusterjobs";
+
 export interface JobCast {
   readonly world: World;
   readonly hub: ApiServer;
@@ -60,6 +62,13 @@ export class JobFaults {
     for (const name of members.keys()) engine.mend(name);
     for (const process of controllers.processes) process.resume();
     for (const name of this.#drained) void taint(hub, name, false);
+    void this.#suspend(false);
+  }
+
+  async #suspend(suspend: boolean): Promise<void> {
+    const { hub, scenario } = this.#cast;
+    if (scenario.happenings.some(({ kind }) => kind === "suspend"))
+      await write(hub, "PATCH", `${JOBS_PATH}/train`, { spec: { suspend } });
   }
 
   /** Names of the next attempts: none of them exists in a member yet. */
@@ -127,6 +136,11 @@ export class JobFaults {
         this.#forAWhile(happening.forMs, () => {
           climate.hasStaleLists = false;
         });
+        return;
+      case "suspend":
+        reach.count("the work is suspended");
+        void this.#suspend(true);
+        this.#forAWhile(happening.forMs, () => void this.#suspend(false));
         return;
       case "drop watches":
         reach.count("watches dropped", controllers.dropWatches());

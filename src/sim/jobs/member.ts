@@ -5,6 +5,7 @@ import type { OcmMember } from "../lean/ocm/spoke.ts";
 import { LeanStore, type StoredObject } from "../lean/store.ts";
 import type { Dice } from "../seed/dice.ts";
 import type { World } from "../world/world.ts";
+import { indexList, podPlanOf, unitOf } from "./shape.ts";
 
 /** How a member's Jobs behave. */
 export interface JobTraits {
@@ -27,15 +28,23 @@ export interface JobMemberOptions {
   readonly name: string;
   readonly traits: JobTraits;
   /** A pod begins to run. */
-  readonly starts: (cluster: string, job: string) => void;
+  readonly starts: (pod: JobPod) => void;
   readonly reach: (situation: string) => void;
   /** What the hub's dispatch object delivers now. */
   readonly current: (job: string) => StoredObject | undefined;
 }
 
-interface Pod {
+export interface JobPod {
   readonly job: string;
+  /** The work's own index. */
+  readonly unit: number | undefined;
+  /** Of its Job. */
+  readonly completions: number | undefined;
+}
+
+interface Pod extends JobPod {
   readonly jobUid: string;
+  readonly index: number | undefined;
   state: "running" | "ending";
 }
 
@@ -43,6 +52,7 @@ interface Record {
   readonly startedMs: number;
   end: { type: "Complete" | "Failed"; reason: string } | undefined;
   succeeded: number;
+  readonly done: Set<number>;
   failed: number;
   /** The deadline that a timer is set for. */
   timedFor: number | undefined;
@@ -72,8 +82,8 @@ export class JobMember implements KarmadaMember, OcmMember {
   readonly #syncing = new Set<string>();
   /** By name: other writers' Jobs, as they were created. */
   readonly #strangers = new Map<string, string>();
-  /** Jobs that really succeeded. */
-  readonly succeeded = new Set<string>();
+  /** Pods that really succeeded. */
+  readonly succeeded: JobPod[] = [];
 
   constructor(options: JobMemberOptions) {
     this.#options = options;
@@ -87,6 +97,11 @@ export class JobMember implements KarmadaMember, OcmMember {
   /** Names of Jobs of which pods run or are going away. */
   alive(): Set<string> {
     return new Set([...this.#pods].map(({ job }) => job));
+  }
+
+  /** Pods that run or are going away. */
+  pods(): readonly JobPod[] {
+    return [...this.#pods];
   }
 
   /** Whether a Job was ever delivered here. */
@@ -195,11 +210,20 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { name } = old.metadata;
     const isNew = this.store.get(JOBS, name) === undefined;
     if (!this.#put(old)) return "nothing";
-    this.#options.world.after(this.#dice.whole(...DRIFT_MS), `drift ${this.name}`, () => {
-      const newest = this.#options.current(name);
-      if (newest && this.reachable) this.#put(newest);
-    });
+    const { world } = this.#options;
+    world.after(this.#dice.whole(...DRIFT_MS), `drift ${this.name}`, () => this.#correct(name));
     return isNew ? "created" : "updated";
+  }
+
+  /** While the cluster is cut off the engine waits, and compares again when it is back. */
+  #correct(name: string): void {
+    const { world, current } = this.#options;
+    if (!this.reachable) {
+      world.after(DRIFT_MS[1], `drift ${this.name}`, () => this.#correct(name));
+      return;
+    }
+    const newest = current(name);
+    if (newest) this.#put(newest);
   }
 
   /** An agent inside the cluster creates what is missing from its own memory. Returns whether it could. */
@@ -281,7 +305,7 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { uid } = job.metadata;
     const spec = isJsonObject(job.spec) ? job.spec : {};
     const record: Record = this.#records.get(uid) ?? {
-      ...{ startedMs: world.nowMs, end: undefined, succeeded: 0, failed: 0, timedFor: undefined },
+      ...{ startedMs: world.nowMs, end: undefined, succeeded: 0, done: new Set(), failed: 0, timedFor: undefined },
     };
     this.#records.set(uid, record);
     const deadline = spec.activeDeadlineSeconds;
@@ -296,29 +320,37 @@ export class JobMember implements KarmadaMember, OcmMember {
       }
     }
     const running = this.#podsOf(uid, "running");
-    const wanted = record.end ? 0 : Number(spec.parallelism ?? 1);
-    if (running.length > wanted) for (const pod of running) this.#stop(pod);
+    const { parallelism, completions = parallelism + record.succeeded } = podPlanOf(job);
+    const wanted = record.end ? 0 : Math.min(parallelism, completions - record.succeeded);
+    for (const pod of running.slice(wanted)) this.#stop(pod);
     // podReplacementPolicy Failed: not beside one that is going away.
-    if (wanted > 0 && this.#podsOf(uid).length === 0) this.#start(name, uid, record);
+    for (let count = this.#podsOf(uid).length; count < wanted; count++) this.#start(job, record);
     this.#report(name);
   }
 
-  #start(job: string, jobUid: string, record: Record): void {
-    const { world, traits, starts } = this.#options;
-    const pod: Pod = { job, jobUid, state: "running" };
+  #start(object: StoredObject, record: Record): void {
+    const { world, traits, starts, reach } = this.#options;
+    const { name: job, uid: jobUid } = object.metadata;
+    const { completions, isIndexed, retries } = podPlanOf(object);
+    const held = new Set([...record.done, ...this.#podsOf(jobUid).map(({ index }) => index)]);
+    const index = isIndexed ? range(completions ?? 0).find((each) => !held.has(each)) : undefined;
+    if (isIndexed && index === undefined) return;
+    const unit = unitOf(object, index);
+    const pod: Pod = { job, jobUid, index, unit, completions, state: "running" };
     this.#pods.add(pod);
-    world.note(this.name, `a pod of ${job} runs`);
-    starts(this.name, job);
+    world.note(this.name, unit === undefined ? `a pod of ${job} runs` : `a pod of ${job} runs index ${unit}`);
+    if (record.failed > 0) reach("a Job tries a failed pod again");
+    starts(pod);
     const fails = this.#dice.chance(traits.failRate);
     world.after(this.#dice.whole(...traits.runMs), `pod ${this.name}`, () => {
       if (!this.#pods.has(pod) || pod.state !== "running") return;
       this.#pods.delete(pod);
       if (fails) record.failed++;
       else record.succeeded++;
-      if (!fails) this.succeeded.add(job);
-      record.end ??= fails
-        ? { type: "Failed", reason: "BackoffLimitExceeded" }
-        : { type: "Complete", reason: "CompletionsReached" };
+      if (!fails) this.succeeded.push(pod);
+      if (!fails && index !== undefined) record.done.add(index);
+      if (record.failed > retries) record.end ??= { type: "Failed", reason: "BackoffLimitExceeded" };
+      if (record.succeeded >= (completions ?? 1)) record.end ??= { type: "Complete", reason: "CompletionsReached" };
       world.note(this.name, `the pod of ${job} ${fails ? "fails" : "succeeds"}`);
       this.#wake(job);
     });
@@ -354,11 +386,16 @@ export class JobMember implements KarmadaMember, OcmMember {
     const status: JsonObject = {
       startTime,
       ...{ active, ready: active, succeeded, failed },
+      ...(podPlanOf(job).isIndexed && { completedIndexes: indexList(record.done) }),
       ...(traits.saysTerminating && { terminating }),
       ...(end && { conditions: [{ type: end.type, status: "True", reason: end.reason, message: "" }] }),
     };
     if (JSON.stringify(status) !== JSON.stringify(job.status)) this.store.put(JOBS, { ...job, status });
   }
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, at) => at);
 }
 
 function isStranger({ metadata }: StoredObject): boolean {

@@ -1,6 +1,7 @@
 /** Mistakes in the controller of CrossClusterJob: each must be noticed in the whole system. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
+import { FIRST_SHAPED_SEED } from "./shape.ts";
 
 const SEEDS = 300;
 const MINUTES_MS = 60_000;
@@ -8,6 +9,12 @@ const JOB_CONTROLLER = "../../controllers/job";
 const KARMADA_ENGINE = "../../engine/karmada";
 
 type Simulator = typeof import("../index.ts");
+
+/** What a plan in the making has for a rule. */
+interface Draft {
+  readonly attempts: readonly { readonly outcome: unknown }[];
+  update(attempt: { readonly outcome: unknown }, change: JsonObject): void;
+}
 
 interface Mutant {
   readonly path: string;
@@ -75,6 +82,29 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
     known: 89,
   },
+  "gives an attempt what others have done or hold": {
+    path: "../../jobs/work.ts",
+    change: (original) => ({
+      nextShare: (...args: unknown[]) => {
+        const share = (original.nextShare as (...args: unknown[]) => JsonObject | undefined)(...args);
+        const { total } = args[0] as { total: number };
+        if (share?.kind === "indexes") return { ...share, indexes: `0-${total - 1}` };
+        return share?.kind === "count" ? { ...share, count: total } : share;
+      },
+    }),
+    known: 100_005,
+  },
+  "forgets what an attempt had done when it is over": {
+    path: "../../jobs/evidence.ts",
+    change: (original) => ({
+      readAttempts: (draft: Draft) => {
+        (original.readAttempts as (draft: Draft) => void)(draft);
+        const done = { succeeded: 0, failed: 0, indexes: "" };
+        for (const attempt of draft.attempts) if (attempt.outcome) draft.update(attempt, { done });
+      },
+    }),
+    known: 100_005,
+  },
   "never sends the order to stop": {
     path: `${JOB_CONTROLLER}/act/render.ts`,
     change: returning("renderAttempt", (manifest) => {
@@ -101,7 +131,8 @@ describe.each(Object.entries(MUTANTS))("a controller that %s", (_, { path, chang
     });
     const mutated: Simulator = await import("../index.ts");
     const image = new mutated.HubImage();
-    for (const seed of [known, ...Array.from({ length: SEEDS }, (_unused, index) => index + 1)]) {
+    const first = known < FIRST_SHAPED_SEED ? 1 : FIRST_SHAPED_SEED;
+    for (const seed of [known, ...Array.from({ length: SEEDS }, (_unused, index) => first + index)]) {
       const { failure } = await mutated.runJobSeed(seed, { image });
       if (!failure || !/alive|again/.test(failure.property)) continue;
       if (seed !== known)

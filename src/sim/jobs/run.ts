@@ -13,8 +13,8 @@ import { KARMADA_DISPATCHING, OCM_DISPATCHING } from "../world/dispatching.ts";
 import { ListMemory } from "../world/list-memory.ts";
 import { Climate, weatherFor } from "../world/weather.ts";
 import { World } from "../world/world.ts";
-import { JobFaults } from "./faults.ts";
-import { JobMember } from "./member.ts";
+import { JOBS_PATH, JobFaults } from "./faults.ts";
+import { JobMember, type JobPod } from "./member.ts";
 import { type JobScenario, jobScenarioOf } from "./scenario.ts";
 import { JOB_PROPERTIES, JobWatch } from "./watch.ts";
 
@@ -25,7 +25,6 @@ export interface JobRunOptions {
   readonly transcript?: boolean;
 }
 
-const JOBS_PATH = "/apis/apps.karmada.io/v1alpha1/namespaces/default/crossclusterjobs";
 const END_LIMIT_MS = 20 * 60_000;
 /** After its end everything stays as it is for so long. */
 const STAYS_MS = 60_000;
@@ -57,11 +56,11 @@ class JobStage {
     this.#scenario = scenario;
     this.#hub = hub;
     const reach = this.#reach;
-    const watch = new JobWatch(world, scenario.guarantee, reach, this.#members);
+    const watch = new JobWatch(world, scenario, reach, this.#members);
     for (const name of scenario.clusters) {
       const traits = scenario.traits[name];
       if (!traits) continue;
-      const starts = (_cluster: string, job: string) => watch.starts(job);
+      const starts = (pod: JobPod) => watch.starts(pod);
       const count = (situation: string) => reach.count(situation);
       const current = (job: string) => this.#dispatched(name, job);
       this.#members.set(name, new JobMember({ world, name, traits, starts, reach: count, current }));
@@ -145,13 +144,26 @@ class JobStage {
     this.#reach.count(`the work is ${phase}`);
     await world.run(world.nowMs + STAYS_MS, () => false);
     if (world.failure) return;
-    const isDone = [...this.#members.values()].some(({ succeeded }) => succeeded.size > 0);
-    if (phase === "Complete" && !isDone) world.violated(JOB_PROPERTIES.honest, "no pod ever succeeded");
+    if (phase === "Complete" && !this.#isReallyDone())
+      world.violated(JOB_PROPERTIES.honest, "not all of it ever succeeded");
     for (const member of this.#members.values()) {
       const touched = member.touched();
       if (touched.length > 0) world.violated(JOB_PROPERTIES.untouched, `${member.name}: ${touched.join(", ")}`);
     }
     this.#checkClean();
+  }
+
+  #isReallyDone(): boolean {
+    const { shape } = this.#scenario;
+    const done = [...this.#members.values()].flatMap(({ succeeded }) => succeeded);
+    switch (shape.kind) {
+      case "whole":
+        return done.length > 0;
+      case "count":
+        return done.length >= shape.total;
+      case "indexes":
+        return new Set(done.map(({ unit }) => unit)).size === shape.total;
+    }
   }
 
   /** What an old delivery creates after the clean-up is idle, and is left to `lockstep gc`. */

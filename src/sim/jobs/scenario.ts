@@ -5,6 +5,7 @@ import type { EngineName } from "../lean/hub.ts";
 import { Dice } from "../seed/dice.ts";
 import type { CrashPoint } from "../seed/happenings.ts";
 import type { JobTraits } from "./member.ts";
+import { type JobShape, shapeFields, shapeOf } from "./shape.ts";
 
 export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "crash"; readonly write: number; readonly point: CrashPoint }
@@ -16,6 +17,8 @@ export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "drop watches" }
   | { readonly kind: "cut" | "drain"; readonly cluster: string; readonly forMs: number }
   | { readonly kind: "delete" | "late" | "recreate" | "strip"; readonly cluster: string }
+  /** A user suspends the work. */
+  | { readonly kind: "suspend"; readonly forMs: number }
   /** Another writer takes the names of the next so many attempts. */
   | { readonly kind: "take"; readonly cluster: string; readonly names: number }
 );
@@ -25,6 +28,7 @@ export interface JobScenario {
   readonly engine: EngineName;
   readonly clusters: readonly string[];
   readonly guarantee: Guarantee;
+  readonly shape: JobShape;
   readonly spec: JsonObject;
   readonly traits: Readonly<Record<string, JobTraits>>;
   readonly happenings: readonly JobHappening[];
@@ -60,7 +64,9 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
   );
   const calmAtMs = 150_000;
   const strangers = drawStrangers(new Dice(seed).branch("job strangers"), clusters);
-  const happenings = [...draw(dice, engine, clusters, calmAtMs), ...strangers];
+  const shape = shapeOf(seed, new Dice(seed).branch("job shape"), clusters.length);
+  const pauses = shape.kind === "whole" ? [] : drawSuspension(new Dice(seed).branch("job suspension"));
+  const happenings = [...draw(dice, engine, clusters, calmAtMs), ...strangers, ...pauses];
   const onClusterLoss = {
     guarantee,
     afterSeconds: dice.whole(5, 10),
@@ -73,13 +79,21 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
       containers: [{ name: "main", image: "worker:1" }],
     },
   };
+  const fields = shapeFields(shape);
   const spec = {
-    template: { apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0, parallelism: 1, template: pods } },
+    ...fields.spec,
+    template: { apiVersion: "batch/v1", kind: "Job", spec: { ...fields.job, template: pods } },
     clusters: { names: [...clusters] },
     failover: { onClusterLoss, maxAttempts: 8 },
     memberCleanup: dice.pick(["WhenFinished", "WhenFinished", "AfterTTL"]),
   };
-  return { seed, engine, clusters, guarantee, spec, traits, happenings, standby: dice.chance(0.5), calmAtMs };
+  const standby = dice.chance(0.5);
+  return { seed, engine, clusters, guarantee, shape, spec, traits, happenings, standby, calmAtMs };
+}
+
+function drawSuspension(dice: Dice): JobHappening[] {
+  if (!dice.chance(0.3)) return [];
+  return [{ atMs: dice.whole(2_000, 60_000), kind: "suspend", forMs: 1000 * dice.whole(5, 60) }];
 }
 
 /** Other writers in the members. A branch of their own: what else a seed draws does not depend on them. */

@@ -1,9 +1,11 @@
 import type { Commit } from "../../apiserver/index.ts";
 import type { Guarantee } from "../../jobs/index.ts";
-import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../../runtime/index.ts";
 import type { Reach } from "../seed/reach.ts";
 import type { World } from "../world/world.ts";
-import type { JobMember } from "./member.ts";
+import type { JobMember, JobPod } from "./member.ts";
+import type { JobScenario } from "./scenario.ts";
+import { type JobShape, unitsOf } from "./shape.ts";
 
 /** What must hold at every moment, whatever happens. */
 export const JOB_PROPERTIES = {
@@ -42,6 +44,15 @@ export const JOB_SITUATIONS = [
   "nothing is left in members",
 ] as const;
 
+/** What only seeds that divide their work do. */
+export const SHAPED_JOB_SITUATIONS = [
+  "a Job tries a failed pod again",
+  "an index continues in another attempt",
+  "completions continue in another attempt",
+  "two attempts share the work",
+  "the work is suspended",
+] as const;
+
 /** What only the model of Karmada's members does. */
 export const KARMADA_JOB_SITUATIONS = [
   "a cluster with running work is drained",
@@ -54,25 +65,31 @@ const LEDGERS = "apps.karmada.io/crossclusterledgers";
 export class JobWatch {
   readonly #world: World;
   readonly #guarantee: Guarantee;
+  readonly #shape: JobShape;
   readonly #reach: Reach;
   readonly #members: ReadonlyMap<string, JobMember>;
   /** By number: how the stored ledger says that attempts ended. */
   readonly #outcomes = new Map<number, string>();
   readonly #started = new Set<number>();
+  /** By number: what it had done when the ledger first called it over, or has done so far. What is found later counts, too. */
+  readonly #done = new Map<number, { readonly units: ReadonlySet<number>; readonly count: number }>();
 
-  constructor(world: World, guarantee: Guarantee, reach: Reach, members: ReadonlyMap<string, JobMember>) {
+  constructor(world: World, { guarantee, shape }: JobScenario, reach: Reach, members: ReadonlyMap<string, JobMember>) {
     this.#world = world;
     this.#guarantee = guarantee;
+    this.#shape = shape;
     this.#reach = reach;
     this.#members = members;
   }
 
-  /** A pod of this Job begins to run. */
-  starts(job: string): void {
+  /** A pod of a Job begins to run. */
+  starts({ job, unit }: JobPod): void {
     const number = attemptOf(job);
-    const alive = [...this.#members.values()].flatMap((member) => [...member.alive()].map(attemptOf));
-    const others = alive.filter((each) => each !== number);
-    if (this.#guarantee !== "AtLeastOnce" && others.length > 0) {
+    const pods = [...this.#members.values()].flatMap((member) => member.pods());
+    const others = pods.filter((each) => attemptOf(each.job) !== number).map((each) => attemptOf(each.job));
+    if (others.length > 0) this.#reach.count("two attempts share the work");
+    if (this.#shape.kind !== "whole") this.#startsShare(number, unit, pods);
+    if (this.#guarantee !== "AtLeastOnce" && this.#shape.slots === 1 && others.length > 0) {
       this.#world.violated(JOB_PROPERTIES.alone, `attempt ${number} starts while ${others.join(", ")} is alive`);
     }
     const ended = this.#outcomes.get(number);
@@ -80,10 +97,31 @@ export class JobWatch {
     if (ended !== undefined && !mayRun)
       this.#world.violated(JOB_PROPERTIES.once, `attempt ${number} was recorded as ${ended}, and runs again`);
     const isDone = [...this.#outcomes.values()].includes("succeeded");
-    if (isDone && this.#guarantee !== "AtLeastOnce")
+    if (this.#shape.kind === "whole" && isDone && this.#guarantee !== "AtLeastOnce")
       this.#world.violated(JOB_PROPERTIES.once, `attempt ${number} starts although the work is done`);
     if (number > 1 && !this.#started.has(number)) this.#reach.count("work continues elsewhere");
     this.#started.add(number);
+  }
+
+  /** Of divided work no index runs twice at once or again, and no more completions run than are left. */
+  #startsShare(number: number, unit: number | undefined, pods: readonly JobPod[]): void {
+    const shape = this.#shape;
+    if (shape.kind === "whole" || this.#guarantee === "AtLeastOnce") return;
+    const others = [...this.#done].filter(([each]) => each !== number);
+    if (shape.kind === "indexes") {
+      const twin = pods.find((pod) => pod.unit === unit && attemptOf(pod.job) !== number);
+      if (twin) this.#world.violated(JOB_PROPERTIES.alone, `index ${unit} starts while ${twin.job} runs it`);
+      if (others.some(([, { units }]) => unit !== undefined && units.has(unit)))
+        this.#world.violated(JOB_PROPERTIES.once, `index ${unit} is done, and runs again in attempt ${number}`);
+      if (others.some(([, { units }]) => units.size > 0)) this.#reach.count("an index continues in another attempt");
+      return;
+    }
+    const alive = new Map(pods.map(({ job, completions = 0 }) => [attemptOf(job), completions]));
+    const held = [...alive.values()].reduce((sum, each) => sum + each, 0);
+    const done = others.reduce((sum, [each, { count }]) => sum + (alive.has(each) ? 0 : count), 0);
+    if (done > 0) this.#reach.count("completions continue in another attempt");
+    if (held + done > shape.total)
+      this.#world.violated(JOB_PROPERTIES.once, `${held} completions may run, ${done} of ${shape.total} are done`);
   }
 
   committed({ key, object, type }: Commit): void {
@@ -93,8 +131,19 @@ export class JobWatch {
     for (const attempt of attempts) this.#note(attempt);
   }
 
-  #note({ number, outcome, cluster }: JsonObject): void {
-    if (typeof number !== "number" || !isJsonObject(outcome)) return;
+  #note({ number, outcome, cluster, share, done }: JsonObject): void {
+    if (typeof number !== "number") return;
+    if (!this.#outcomes.has(number)) {
+      const hasSucceeded = isJsonObject(outcome) && outcome.kind === "succeeded";
+      const listed = unitsOf(String(valueAt(done, "indexes") ?? ""));
+      const own = hasSucceeded ? unitsOf(String(valueAt(share, "indexes") ?? "")) : [];
+      const least = hasSucceeded ? Number(valueAt(share, "count") ?? 0) : 0;
+      const before = this.#done.get(number);
+      const units = new Set([...(before?.units ?? []), ...listed, ...own]);
+      const count = Math.max(before?.count ?? 0, least, Number(valueAt(done, "succeeded") ?? 0));
+      this.#done.set(number, { units, count });
+    }
+    if (!isJsonObject(outcome)) return;
     const kind = String(outcome.kind);
     const before = this.#outcomes.get(number);
     if (before === kind) return;

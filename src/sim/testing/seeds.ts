@@ -3,6 +3,7 @@ import {
   Campaign,
   describeFailure,
   type EngineName,
+  FIRST_SHAPED_SEED,
   HubImage,
   JOB_SITUATIONS,
   KARMADA_JOB_SITUATIONS,
@@ -10,6 +11,7 @@ import {
   runSeed,
   SEEDS_FOR_REACH,
   type SeedResult,
+  SHAPED_JOB_SITUATIONS,
   type Tier,
 } from "../index.ts";
 import type { SeedPool } from "./seed-pool.ts";
@@ -79,10 +81,13 @@ export async function jobCampaign(pool: SeedPool, engine: EngineName): Promise<C
     return "more" as const;
   };
   await pool.play("lean", first, last, collect, engine, "job");
+  // Work that is divided: half as many.
+  const shapedFirst = FIRST_SHAPED_SEED + first - 1;
+  await pool.play("lean", shapedFirst, shapedFirst + Math.ceil((last - first) / 2), collect, engine, "job");
   const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
   expect(failures.length, failures.map(describeFailure).join("\n")).toBe(0);
   if (found.seeds >= JOB_SEEDS_FOR_REACH) {
-    const due = [...JOB_SITUATIONS, ...(engine === "karmada" ? KARMADA_JOB_SITUATIONS : [])];
+    const due = [...JOB_SITUATIONS, ...SHAPED_JOB_SITUATIONS, ...(engine === "karmada" ? KARMADA_JOB_SITUATIONS : [])];
     expect(due.filter((situation) => (found.reach[situation] ?? 0) === 0)).toEqual([]);
   }
   return found;

@@ -167,6 +167,36 @@ describe("lockstep gc", () => {
     expect(jobs().sort()).toEqual(["granted", "left", "living", "ordered"]);
   });
 
+  it("lists what other kinds have left, with the command that deletes it", async () => {
+    const json = (body: JsonObject) => {
+      return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    };
+    const attempt = (name: string, owner: string) => ({
+      apiVersion: "ray.io/v1",
+      kind: "RayJob",
+      metadata: {
+        name,
+        namespace: "default",
+        annotations: { "lockstep.karmada.io/job-attempt": JSON.stringify({ owner, number: 1 }) },
+      },
+    });
+    const living = hubObject(CCJ, "default", "living")?.metadata.uid ?? "";
+    const { out } = await cli.run(["gc"], {
+      intercept: ({ path }) => {
+        const resources = [{ name: "rayjobs", kind: "RayJob", namespaced: true, verbs: ["list"] }];
+        if (path.endsWith("/member1/proxy/apis/ray.io/v1"))
+          return json({ kind: "APIResourceList", groupVersion: "ray.io/v1", resources });
+        if (!path.includes("/member1/proxy/apis/ray.io/v1/rayjobs?")) return undefined;
+        const items = [attempt("old-1a2b3-1", "gone"), attempt("living-1a2b3-1", living)];
+        return json({ kind: "RayJobList", apiVersion: "ray.io/v1", metadata: {}, items });
+      },
+    });
+    expect(out).toMatch(
+      /member1 +RayJob default\/old-1a2b3-1 +its CrossClusterJob is gone; kept: it may run; if it has ended, in member1: kubectl -n default delete rayjobs.ray.io old-1a2b3-1/,
+    );
+    expect(out).not.toContain("living-");
+  });
+
   it("with --yes deletes what has no owner, and keeps what would delete more", async () => {
     const { code, out } = await cli.run(["gc", "--yes"]);
     expect(code).toBe(0);

@@ -1,24 +1,17 @@
 /** What is left of objects that are gone, on the hub and in members. Reads only. */
 import { CROSS_CLUSTER_JOB, CROSS_CLUSTER_STATEFULSET, DISTRIBUTED_APPLICATION } from "../../../api/index.ts";
-import { ATTEMPT_ANNOTATION, HUB_MARKS, ordersStop, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
-import {
-  carriedBy,
-  DISPATCH_MARKS,
-  type EngineDefinition,
-  type ObjectRef,
-  OVERRIDE_POLICIES,
-  OWNER_LABEL,
-} from "../../../engine/index.ts";
-import { type KubeClient, type KubeObject, resource } from "../../../kube/index.ts";
+import { HUB_MARKS, ownerId, ownerOf, REVISIONS } from "../../../controllers/index.ts";
+import { DISPATCH_MARKS, type EngineDefinition, OVERRIDE_POLICIES } from "../../../engine/index.ts";
+import type { KubeClient, KubeObject } from "../../../kube/index.ts";
 import { isJsonObject } from "../../../runtime/index.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { LEDGERS } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
+import { attemptOwner, livingJobs, orphanJobs, startedBy } from "./attempts.ts";
 import { orphanConfigMaps } from "./config-maps.ts";
 import { isHoldToDelete, orphanHolds } from "./holds.ts";
 import { all, isGone, type Named, type Orphan, title } from "./owners.ts";
 
-const MEMBER_JOBS = resource({ apiVersion: "batch/v1", kind: "Job", plural: "jobs", namespaced: true });
 export interface Orphans {
   readonly found: readonly Orphan[];
   /** Members that were not looked at, with the reason. */
@@ -113,10 +106,6 @@ async function livingIds(hub: Hub): Promise<Set<string>> {
   return new Set(objects.flat().map((object) => ownerId(ownerOf(object))));
 }
 
-async function livingJobs(hub: Hub): Promise<Set<string>> {
-  return new Set((await all(hub, CROSS_CLUSTER_JOB)).map(({ metadata }) => metadata.uid ?? ""));
-}
-
 /** Readable copies in tenants' namespaces, which the hub's garbage collector should have deleted with their owner. */
 async function orphanCopies(hub: Hub, systemNamespace: string): Promise<Orphan[]> {
   const { items } = await hub.client.listAll(REVISIONS, { labelSelector: HUB_MARKS.owner, ...hub.request });
@@ -167,61 +156,4 @@ function dispatchOwner(marks: Readonly<Record<string, string>>): Named {
     name: marks[DISPATCH_MARKS.appName] ?? "",
     ...(uid !== undefined && { uid }),
   };
-}
-
-/** Attempts of CrossClusterJobs that are gone. A StatefulSet that was released stays on purpose, and is none. */
-async function orphanJobs(
-  hub: Hub,
-  member: KubeClient,
-  cluster: string,
-  delivered: readonly KubeObject[],
-): Promise<Orphan[]> {
-  const { items } = await member.listAll(MEMBER_JOBS, { labelSelector: OWNER_LABEL, ...hub.request });
-  const attempts = items.filter((object) => attemptOwner(object) !== undefined);
-  if (attempts.length === 0) return [];
-  const living = await livingJobs(hub);
-  return attempts
-    .filter((object) => !living.has(attemptOwner(object) ?? ""))
-    .map((object) => {
-      const kept = keptBecause(object, delivered);
-      const why = "its CrossClusterJob is gone";
-      return { where: cluster, resource: MEMBER_JOBS, object, why, ...(kept !== undefined && { kept }) };
-    });
-}
-
-function keptBecause(job: KubeObject, delivered: readonly KubeObject[]): string | undefined {
-  if (!isOver(job)) return "it has not ended, and may run";
-  const dispatch = startedBy(job, delivered);
-  if (!dispatch) return undefined;
-  const { kind, metadata } = dispatch;
-  return `${kind} ${metadata.namespace}/${metadata.name} would create it again, and it could run again: delete that first`;
-}
-
-/** The dispatch object that delivers this Job, unless it orders it to stop: the engine creates what it misses. */
-function startedBy({ kind, metadata }: KubeObject, delivered: readonly KubeObject[]): KubeObject | undefined {
-  const isThis = (ref: ObjectRef) =>
-    ref.kind === kind && ref.namespace === metadata.namespace && ref.name === metadata.name;
-  return delivered.find((dispatch) => {
-    const notes = dispatch.metadata.annotations ?? {};
-    return carriedBy(dispatch).some(isThis) && !ordersStop({ notes }, DISPATCH_MARKS.note);
-  });
-}
-
-function attemptOwner({ metadata }: KubeObject): string | undefined {
-  try {
-    const mark: unknown = JSON.parse(metadata.annotations?.[ATTEMPT_ANNOTATION] ?? "");
-    return isJsonObject(mark) && typeof mark.owner === "string" ? mark.owner : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** It shows an end, or was never allowed to run. */
-function isOver({ status, spec }: KubeObject): boolean {
-  const conditions = isJsonObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
-  const ended = conditions.filter(isJsonObject).some(({ type, status: is }) => {
-    return (type === "Complete" || type === "Failed") && is === "True";
-  });
-  const isIdle = isJsonObject(spec) && spec.parallelism === 0 && !(isJsonObject(status) && Number(status.active) > 0);
-  return ended || isIdle;
 }
