@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
+import type { Observer } from "../../src/engine/testing/observer.ts";
 import { isJsonObject } from "../../src/runtime/index.ts";
 import { CCS, MANAGER, podUids, STATEFULSETS, type World } from "./world.ts";
 
@@ -27,6 +28,11 @@ export function inlineStory(on: () => World, name: string): void {
       return (isSeen && (await world.settled(name, 5))) || JSON.stringify(observedTemplate);
     });
   };
+  let observer: Observer;
+  beforeAll(async () => {
+    observer = await on().watch(STATEFULSETS);
+  });
+
   it("is deployed without an object, a policy or a hold on the hub", async () => {
     await declare(inline(`${name}:1`));
     await on().until("five instances are ready", () => on().settled(name, 5));
@@ -66,5 +72,10 @@ export function inlineStory(on: () => World, name: string): void {
     const names = works.items.map(({ metadata }) => metadata.annotations?.["lockstep.karmada.io/app-name"]);
     expect(names).not.toContain(twin);
     await hub.delete(CCS, { ...at, name: twin });
+  });
+
+  it("showed no spec in any member that was not granted", () => {
+    expect(observer.violations().filter((seen) => seen.name === name)).toEqual([]);
+    expect(observer.states).toBeGreaterThan(5);
   });
 }

@@ -70,7 +70,7 @@ const topology = object(
   {
     placementRef: optional(
       object(
-        "A Placement in the same namespace that selects the clusters, on hubs of Open Cluster Management. Lockstep divides the instances over them by weight. A cluster that it drops while the cluster is unreachable counts as lost, not as removed.",
+        "A Placement in the same namespace that selects the clusters, on hubs of Open Cluster Management. Lockstep divides the instances over them by weight. A cluster that it drops while the cluster is unreachable counts as lost, not as removed. A cluster that it drops later is drained when two readings of the hub, 30 s apart, have proven that.",
         {
           name: text("Name of the Placement.", { minLength: 1, maxLength: NAME_CHARS, pattern: DNS_SUBDOMAIN }),
           score: optional(

@@ -19,6 +19,7 @@ import type {
   EngineCluster,
   EngineOwner,
   EngineSchedule,
+  EngineSetting,
   HoldState,
   MemberAccess,
   ObjectRef,
@@ -228,6 +229,19 @@ export class OcmEngine implements Engine {
   /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
   needsHubKinds(clusters: readonly string[]): boolean {
     return clusters.some((cluster) => !this.#accesses.client(cluster));
+  }
+
+  /** Only where reports are all that is known does it matter how soon they come. */
+  settings(app: EngineApp): readonly EngineSetting[] {
+    const works = this.#own.of(app).filter((work) => this.#isReadFrom(work));
+    const slow = new Set(
+      works.flatMap(({ metadata: { namespace = "" } }) => (this.#signs.isSlow(namespace) ? [namespace] : [])),
+    );
+    return [...slow].sort().map((cluster) => ({
+      message: `the agent of cluster ${cluster} takes seconds to report a change, as one that polls does; every step waits for it`,
+      remedy:
+        "update its klusterlet to OCM 1.2 or newer; give it list and watch for the kind ('lockstep install --apply'); an agent watches at most --max-feedback-watch (50) kinds and namespaces; or give access to the cluster with a Secret (docs/guides/ocm.md)",
+    }));
   }
 
   async hold(app: EngineApp): Promise<HoldState> {

@@ -12,6 +12,8 @@ class Scene {
   readonly clock = new VirtualClock();
   readonly stop = new AbortController();
   isAgentAlive = true;
+  /** How long it takes to report. */
+  reportsAfterMs = 0;
   questions = 0;
   told = 0;
   work: KubeObject;
@@ -37,7 +39,13 @@ class Scene {
     const mark = patch.type === "json" ? String(patch.operations.at(-1)?.value) : "";
     const asked: unknown = { ...this.work, spec: JSON.parse(text.replaceAll(/[a-z0-9]{8}\.\d+\.\d+/g, mark)) };
     if (!isKubeObject(asked)) throw new Error("the patch made no object");
-    this.work = this.isAgentAlive ? reported(asked) : asked;
+    this.work = this.isAgentAlive && this.reportsAfterMs === 0 ? reported(asked) : asked;
+    if (this.isAgentAlive && this.reportsAfterMs > 0) {
+      this.clock.after(this.reportsAfterMs, () => {
+        this.work = reported(this.work);
+        this.signs.saw(this.work);
+      });
+    }
     return this.work;
   }
 }
@@ -107,5 +115,20 @@ it("a report without this generation proves nothing if the object is absent", ()
   const absent = { ...work, metadata: { ...work.metadata, uid: "u2" } };
   expect(scene.signs.isFresh(reported(absent, { there: false, generation: 0 }))).toBe(false);
   expect(scene.signs.isFresh(reported(absent, { there: false }))).toBe(true);
+  scene.stop.abort();
+});
+
+it("an agent that takes seconds to report is slow, and the application is notified; also when it watches again", async () => {
+  const scene = new Scene();
+  await scene.clock.advance(FRESH_MS);
+  expect(scene.signs.isSlow("east")).toBe(false);
+  scene.reportsAfterMs = 8_000;
+  await scene.clock.advance(3 * FRESH_MS);
+  expect(scene.signs.isSlow("east")).toBe(true);
+  expect(scene.told).toBe(1);
+  scene.reportsAfterMs = 0;
+  await scene.clock.advance(3 * FRESH_MS);
+  expect(scene.signs.isSlow("east")).toBe(false);
+  expect(scene.told).toBe(2);
   scene.stop.abort();
 });

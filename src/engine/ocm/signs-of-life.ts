@@ -2,6 +2,7 @@ import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import type { Clock, Log } from "../../runtime/index.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
+import { RoundTrips } from "./round-trips.ts";
 import { askingPatch, returnedMark, sentMark, wasRemoving } from "./works.ts";
 
 /**
@@ -39,6 +40,8 @@ export class SignsOfLife {
   /** By the ManifestWork's uid: when the latest answered request was sent, and when its answer was noted here. */
   readonly #answered = new Map<string, { readonly sentAtMs: number; readonly notedMs: number }>();
   readonly #wasFresh = new Map<string, boolean>();
+  readonly #trips = new RoundTrips();
+  readonly #wasSlow = new Set<string>();
 
   constructor(options: SignsOptions) {
     this.#options = options;
@@ -59,7 +62,9 @@ export class SignsOfLife {
     // While the next request is in progress, the answer to the last one counts.
     if (proven === undefined) return this.#answered.get(uid)?.sentAtMs;
     if (this.#answered.get(uid)?.sentAtMs !== proven) {
-      this.#answered.set(uid, { sentAtMs: proven, notedMs: this.#options.clock.monotonicMs() });
+      const notedMs = this.#options.clock.monotonicMs();
+      this.#answered.set(uid, { sentAtMs: proven, notedMs });
+      this.#trips.answered(uid, work.metadata.namespace ?? "", proven, notedMs);
     }
     return proven;
   }
@@ -103,7 +108,14 @@ export class SignsOfLife {
     return Math.abs(clock.now() - provenMs) <= FRESH_MS;
   }
 
+  /** Its agent reports later than a watch would: it polls. */
+  isSlow(cluster: string): boolean {
+    return this.#trips.isSlow(cluster);
+  }
+
   forget(work: KubeObject): void {
+    this.#trips.forget(work.metadata.uid ?? "");
+    this.#wasSlow.delete(work.metadata.uid ?? "");
     this.#answered.delete(work.metadata.uid ?? "");
     this.#wasFresh.delete(work.metadata.uid ?? "");
   }
@@ -111,8 +123,10 @@ export class SignsOfLife {
   /** Undefined: it could not be sent, because another process wrote the ManifestWork or it is gone. */
   async ask(work: KubeObject): Promise<KubeObject | undefined> {
     const { hub, clock, log, works } = this.#options;
-    const patch = askingPatch(work, clock.now());
+    const sentAtMs = clock.now();
+    const patch = askingPatch(work, sentAtMs);
     if (!patch) return undefined;
+    this.#trips.asked(work.metadata.uid ?? "", sentAtMs, clock.monotonicMs());
     try {
       const asked = await hub.patch(MANIFEST_WORKS, work.metadata, patch);
       works.wrote(asked);
@@ -132,6 +146,10 @@ export class SignsOfLife {
     }
     for (const work of works) {
       const uid = work.metadata.uid ?? "";
+      const isSlow = this.isSlow(work.metadata.namespace ?? "");
+      if (isSlow !== this.#wasSlow.has(uid)) changed(work);
+      if (isSlow) this.#wasSlow.add(uid);
+      else this.#wasSlow.delete(uid);
       const before = this.#wasFresh.get(uid);
       const now = this.isFresh(cache.get(work.metadata) ?? work);
       if (before !== undefined && before !== now) changed(work);
