@@ -4,12 +4,12 @@ import type { RevisionContent } from "../../render/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import { ownerOf } from "../common/owner.ts";
-import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
+import { RevisionDamagedError, RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
 import { type Bundled, type EarlierRenders, makeBundle } from "./bundler.ts";
 import { allParts, type Bundle, type Part, packBundle, partsOfAll, unpackBundle } from "./content.ts";
-import { begunIn, earlierRenders } from "./earlier.ts";
+import { begunIn, earlierRenders, unlessDamaged } from "./earlier.ts";
 import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
 import type { Rights } from "./rights.ts";
@@ -55,6 +55,17 @@ export class Reviser {
   }
 
   async revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
+    try {
+      return await this.#revise(key, target, inputs, session);
+    } catch (error) {
+      if (!(error instanceof RevisionDamagedError)) throw error;
+      const remedy =
+        "A chart can be rendered without what it had with lookups: Empty: generated passwords change then.";
+      return { kind: "refused", message: error.message, remedy };
+    }
+  }
+
+  async #revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
     const { app, chosen } = target;
     const { settling, clock } = this.#options;
     if (inputs.kind !== "inputs") {
@@ -128,7 +139,10 @@ export class Reviser {
 
   async #earlier(app: ParsedDistributedApplication, { source, ledger }: Session): Promise<EarlierRenders> {
     const stored = this.#options.store.list(ownerOf(app)).map(({ id }) => id);
-    return earlierRenders({ source, stored, begun: begunIn(ledger), bundle: (id) => this.bundle(app, id) });
+    // Only a chart that looks something up depends on what there was before.
+    const isNeeded = app.spec.source.helm !== undefined && app.spec.lookups !== "Empty";
+    const bundle = (id: RevisionId) => (isNeeded ? this.bundle(app, id) : this.bundle(app, id).catch(unlessDamaged));
+    return earlierRenders({ source, stored, begun: begunIn(ledger), bundle });
   }
 
   /** Rights are asked again: what may no longer be distributed is not distributed any more. */
@@ -172,7 +186,7 @@ export class Reviser {
 
   /** Why another revision than the source's, such as that of an undo, may not be distributed any more. */
   async barred(app: ParsedDistributedApplication, id: RevisionId): Promise<string | undefined> {
-    const bundle = await this.bundle(app, id);
+    const bundle = await this.bundle(app, id).catch(unlessDamaged);
     const missing = bundle && (await this.#missing(app, bundle));
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
