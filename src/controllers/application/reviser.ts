@@ -12,6 +12,7 @@ import { allParts, type Bundle, type Part, packBundle, partsOfAll, unpackBundle 
 import { begunIn, earlierRenders, unlessDamaged } from "./earlier.ts";
 import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
+import type { Renderings } from "./renderings.ts";
 import type { Rights } from "./rights.ts";
 import type { Session } from "./session.ts";
 import type { Inputs } from "./source.ts";
@@ -19,6 +20,7 @@ import type { Trial, Trials } from "./trials.ts";
 
 export interface ReviserOptions {
   readonly renderer: SourceRenderer;
+  readonly renderings: Renderings;
   readonly kinds: Kinds;
   readonly rights: Rights;
   readonly trials: Trials;
@@ -89,7 +91,7 @@ export class Reviser {
       this.#refused.delete(key);
       return this.#allowed(key, target, session);
     }
-    this.#refused.set(key, { inputs: inputs.attempt, atMs: nowMs, revised });
+    if (revised.kind !== "pending") this.#refused.set(key, { inputs: inputs.attempt, atMs: nowMs, revised });
     return revised;
   }
 
@@ -106,6 +108,7 @@ export class Reviser {
 
   forget(key: string): void {
     this.#refused.delete(key);
+    this.#options.renderings.forget(key);
     this.#options.settling.end(key);
   }
 
@@ -116,9 +119,12 @@ export class Reviser {
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
-    const { renderer, kinds, store, settling, mustStillExist, signal } = this.#options;
-    const before = await this.#earlier(app, session);
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, before, signal);
+    const { renderer, renderings, kinds, store, settling, mustStillExist, signal } = this.#options;
+    const made = await renderings.of(key, inputs.attempt, async () => {
+      const before = await this.#earlier(app, session);
+      return makeBundle(renderer, kinds, app, inputs.variants, before, signal);
+    });
+    if (!made) return { kind: "pending", message: "the source is being rendered" };
     if (made.kind === "refused") return made;
     const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
     if (unserved) return unserved;
