@@ -4,7 +4,7 @@ import { SchemaCache } from "../apiserver/index.ts";
 import type { RenderedObject, Renderer } from "../charts/index.ts";
 import { type KubeObject, resource } from "../kube/index.ts";
 import { isJsonObject, type JsonObject, valueAt } from "../runtime/index.ts";
-import { application, settle, statusOf } from "./testing/application.ts";
+import { application, DISTRIBUTED_APPLICATIONS, settle, statusOf } from "./testing/application.ts";
 import { World } from "./testing/world.ts";
 
 const MEMBERS = ["member1", "member2"];
@@ -134,6 +134,43 @@ describe("a revision", () => {
     await world.clock.advance(120_000);
     await settled();
     expect([chart.renders, revision()]).toEqual([1, before]);
+  });
+});
+
+describe("a revision whose content was deleted in Lockstep's namespace", () => {
+  const lose = async () => {
+    await world.stopController();
+    const { items } = await world.ask(world.hub.listAll(SECRETS, { namespace: "lockstep-system" }));
+    const lost = items.filter(({ type }) => type === "lockstep.karmada.io/revision");
+    for (const { metadata } of lost) await world.ask(world.hub.delete(SECRETS, metadata));
+    world.startController();
+  };
+  const isRefused = () => statusOf(world, "shop").reason === "RevisionRefused";
+
+  it("makes no new password: an edit is refused with the remedy, and what runs stays", async () => {
+    await declare({});
+    await settled();
+    const before = await password("member1", "login");
+    await lose();
+    await declare({ other: true });
+    await world.until("it is refused", isRefused);
+    expect(String(statusOf(world, "shop").message)).toContain("lookups: Empty");
+    await world.clock.advance(120_000);
+    expect([chart.renders, await password("member1", "login")]).toEqual([1, before]);
+    await declare({ other: true }, { lookups: "Empty" });
+    await settled();
+    expect(chart.renders).toBe(2);
+  });
+
+  it("does not hold a deletion up", async () => {
+    await declare({});
+    await settled();
+    await lose();
+    await world.ask(world.hub.delete(DISTRIBUTED_APPLICATIONS, { namespace: "default", name: "shop" }));
+    const isGone = () =>
+      world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "shop") === undefined;
+    await world.until("it is gone", isGone);
+    expect(await password("member1", "login")).toBeUndefined();
   });
 });
 

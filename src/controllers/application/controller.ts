@@ -26,6 +26,7 @@ import { StatusWriter } from "../common/status-writer.ts";
 import { Kinds } from "./kinds.ts";
 import { Reconciler } from "./reconcile.ts";
 import type { SourceRenderer } from "./renderer.ts";
+import { Renderings } from "./renderings.ts";
 import { refusalStatus } from "./report.ts";
 import { Reviser } from "./reviser.ts";
 import { Rights } from "./rights.ts";
@@ -93,6 +94,7 @@ export class ApplicationController {
     const kinds = new Kinds(hub);
     const reviser = new Reviser({
       renderer: options.renderer,
+      renderings: new Renderings({ clock, changed }),
       kinds,
       rights: new Rights(hub, clock),
       trials: new Trials({ engine, clock, log, signal, changed }),

@@ -35,6 +35,6 @@ export async function earlierRenders({ source, stored, begun, bundle }: EarlierS
 }
 
 /** What no cluster needs any more must not stand in the way of a new revision. */
-function unlessDamaged(error: unknown): undefined {
+export function unlessDamaged(error: unknown): undefined {
   if (!(error instanceof RevisionDamagedError)) throw error;
 }

@@ -24,6 +24,7 @@ import { ledgerOwner } from "../common/owned-ledgers.ts";
 import { ownerOf } from "../common/owner.ts";
 import { Records } from "../common/records.ts";
 import { APPLICATIONS, withFinalizer, withoutFinalizer } from "../common/resources.ts";
+import { RevisionDamagedError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { StatusWriter } from "../common/status-writer.ts";
 import { Warnings } from "../common/warnings.ts";
@@ -370,7 +371,10 @@ export class Reconciler {
     ]);
     const bundles = new Map<string, Bundle>();
     for (const id of ids) {
-      const bundle = await this.#parts.reviser.bundle(app, id);
+      const bundle = await this.#parts.reviser.bundle(app, id).catch((error: unknown) => {
+        // The planner writes nothing of it, and says so. A deletion needs only what is dispatched.
+        if (!(error instanceof RevisionDamagedError)) throw error;
+      });
       if (bundle) bundles.set(id, bundle);
     }
     return bundles;

@@ -4,14 +4,15 @@ import type { RevisionContent } from "../../render/index.ts";
 import type { RevisionId } from "../../rollout/index.ts";
 import type { Clock } from "../../runtime/index.ts";
 import { ownerOf } from "../common/owner.ts";
-import { RevisionTooLargeError } from "../common/revisions/revision-content.ts";
+import { RevisionDamagedError, RevisionTooLargeError } from "../common/revisions/revision-content.ts";
 import type { RevisionStore } from "../common/revisions/revision-store.ts";
 import type { Settling } from "../common/settling.ts";
 import { type Bundled, type EarlierRenders, makeBundle } from "./bundler.ts";
 import { allParts, type Bundle, type Part, packBundle, partsOfAll, unpackBundle } from "./content.ts";
-import { begunIn, earlierRenders } from "./earlier.ts";
+import { begunIn, earlierRenders, unlessDamaged } from "./earlier.ts";
 import { type Kinds, kindId } from "./kinds.ts";
 import type { SourceRenderer } from "./renderer.ts";
+import type { Renderings } from "./renderings.ts";
 import type { Rights } from "./rights.ts";
 import type { Session } from "./session.ts";
 import type { Inputs } from "./source.ts";
@@ -19,6 +20,7 @@ import type { Trial, Trials } from "./trials.ts";
 
 export interface ReviserOptions {
   readonly renderer: SourceRenderer;
+  readonly renderings: Renderings;
   readonly kinds: Kinds;
   readonly rights: Rights;
   readonly trials: Trials;
@@ -55,6 +57,17 @@ export class Reviser {
   }
 
   async revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
+    try {
+      return await this.#revise(key, target, inputs, session);
+    } catch (error) {
+      if (!(error instanceof RevisionDamagedError)) throw error;
+      const remedy =
+        "A chart can be rendered without what it had with lookups: Empty: generated passwords change then.";
+      return { kind: "refused", message: error.message, remedy };
+    }
+  }
+
+  async #revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
     const { app, chosen } = target;
     const { settling, clock } = this.#options;
     if (inputs.kind !== "inputs") {
@@ -78,7 +91,7 @@ export class Reviser {
       this.#refused.delete(key);
       return this.#allowed(key, target, session);
     }
-    this.#refused.set(key, { inputs: inputs.attempt, atMs: nowMs, revised });
+    if (revised.kind !== "pending") this.#refused.set(key, { inputs: inputs.attempt, atMs: nowMs, revised });
     return revised;
   }
 
@@ -95,6 +108,7 @@ export class Reviser {
 
   forget(key: string): void {
     this.#refused.delete(key);
+    this.#options.renderings.forget(key);
     this.#options.settling.end(key);
   }
 
@@ -105,9 +119,12 @@ export class Reviser {
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
-    const { renderer, kinds, store, settling, mustStillExist, signal } = this.#options;
-    const before = await this.#earlier(app, session);
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, before, signal);
+    const { renderer, renderings, kinds, store, settling, mustStillExist, signal } = this.#options;
+    const made = await renderings.of(key, inputs.attempt, async () => {
+      const before = await this.#earlier(app, session);
+      return makeBundle(renderer, kinds, app, inputs.variants, before, signal);
+    });
+    if (!made) return { kind: "pending", message: "the source is being rendered" };
     if (made.kind === "refused") return made;
     const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
     if (unserved) return unserved;
@@ -128,7 +145,10 @@ export class Reviser {
 
   async #earlier(app: ParsedDistributedApplication, { source, ledger }: Session): Promise<EarlierRenders> {
     const stored = this.#options.store.list(ownerOf(app)).map(({ id }) => id);
-    return earlierRenders({ source, stored, begun: begunIn(ledger), bundle: (id) => this.bundle(app, id) });
+    // Only a chart that looks something up depends on what there was before.
+    const isNeeded = app.spec.source.helm !== undefined && app.spec.lookups !== "Empty";
+    const bundle = (id: RevisionId) => (isNeeded ? this.bundle(app, id) : this.bundle(app, id).catch(unlessDamaged));
+    return earlierRenders({ source, stored, begun: begunIn(ledger), bundle });
   }
 
   /** Rights are asked again: what may no longer be distributed is not distributed any more. */
@@ -172,7 +192,7 @@ export class Reviser {
 
   /** Why another revision than the source's, such as that of an undo, may not be distributed any more. */
   async barred(app: ParsedDistributedApplication, id: RevisionId): Promise<string | undefined> {
-    const bundle = await this.bundle(app, id);
+    const bundle = await this.bundle(app, id).catch(unlessDamaged);
     const missing = bundle && (await this.#missing(app, bundle));
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
