@@ -103,6 +103,8 @@ export interface SessionView {
   readonly readOnly: boolean;
   /** How commands to paste begin, such as ./bin/lockstep. */
   readonly program: string;
+  /** At the sign-in: the page keeps it for its own origin, and sends it with each request. */
+  readonly key?: string;
 }
 
 export interface EvidenceView {
