@@ -259,6 +259,8 @@ export interface PlanView {
   readonly ahead: readonly AheadView[];
   readonly blockedBy: readonly { readonly code: string; readonly message: string; readonly remedy: string }[];
   readonly diffs: readonly DiffView[];
+  /** How many steps and differences were too many for a page. */
+  readonly hidden?: number;
   /** Why there is no plan. */
   readonly problem?: string;
 }
