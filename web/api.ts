@@ -21,6 +21,13 @@ export class ApiError extends Error {
   }
 }
 
+const KEY = "lockstep-key";
+
+/** The half of the session that browsers send to no other port of this host. */
+export function ownKey(): string {
+  return localStorage.getItem(KEY) ?? "";
+}
+
 let refused: (message: string) => void = () => {};
 
 /** Called if the server, or the hub behind it, no longer accepts who is signed in. */
@@ -33,7 +40,11 @@ async function ask<T>(method: string, path: string, body?: object): Promise<T> {
   try {
     answer = await fetch(path, {
       method,
-      headers: { "x-lockstep-dashboard": "1", ...(body && { "content-type": "application/json" }) },
+      headers: {
+        "x-lockstep-dashboard": "1",
+        "x-lockstep-key": ownKey(),
+        ...(body && { "content-type": "application/json" }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
   } catch {
@@ -46,8 +57,11 @@ async function ask<T>(method: string, path: string, body?: object): Promise<T> {
 }
 
 export const getSession = () => ask<SessionView>("GET", "/api/session");
-export const signInWith = (credentials: { token: string } | { link: string }) =>
-  ask<SessionView>("POST", "/api/session", credentials);
+export async function signInWith(credentials: { token: string } | { link: string }): Promise<SessionView> {
+  const { key = "", ...session } = await ask<SessionView>("POST", "/api/session", credentials);
+  localStorage.setItem(KEY, key);
+  return session;
+}
 export const endSession = () => ask<object>("DELETE", "/api/session");
 export const act = (what: Act | ClusterAct) => ask<{ effect: string }>("POST", "/api/act", what);
 export const logs = (of: LogsOf) => ask<{ text: string }>("GET", `/api/logs?${new URLSearchParams({ ...of })}`);

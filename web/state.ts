@@ -10,7 +10,7 @@ import type {
   OverviewView,
   SessionView,
 } from "../src/web/types.ts";
-import { ApiError, getSession, signInWith, whenRefused } from "./api.ts";
+import { ApiError, getSession, ownKey, signInWith, whenRefused } from "./api.ts";
 import { withChanges } from "./overview.ts";
 
 export type Route =
@@ -122,7 +122,7 @@ export function unwatch(): void {
 
 function open(): void {
   source?.close();
-  const stream = new EventSource(`/api/live/${watched}`);
+  const stream = new EventSource(`/api/live/${watched}${watched.includes("?") ? "&" : "?"}key=${ownKey()}`);
   source = stream;
   openedMs = Date.now();
   const on = <E extends LiveEvent["event"]>(

@@ -5,6 +5,14 @@ export const REQUIRED_HEADER = "x-lockstep-dashboard";
 
 export const COOKIE = "lockstep-session";
 
+/**
+ * The second half of a session. Browsers send a cookie to every port of a host, so another local server may get it; what
+ * a page keeps for its own origin stays with that port. Neither half is worth anything without the other.
+ */
+export const KEY_HEADER = "x-lockstep-key";
+/** A stream of events cannot have headers. */
+export const KEY_PARAMETER = "key";
+
 /** Nothing from elsewhere, nothing inline, no frame, no form target, no base. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -87,6 +95,11 @@ export function cookieOf(header: string | readonly string[] | undefined): string
     .filter((pair) => pair.startsWith(`${COOKIE}=`))
     .map((pair) => pair.slice(COOKIE.length + 1));
   return values.length === 1 ? values[0] : undefined;
+}
+
+/** The page's own half of the session. */
+export function keyOf({ headers }: Pick<RequestFacts, "headers">, query: URLSearchParams): string | undefined {
+  return one(headers[KEY_HEADER]) ?? query.get(KEY_PARAMETER) ?? undefined;
 }
 
 /** Only for this page: not for scripts, not for requests that another site starts. Ends with the browser. */

@@ -98,7 +98,16 @@ interface Call {
   readonly body?: string;
 }
 
-function call({ url }: Dashboard, path: string, { method = "GET", headers = {}, body }: Call = {}): Promise<Answer> {
+/** By cookie: what the page keeps beside it. */
+const keys = new Map<string, string>();
+
+function call(
+  { url }: Dashboard,
+  path: string,
+  { method = "GET", headers: given = {}, body }: Call = {},
+): Promise<Answer> {
+  const key = keys.get(given.cookie ?? "");
+  const headers = { ...(key !== undefined && { "x-lockstep-key": key }), ...given };
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, url), { method, headers, agent: false }, (response) => {
       let text = "";
@@ -118,9 +127,11 @@ const seen = { uid: "8a1f", revision: "web-b", from: "web-a", wave: 2, past: ["s
 const pause = { action: "pause", namespace: "default", name: "web", seen };
 
 async function cookieOf(dashboard: Dashboard, credentials: object): Promise<string> {
-  const { headers, status } = await post(dashboard, "/api/session", credentials);
+  const { headers, status, body } = await post(dashboard, "/api/session", credentials);
   expect(status).toBe(200);
-  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+  const cookie = headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+  keys.set(cookie, JSON.parse(body).key);
+  return cookie;
 }
 
 describe("the page", () => {
@@ -152,8 +163,10 @@ describe("signing in", () => {
       server: "https://hub",
       readOnly: false,
       program: "./bin/lockstep",
+      key: expect.stringMatching(/^secret-/),
     });
-    expect(body).not.toContain("secret");
+    const cookie = /lockstep-session=([^;]+)/.exec(headers["set-cookie"]?.[0] ?? "")?.[1] ?? "";
+    expect(body).not.toContain(cookie);
   });
 
   it("is refused with the hub's answer, and a token with line breaks never reaches it", async () => {
@@ -205,6 +218,18 @@ describe("a pod's log", () => {
       expect((await call(dashboard, refused, { headers: { cookie } })).status).toBe(400);
     }
   });
+});
+
+it("a cookie that another local server got from the browser does nothing here, without the page's own key", async () => {
+  const { dashboard, hub } = await start();
+  const cookie = await cookieOf(dashboard, { token: "ada" });
+  const stolen = { cookie, "x-lockstep-key": "" };
+  expect((await call(dashboard, "/api/session", { headers: stolen })).status).toBe(401);
+  expect((await call(dashboard, "/api/live/overview", { headers: stolen })).status).toBe(401);
+  expect((await post(dashboard, "/api/act", pause, stolen)).status).toBe(401);
+  await call(dashboard, "/api/session", { method: "DELETE", headers: { ...OURS, ...stolen } });
+  expect(hub.acts).toEqual([]);
+  expect((await call(dashboard, "/api/session", { headers: { cookie } })).status).toBe(200);
 });
 
 describe("an action", () => {

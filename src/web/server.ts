@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Clock, Log } from "../runtime/index.ts";
 import { type Assets, readAssets } from "./assets.ts";
-import { CLEAR_COOKIE, cookieOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
+import { CLEAR_COOKIE, cookieOf, keyOf, refusalOf, SECURITY_HEADERS, setCookie } from "./guard.ts";
 import { LiveStream } from "./live.ts";
 import {
   readAct,
@@ -75,6 +75,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   return server;
 }
 
+/** Of a session, as a request brings them. */
+interface Halves {
+  readonly secret: string | undefined;
+  readonly key: string | undefined;
+}
+
 class DashboardServer implements Dashboard {
   readonly #options: DashboardOptions;
   readonly #host: string;
@@ -135,9 +141,6 @@ class DashboardServer implements Dashboard {
       await this.#api(`${method} ${url.pathname}`, url.searchParams, request, response);
     } catch (error) {
       if (response.headersSent) return void response.destroy();
-      // The hub no longer accepts the credentials: they are kept no longer.
-      if (error instanceof Refused && error.status === 401 && request.url !== "/api/session")
-        this.#sessions.end(cookieOf(request.headers.cookie));
       if (error instanceof Refused) return json(response, error.status, { error: error.message });
       this.#options.log.error("A request to the dashboard failed.", { error });
       json(response, 500, { error: "an error on the server; its log has the details" });
@@ -146,37 +149,55 @@ class DashboardServer implements Dashboard {
 
   async #api(route: string, query: URLSearchParams, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const secret = cookieOf(request.headers.cookie);
+    const key = keyOf(request, query);
+    try {
+      await this.#route(route, query, { secret, key }, request, response);
+    } catch (error) {
+      // The hub no longer accepts the credentials: they are kept no longer.
+      const isExpired = error instanceof Refused && error.status === 401 && !route.endsWith("/api/session");
+      if (isExpired) this.#sessions.endOwn(secret, key);
+      throw error;
+    }
+  }
+
+  async #route(
+    route: string,
+    query: URLSearchParams,
+    { secret, key }: Halves,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     switch (route) {
       case "GET /api/session":
-        return json(response, 200, this.#view(this.#signedIn(secret)));
+        return json(response, 200, this.#view(this.#signedIn(secret, key)));
       case "POST /api/session":
-        return this.#signIn(secret, await bodyOf(request), response);
+        return this.#signIn({ secret, key }, await bodyOf(request), response);
       case "DELETE /api/session":
-        this.#sessions.end(secret);
+        this.#sessions.endOwn(secret, key);
         return json(response, 200, {}, { "set-cookie": CLEAR_COOKIE });
       case "POST /api/act": {
-        const { viewer } = this.#signedIn(secret);
+        const { viewer } = this.#signedIn(secret, key);
         if (this.#options.readOnly) throw new Refused(403, "this dashboard is read-only: it was started that way");
         return json(response, 200, { effect: await viewer.act(readAct(readJson(await bodyOf(request)))) });
       }
       case "GET /api/logs":
-        return json(response, 200, { text: await this.#signedIn(secret).viewer.logs(readLogsOf(query)) });
+        return json(response, 200, { text: await this.#signedIn(secret, key).viewer.logs(readLogsOf(query)) });
       case "GET /api/pods":
-        return json(response, 200, { pods: await this.#signedIn(secret).viewer.pods(readPodsOf(query)) });
+        return json(response, 200, { pods: await this.#signedIn(secret, key).viewer.pods(readPodsOf(query)) });
       case "GET /api/pod-reports":
-        return json(response, 200, await this.#signedIn(secret).viewer.podReports(readAddress(query)));
+        return json(response, 200, await this.#signedIn(secret, key).viewer.podReports(readAddress(query)));
       case "GET /api/record":
-        return json(response, 200, await this.#signedIn(secret).viewer.record(readRecordOf(query)));
+        return json(response, 200, await this.#signedIn(secret, key).viewer.record(readRecordOf(query)));
       case "GET /api/live/application":
       case "GET /api/live/overview":
-        return this.#live(secret, route.slice("GET ".length), query, response);
+        return this.#live(secret, key, route.slice("GET ".length), query, response);
       default:
         throw new Refused(404, "there is nothing at this address");
     }
   }
 
-  #signedIn(secret: string | undefined): Session {
-    const session = this.#sessions.find(secret);
+  #signedIn(secret: string | undefined, key: string | undefined): Session {
+    const session = this.#sessions.find(secret, key);
     if (!session) throw new Refused(401, "sign in first");
     return session;
   }
@@ -186,16 +207,16 @@ class DashboardServer implements Dashboard {
     return { user, server, readOnly, program };
   }
 
-  async #signIn(before: string | undefined, body: string, response: ServerResponse): Promise<void> {
+  async #signIn(before: Halves, body: string, response: ServerResponse): Promise<void> {
     const credentials = readCredentials(readJson(body));
     if (this.#signIns >= MAX_SIGN_INS) throw new Refused(429, "too many sign-ins at a time; retry in a moment");
     this.#signIns += 1;
     try {
       const viewer = await this.#open(credentials);
       // A new secret at each sign-in: one that was known before is worth nothing.
-      this.#sessions.end(before);
-      const secret = this.#sessions.begin(viewer);
-      json(response, 200, this.#view({ viewer }), { "set-cookie": setCookie(secret) });
+      this.#sessions.endOwn(before.secret, before.key);
+      const { secret, key } = this.#sessions.begin(viewer);
+      json(response, 200, { ...this.#view({ viewer }), key }, { "set-cookie": setCookie(secret) });
     } finally {
       this.#signIns -= 1;
     }
@@ -214,11 +235,12 @@ class DashboardServer implements Dashboard {
 
   async #live(
     secret: string | undefined,
+    key: string | undefined,
     path: string,
     query: URLSearchParams,
     response: ServerResponse,
   ): Promise<void> {
-    const { viewer, ended } = this.#signedIn(secret);
+    const { viewer, ended } = this.#signedIn(secret, key);
     const topic = readTopic(path, query);
     const free = this.#streams.size < MAX_STREAMS ? this.#sessions.stream(secret ?? "") : undefined;
     if (!free) throw new Refused(429, "too many pages are open; close one");

@@ -9,7 +9,24 @@ function setUp() {
   let nowMs = 0;
   let secrets = 0;
   const clock: Clock = { now: () => nowMs, monotonicMs: () => nowMs, sleep: async () => {}, after: () => () => {} };
-  const sessions = new Sessions({ clock, newSecret: () => `secret-${++secrets}` });
+  const real = new Sessions({ clock, newSecret: () => `secret-${++secrets}` });
+  const keys = new Map<string, string>();
+  /** Most tests are not about the key. */
+  const sessions = {
+    begin(who: Viewer): string {
+      const { secret, key } = real.begin(who);
+      keys.set(secret, key);
+      return secret;
+    },
+    find: (secret: string, key = keys.get(secret)) => real.find(secret, key),
+    end: (secret: string) => real.end(secret),
+    stream: (secret: string) => real.stream(secret),
+    oneTimeLink: (open: () => Promise<Viewer>) => real.oneTimeLink(open),
+    useLink: (secret: string) => real.useLink(secret),
+    get size() {
+      return real.size;
+    },
+  };
   const closed: string[] = [];
   const viewer = (user: string): Viewer => ({
     user,
@@ -35,6 +52,14 @@ it("a session is found by its secret only, and ends when the viewer signs out", 
   expect(found?.ended.aborted).toBe(true);
   expect(sessions.find(secret)).toBeUndefined();
   expect(closed).toEqual(["ada"]);
+});
+
+it("a session is not found without its key, nor with another one's: a cookie alone is worth nothing", () => {
+  const { sessions, viewer } = setUp();
+  const secret = sessions.begin(viewer("ada"));
+  sessions.begin(viewer("bob"));
+  for (const key of ["", secret, "secret-4"]) expect(sessions.find(secret, key)).toBeUndefined();
+  expect(sessions.find(secret)).toBeDefined();
 });
 
 it("a session ends after an hour without use, unless a page is open, and after eight hours in any case", () => {

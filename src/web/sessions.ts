@@ -21,6 +21,7 @@ export interface Session {
 }
 
 interface Entry extends Session {
+  readonly key: string;
   readonly end: AbortController;
   readonly untilMs: number;
   usedMs: number;
@@ -44,25 +45,39 @@ export class Sessions {
     return this.#entries.size;
   }
 
-  /** Returns the secret for the cookie. */
-  begin(viewer: Viewer): string {
+  /** Returns the secret for the cookie, and the key that the page keeps for its own origin. */
+  begin(viewer: Viewer): { readonly secret: string; readonly key: string } {
     this.#endOld();
     while (this.#entries.size >= MAX_SESSIONS) this.#end([...this.#entries.keys()][0] ?? "");
     const secret = this.#newSecret();
+    const key = this.#newSecret();
     const now = this.#clock.monotonicMs();
     const end = new AbortController();
-    this.#entries.set(secret, { viewer, end, ended: end.signal, untilMs: now + LIFETIME_MS, usedMs: now, streams: 0 });
-    return secret;
+    this.#entries.set(secret, {
+      key,
+      viewer,
+      end,
+      ended: end.signal,
+      untilMs: now + LIFETIME_MS,
+      usedMs: now,
+      streams: 0,
+    });
+    return { secret, key };
   }
 
-  find(secret: string | undefined): Session | undefined {
+  find(secret: string | undefined, key: string | undefined): Session | undefined {
     this.#endOld();
     const entry = secret === undefined ? undefined : this.#entries.get(secret);
-    if (secret === undefined || !entry) return undefined;
+    if (secret === undefined || !entry || entry.key !== key) return undefined;
     entry.usedMs = this.#clock.monotonicMs();
     this.#entries.delete(secret);
     this.#entries.set(secret, entry);
     return entry;
+  }
+
+  /** For a request of a page: with its cookie alone, another local server cannot even end it. */
+  endOwn(secret: string | undefined, key: string | undefined): void {
+    if (this.find(secret, key)) this.end(secret);
   }
 
   end(secret: string | undefined): void {

@@ -103,6 +103,8 @@ export interface SessionView {
   readonly readOnly: boolean;
   /** How commands to paste begin, such as ./bin/lockstep. */
   readonly program: string;
+  /** At the sign-in: the page keeps it for its own origin, and sends it with each request. */
+  readonly key?: string;
 }
 
 export interface EvidenceView {
@@ -257,6 +259,8 @@ export interface PlanView {
   readonly ahead: readonly AheadView[];
   readonly blockedBy: readonly { readonly code: string; readonly message: string; readonly remedy: string }[];
   readonly diffs: readonly DiffView[];
+  /** How many steps and differences were too many for a page. */
+  readonly hidden?: number;
   /** Why there is no plan. */
   readonly problem?: string;
 }

@@ -19,6 +19,7 @@ const MEMBERS = ["member1", "member2", "member3"];
 let world: World;
 let dashboard: ServedDashboard;
 let cookie = "";
+let key = "";
 const folder = mkdtempSync(join(tmpdir(), "lockstep-ocm-dashboard-"));
 
 beforeAll(async () => {
@@ -41,6 +42,7 @@ beforeAll(async () => {
   const secret = new URL(dashboard.ownLink()).hash.slice("#link=".length);
   const answer = await post("/api/session", { link: secret });
   cookie = (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  key = JSON.parse(await answer.text()).key;
 });
 
 afterAll(async () => {
@@ -52,18 +54,18 @@ afterAll(async () => {
 function post(path: string, body: object): Promise<Response> {
   return fetch(new URL(path, dashboard.url), {
     method: "POST",
-    headers: { ...OURS, cookie },
+    headers: { ...OURS, cookie, "x-lockstep-key": key },
     body: JSON.stringify(body),
   });
 }
 
-const get = (path: string) => fetch(new URL(path, dashboard.url), { headers: { cookie } });
+const get = (path: string) => fetch(new URL(path, dashboard.url), { headers: { cookie, "x-lockstep-key": key } });
 
 /** The first whole snapshot on the stream for which this holds. */
 async function shown<T>(path: string, event: string, holds: (data: T) => boolean): Promise<T> {
   const stop = new AbortController();
   const answer = await fetch(new URL(path, dashboard.url), {
-    headers: { cookie },
+    headers: { cookie, "x-lockstep-key": key },
     signal: AbortSignal.any([stop.signal, AbortSignal.timeout(60_000)]),
   });
   expect(answer.status).toBe(200);

@@ -52,10 +52,14 @@ interface Call {
   readonly headers?: Record<string, string>;
 }
 
+/** By cookie: the half of the session that a page keeps for its own origin. */
+const keys = new Map<string, string>();
+const signedIn = (cookie: string) => ({ cookie, "x-lockstep-key": keys.get(cookie) ?? "" });
+
 function post(path: string, body: object | string, { cookie, headers = OURS }: Call = {}, at = url) {
   return fetch(new URL(path, at), {
     method: "POST",
-    headers: { ...headers, ...(cookie !== undefined && { cookie }) },
+    headers: { ...headers, ...(cookie !== undefined && signedIn(cookie)) },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 }
@@ -67,12 +71,14 @@ async function signIn(token: string, at = url): Promise<string> {
   expect(cookie).toMatch(/; HttpOnly/);
   expect(cookie).toMatch(/; SameSite=Strict/);
   expect(cookie).not.toContain(token);
-  return cookie.split(";")[0] ?? "";
+  const own = cookie.split(";")[0] ?? "";
+  keys.set(own, JSON.parse(await answer.text()).key);
+  return own;
 }
 
 /** The first event of the wanted kind; the stream ends then. */
 async function firstEvent(path: string, cookie: string, wanted: RegExp): Promise<string> {
-  const answer = await fetch(new URL(path, url), { headers: { cookie } });
+  const answer = await fetch(new URL(path, url), { headers: signedIn(cookie) });
   expect(answer.status).toBe(200);
   const decoder = new TextDecoder();
   let text = "";
@@ -120,7 +126,7 @@ describe("without a token", () => {
 describe("a viewer", () => {
   it("acts with their own rights: vera may look and is refused by the hub, olga pauses and resumes", async () => {
     const vera = await signIn(VIEWER_TOKEN);
-    expect(await (await fetch(new URL("/api/session", url), { headers: { cookie: vera } })).json()).toMatchObject({
+    expect(await (await fetch(new URL("/api/session", url), { headers: signedIn(vera) })).json()).toMatchObject({
       user: "vera",
     });
     expect(await firstEvent("/api/live/overview", vera, /^id: \d+\nevent: overview\n/)).toContain('"name":"xline"');
@@ -146,12 +152,12 @@ describe("a viewer", () => {
     const other = "/api/live/application?type=ccs&namespace=default&name=xline";
     expect(await firstEvent(other, tina, /event: trouble\n/)).toContain("You may not watch");
     const log = await fetch(new URL("/api/logs?namespace=default&cluster=member1&pod=xline-0", url), {
-      headers: { cookie: tina },
+      headers: signedIn(tina),
     });
     expect(log.status).toBeGreaterThanOrEqual(400);
     expect(await log.text()).toMatch(/"tina\\" cannot|forbidden/i);
     const reports = await fetch(new URL("/api/pod-reports?namespace=default&name=xline", url), {
-      headers: { cookie: tina },
+      headers: signedIn(tina),
     });
     expect(reports.status).toBe(403);
     expect(await reports.text()).toMatch(/"tina\\" cannot/);

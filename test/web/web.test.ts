@@ -134,7 +134,10 @@ describe("a viewer", () => {
     await page.getByText("You do not have the right to patch crossclusterstatefulsets in namespace default.").waitFor();
     await page.getByText(/There is no plan: .*forbidden/).waitFor();
     const answer = await page.request.post(`${fleet.url}api/act`, {
-      headers: { "x-lockstep-dashboard": "1" },
+      headers: {
+        "x-lockstep-dashboard": "1",
+        "x-lockstep-key": await page.evaluate<string>('localStorage.getItem("lockstep-key")'),
+      },
       data: { action: "pause", ...APP, seen: seenOf(await fleet.object()) },
     });
     expect(answer.status()).toBe(403);

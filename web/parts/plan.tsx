@@ -1,6 +1,6 @@
 /** The plan ahead with its reasons, and what it changes in each cluster. */
 import type { AheadView, DiffView, PlanView } from "../../src/web/types.ts";
-import { duration, words } from "../format.ts";
+import { count, duration, words } from "../format.ts";
 
 function Step({ event }: { event: AheadView }) {
   switch (event.kind) {
@@ -53,7 +53,7 @@ function Step({ event }: { event: AheadView }) {
   }
 }
 
-export function Plan({ plan: { ahead, blockedBy, problem } }: { plan: PlanView }) {
+export function Plan({ plan: { ahead, blockedBy, problem, hidden } }: { plan: PlanView }) {
   if (problem !== undefined) return <p class="dim">There is no plan: {problem}</p>;
   return (
     <>
@@ -70,6 +70,11 @@ export function Plan({ plan: { ahead, blockedBy, problem } }: { plan: PlanView }
           It stops there: <strong>{code}</strong>. {message}. {remedy}
         </p>
       ))}
+      {hidden !== undefined && (
+        <p class="dim">
+          And {count(hidden, "more step or difference", "more steps and differences")}: see lockstep plan.
+        </p>
+      )}
     </>
   );
 }

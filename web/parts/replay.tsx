@@ -139,7 +139,7 @@ function StepByStep({ story: { timeline, opening, revision } }: { story: Story }
       isWarning: false,
       isStep: true,
       title: `${cluster}: ${words(what).toLowerCase()}`,
-      text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}; ${why}`,
+      text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}${why === "" ? "" : `; ${why}`}`,
     })),
     ...timeline.holds.map(({ cluster, reason, why, fromMs, toMs }) => ({
       atMs: fromMs,

@@ -196,9 +196,16 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
         <span>
           <i class="key running" /> runs
         </span>
-        <span>
-          <i class="key waiting" /> held by a gate
-        </span>
+        {whole.holds.length > 0 && (
+          <span>
+            <i class="key waiting" /> held by a gate
+          </span>
+        )}
+        {whole.spans.some(({ isBad }) => isBad) && (
+          <span>
+            <i class="key failed" /> failed
+          </span>
+        )}
         {!isPast && ahead.length > 0 && (
           <span>
             <i class="key next" /> planned, in this order

@@ -90,6 +90,11 @@ describe("an application on the command line", () => {
 
   it("history lists revisions, and undo returns to the one before", async () => {
     expect((await cli.run(["history", "dapp/shop"])).out).toMatch(/^2 {2}shop-\w+ .*current\n1 {2}shop-/);
+    const second = await cli.run(["history", "dapp/shop", "--revision", "2"]);
+    expect(second.out).toMatch(/^2 {2}shop-\w+ .*current\nits last rollout began at /);
+    expect(second.out).toMatch(/member\d +Updating +\d+s/);
+    const { err } = await cli.run(["history", "dapp/shop", "--revision", "9"]);
+    expect(err).toContain("has no revision '9'; there are: 2, 1");
     const { out } = await cli.run(["undo", "dapp/shop"]);
     expect(out).toMatch(/returns to revision 1 \(shop-\w+\), in order/);
     await settle(cli.world, "shop");

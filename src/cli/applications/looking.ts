@@ -5,6 +5,7 @@ import type { JsonObject } from "../../runtime/index.ts";
 import { guideOf } from "../commands/why/reasons.ts";
 import { CommandError } from "../errors.ts";
 import { withHub } from "../hub/hub.ts";
+import { recordIn, recordLines } from "../hub/record.ts";
 import type { GlobalOptions } from "../options.ts";
 import { durationOption } from "../terminal/duration-option.ts";
 import type { Io } from "../terminal/io.ts";
@@ -131,12 +132,24 @@ export function whyApplication(io: Io, name: string, options: Output): Promise<u
   });
 }
 
-export function applicationHistory(io: Io, name: string, options: Output): Promise<undefined> {
+export function applicationHistory(
+  io: Io,
+  name: string,
+  options: Output & { readonly revision?: string },
+): Promise<undefined> {
   const format = formatOf(options.output, ["json", "yaml"]);
   return withHub(io, options, async (hub) => {
     const object = await getApplication(hub, name);
     const { status } = readApplication(object, describeApplication(object));
-    const history = status?.history ?? [];
+    const all = status?.history ?? [];
+    const wanted = options.revision;
+    const history = all.filter(
+      ({ revision, number }) => wanted === undefined || revision === wanted || String(number) === wanted,
+    );
+    if (wanted !== undefined && history.length === 0) {
+      const names = all.map(({ number }) => number).join(", ") || "none";
+      throw new CommandError(`${describeApplication(object)} has no revision '${wanted}'; there are: ${names}`);
+    }
     const state = (revision: string) =>
       revision === status?.rejectedRevision
         ? "rejected"
@@ -153,8 +166,11 @@ export function applicationHistory(io: Io, name: string, options: Output): Promi
       );
     else if (history.length === 0) io.stderr.write(`${describeApplication(object)} has no revisions yet.\n`);
     else
-      for (const { revision, number, createdAt } of history)
+      for (const { revision, number, createdAt } of history) {
         print(io, `${number}  ${revision}  ${age(createdAt, hub.clock.now())}  ${state(revision)}`.trimEnd());
+        const account = wanted === undefined ? [] : recordLines(recordIn(history, revision));
+        if (account.length > 0) print(io, account.join("\n"));
+      }
     return undefined;
   });
 }

@@ -43,6 +43,11 @@ describe("an update", () => {
     expect((await cli.run(["history", "web", "--revision", "2"])).out).toMatch(
       /difference to 1 .*\n[\s\S]*- +image: nginx:1\.27/,
     );
+    const second = (await cli.run(["history", "web", "--revision", "2"])).out;
+    expect(second).toMatch(/\nits last rollout began at 20\S+Z:\nAFTER +CLUSTER +WHAT +TOOK +WHY\n/);
+    for (const member of ["member1", "member2", "member3"])
+      expect(second).toMatch(new RegExp(`\\+\\d+s +${member} +Updating +\\d+s +\\S`));
+    expect(second).toMatch(/held by \w+/);
     expect((await cli.run(["history", "web", "--revision", "9"])).err).toContain(
       "has no revision '9'; there are: 2, 1",
     );

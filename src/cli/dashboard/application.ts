@@ -11,10 +11,11 @@ import type { ApplicationView, ClusterView, InstanceView, PlanView, QuorumView, 
 import { instanceRevision } from "../commands/status/view.ts";
 import { whyOf } from "../commands/why/view.ts";
 import { ledgerOf } from "../hub/hub.ts";
+import { recordIn } from "../hub/record.ts";
 import { seenOf } from "../hub/seen.ts";
 import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
-import { recordIn, timelineFrom } from "./record.ts";
+import { timelineFrom } from "./record.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
 import { given, historyView, isInHand, meaningOf } from "./words.ts";
 

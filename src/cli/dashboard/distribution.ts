@@ -6,9 +6,10 @@ import {
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
+import { recordIn } from "../hub/record.ts";
 import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
-import { recordIn, timelineFrom } from "./record.ts";
+import { timelineFrom } from "./record.ts";
 import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
 
 type Status = DistributedApplicationStatus;

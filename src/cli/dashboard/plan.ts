@@ -6,18 +6,26 @@ import { given } from "./words.ts";
 /** A page shows no more steps; nor would a person read them. */
 const MAX_AHEAD = 200;
 const MAX_DIFF_LINES = 400;
+/** Of all differences together: with overrides, each of a hundred clusters may have its own. */
+const MAX_ALL_LINES = 2_000;
+const MAX_BLOCKED = 50;
 
 /** Reads the JSON that `lockstep plan -o json` prints. Pure. */
 export function planView(printed: JsonObject): PlanView {
-  const blockedBy = listOf(printed.blockedBy).map(({ code, message, remedy }) => ({
+  const all = listOf(printed.blockedBy);
+  const events = listOf(printed.events);
+  const { diffs, left } = fewer(alike(listOf(printed.diffs)));
+  const hidden = Math.max(0, events.length - MAX_AHEAD) + Math.max(0, all.length - MAX_BLOCKED) + left;
+  const blockedBy = all.slice(0, MAX_BLOCKED).map(({ code, message, remedy }) => ({
     code: String(code),
     message: String(message),
     remedy: typeof remedy === "string" ? remedy : "",
   }));
   return {
-    ahead: listOf(printed.events).slice(0, MAX_AHEAD).flatMap(aheadOf),
+    ahead: events.slice(0, MAX_AHEAD).flatMap(aheadOf),
     blockedBy,
-    diffs: alike(listOf(printed.diffs)),
+    diffs,
+    ...given("hidden", hidden === 0 ? undefined : hidden),
   };
 }
 
@@ -97,6 +105,16 @@ function alike(diffs: readonly JsonObject[]): DiffView[] {
     else groups.set(key, { clusters: [String(cluster)], objects: listOf(objects).map(objectDiff) });
   }
   return [...groups.values()];
+}
+
+/** The first ones, as far as they fit; at least one. */
+function fewer(diffs: readonly DiffView[]): { diffs: DiffView[]; left: number } {
+  let lines = 0;
+  const kept = diffs.filter(({ objects }, index) => {
+    lines += objects.reduce((sum, { lines: each }) => sum + each.length, 0);
+    return index === 0 || lines <= MAX_ALL_LINES;
+  });
+  return { diffs: kept, left: diffs.length - kept.length };
 }
 
 function objectDiff({ object, change, lines }: JsonObject): DiffView["objects"][number] {

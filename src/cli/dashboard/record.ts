@@ -1,19 +1,7 @@
 /** The account of a rollout, which the controller keeps in the status, as a timeline. Pure. */
-import { readRecord } from "../../controllers/index.ts";
 import type { RolloutRecord } from "../../rollout/index.ts";
 import type { NoteView, RecordView, TimelineView } from "../../web/index.ts";
 import { given, isWarningReason } from "./words.ts";
-
-interface Row {
-  readonly revision: string;
-  readonly record?: string;
-}
-
-/** Undefined: none is kept of this revision, or another version of Lockstep wrote it. */
-export function recordIn(history: readonly Row[] | undefined, revision: string | undefined): RolloutRecord | undefined {
-  const record = history?.find((row) => row.revision === revision)?.record;
-  return record === undefined || revision === undefined ? undefined : readRecord(revision, record);
-}
 
 /** `notes`: what Events add; they go after an hour. */
 export function timelineFrom(

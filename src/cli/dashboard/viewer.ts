@@ -34,6 +34,7 @@ import {
 import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
+import { recordIn } from "../hub/record.ts";
 import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
@@ -44,7 +45,7 @@ import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOfJob, reportsOf } from "./logs.ts";
 import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
-import { recordIn, recordView } from "./record.ts";
+import { recordView } from "./record.ts";
 import { Access, applicationQuestions } from "./rights.ts";
 import { EXPIRED, EXPIRED_WORDS, FoundEngine } from "./trouble.ts";
 import { watchOverview } from "./watch-overview.ts";

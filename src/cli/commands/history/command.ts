@@ -12,7 +12,10 @@ export function registerHistory(registry: Registry): void {
     .command("history")
     .description("the revisions, newest first, and what each one changed")
     .argument("<name>", NAME_ARGUMENT)
-    .option("--revision <revision>", "only this one: its name or number, with the whole difference")
+    .option(
+      "--revision <revision>",
+      "only this one: its name or number, with the whole difference and how it was rolled out",
+    )
     .option("-o, --output <format>", "json, yaml, wide or name")
     .addHelpText("after", examples([`${io.program} history xline`, `${io.program} history xline --revision 3`]));
   perform<HistoryOptions>(registry, command, async ([name = ""], options) => {

@@ -4,6 +4,7 @@ import { applicationName } from "../../applications/kind.ts";
 import { applicationHistory } from "../../applications/looking.ts";
 import { CommandError } from "../../errors.ts";
 import { getStatefulset, withHub } from "../../hub/hub.ts";
+import { recordIn, recordLines } from "../../hub/record.ts";
 import { statusOf } from "../../hub/status.ts";
 import type { GlobalOptions } from "../../options.ts";
 import { type KeptRevision, listRevisions } from "../../preview/revisions.ts";
@@ -64,6 +65,8 @@ export async function runHistory(io: Io, given: string, options: HistoryOptions 
         const room = format === "wide" || options.revision !== undefined ? lines.length : MAX_CHANGES;
         for (const line of lines.slice(0, room)) print(io, `   ${line}`);
         if (lines.length > room) print(io, `   and ${lines.length - room} more: --revision ${revision.number}`);
+        const account = options.revision === undefined ? [] : recordLines(recordIn(status.history, revision.id));
+        if (account.length > 0) print(io, ["", ...account].join("\n"));
         const previous = before(revision);
         if (options.revision !== undefined && previous) {
           const diff = yamlDiff(whole(previous), whole(revision));

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { planView } from "./plan.ts";
+
+const LIMIT_BYTES = 512 * 1024;
+
+it("a plan of any size is small on the page, and says how much is left out", () => {
+  const events = Array.from({ length: 5_000 }, (_, at) => ({
+    kind: "step",
+    cluster: `c${at}`,
+    step: "update",
+    why: "x",
+  }));
+  const lines = Array.from({ length: 1_000 }, (_, at) => `+ line ${at}`);
+  const diffs = Array.from({ length: 100 }, (_, at) => ({
+    cluster: `c${at}`,
+    objects: [{ object: `StatefulSet web ${at}`, change: "update", lines }],
+  }));
+  const view = planView({ events, diffs, blockedBy: [] });
+  expect(view.ahead).toHaveLength(200);
+  expect(view.diffs.length).toBeGreaterThan(0);
+  expect(view.hidden).toBe(4_800 + 100 - view.diffs.length);
+  expect(JSON.stringify(view).length).toBeLessThan(LIMIT_BYTES);
+});
+
+it("a plan that fits hides nothing, and clusters with the same difference share it", () => {
+  const objects = [{ object: "StatefulSet web", change: "update", lines: ["+ a"] }];
+  const view = planView({ diffs: ["east", "west"].map((cluster) => ({ cluster, objects })) });
+  expect(view).toEqual({ ahead: [], blockedBy: [], diffs: [{ clusters: ["east", "west"], objects }] });
+});
