@@ -428,3 +428,16 @@ it("Events tell a rollout: started, each wave, finished, and a failed step with 
     "RolloutStarted revision SECOND is rolled out instead of FIRST",
   ]);
 });
+
+it("[R10] another controller keeps the account of a rollout that is over", async () => {
+  await begin();
+  await world.apply(shop("web:1"));
+  await settled();
+  await world.clock.advance(10_000);
+  const { history } = statusOf(world, "shop");
+  expect(rows(history)[0]).toMatchObject({ record: expect.any(String) });
+  await world.stopController();
+  world.startController();
+  await world.clock.advance(60_000);
+  expect(statusOf(world, "shop").history).toEqual(history);
+});

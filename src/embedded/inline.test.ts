@@ -72,6 +72,19 @@ it("one object deploys an application, in order, without a template, a policy or
   });
 });
 
+it("[R10] another controller keeps the account of a rollout that is over", async () => {
+  await begin();
+  await world.apply(crossCluster(inline("web:1")));
+  await settled();
+  await world.clock.advance(10_000);
+  const { history } = world.status("web");
+  expect(history).toMatchObject([{ record: expect.any(String) }]);
+  await world.stopController();
+  world.startController();
+  await world.clock.advance(60_000);
+  expect(world.status("web").history).toEqual(history);
+});
+
 it("an edit of spec.template rolls out one instance at a time, and an undo goes back", async () => {
   const pods = await begin();
   await world.apply(crossCluster(inline("web:1")));

@@ -229,7 +229,7 @@ export class Reconciler {
     };
     const news = this.#announce(key, app, object, before, result);
     const moment = momentOf(result, news);
-    if (moment) this.#records.note(key, app.status?.history, moment, nowMs);
+    if (moment) this.#records.note(key, object.status, moment, nowMs);
     statuses.say(key, (said) =>
       statusOf({ ...report, recorded: (rows) => this.#records.into(key, rows, said?.history) }, said),
     );

@@ -19,7 +19,7 @@ describe("[R10] the account in a status", () => {
     first.note(KEY, undefined, moment("web-1", "east"), 2_000);
     const before = first.into(KEY, rows("web-1"), undefined);
     const second = new Records();
-    second.note(KEY, before, moment("web-1", "west"), 9_000);
+    second.note(KEY, { history: before }, moment("web-1", "west"), 9_000);
     const [row] = second.into(KEY, rows("web-1"), before) as { record?: string }[];
     expect(readRecord("web-1", row?.record ?? "")).toMatchObject({
       revision: "web-1",
@@ -31,18 +31,31 @@ describe("[R10] the account in a status", () => {
     });
   });
 
+  it("of a rollout that was over stays as it is in another process, and is not begun for one that has none", () => {
+    const over: RolloutMoment = { revision: "web-1", rollout: null, happening: [], notes: [] };
+    const first = new Records();
+    first.note(KEY, undefined, { ...moment("web-1", "east"), rollout: null }, 2_000);
+    first.note(KEY, undefined, over, 4_000);
+    const before = first.into(KEY, rows("web-1"), undefined);
+    for (const history of [before, rows("web-1")]) {
+      const second = new Records();
+      second.note(KEY, { history }, over, 9_000);
+      expect(second.into(KEY, rows("web-1"), history)).toEqual(history);
+    }
+  });
+
   it("of a revision that is no longer rolled out stays as it was, for the newest ten", () => {
     const records = new Records();
     let before: { revision: string; record?: string }[] = [];
     for (let at = 1; at <= RECORDED_REVISIONS + 3; at++) {
-      records.note(KEY, before, moment(`web-${at}`, `c${at}`), at * 1_000);
+      records.note(KEY, { history: before }, moment(`web-${at}`, `c${at}`), at * 1_000);
       before = records.into(KEY, [{ revision: `web-${at}` }, ...before.map(({ revision }) => ({ revision }))], before);
     }
     expect(before.filter(({ record }) => record !== undefined)).toHaveLength(RECORDED_REVISIONS);
     const old = before[RECORDED_REVISIONS - 1]!;
     expect(readRecord(old.revision, old.record ?? "")).toMatchObject({ entries: [{ cluster: "c4" }] });
     // An undo to the oldest one: its account is the one that is written now.
-    records.note(KEY, before, moment("web-1", "east"), 90_000);
+    records.note(KEY, { history: before }, moment("web-1", "east"), 90_000);
     expect(records.into(KEY, before, before).at(-1)).toMatchObject({ revision: "web-1", record: expect.any(String) });
   });
 

@@ -40,14 +40,16 @@ function ended(record: RolloutRecord, nowMs: number): RolloutRecord {
 export class Records {
   readonly #known = new Map<string, Known>();
 
-  /** `history`: of the status as it is, from which a new process continues. */
-  note(key: string, history: readonly Row[] | undefined, moment: RolloutMoment, nowMs: number): void {
+  /** `status`: of the object as it is, from which a new process continues. */
+  note(key: string, status: unknown, moment: RolloutMoment, nowMs: number): void {
     const known = this.#known.get(key);
-    const kept = history?.find(({ revision }) => revision === moment.revision)?.record;
+    const kept = rowsOf(status).find(({ revision }) => revision === moment.revision)?.record;
     const isSame = known?.record.revision === moment.revision;
     const before = isSame ? known.record : kept === undefined ? undefined : readRecord(moment.revision, kept);
     const record = recordAfter(before, moment, nowMs);
     if (record === known?.record) return;
+    // An account of nothing is no reason for a write: the rollout was over before this process began.
+    if (!before && record.entries.length === 0) return;
     const left = known?.left ?? new Map<string, string>();
     if (known && !isSame) left.set(known.record.revision, recordText(ended(known.record, nowMs)));
     left.delete(record.revision);
@@ -74,6 +76,17 @@ export class Records {
   forget(key: string): void {
     this.#known.delete(key);
   }
+}
+
+/** Only what has the form of a row: another client may have written the status. */
+function rowsOf(status: unknown): Row[] {
+  const history = isJsonObject(status) ? status.history : undefined;
+  if (!Array.isArray(history)) return [];
+  return history.flatMap((row) => {
+    if (!isJsonObject(row) || typeof row.revision !== "string") return [];
+    const { revision, record } = row;
+    return [{ revision, ...(typeof record === "string" && { record }) }];
+  });
 }
 
 function textOf(known: Known): string {

@@ -53,7 +53,7 @@ export class Reporter {
     announcements.announce(key, object, told);
     const news = announcements.acts(key, object, statefulset, told);
     const now = momentOf(told, news);
-    if (now) this.#records.note(key, statefulset.status?.history, now, moment.nowMs);
+    if (now) this.#records.note(key, object.status, now, moment.nowMs);
     const members = Object.keys(result.ledger.clusters).map((name) => [name, memberIn(moment, name)] as const);
     const restsOn = template.kind === "one" ? observedTemplate(template.object, reviser.seen(key)) : undefined;
     statuses.say(key, (before) =>
