@@ -25,9 +25,10 @@ const (
 	logPrefix   = "log/"
 	lookEvery   = 10 * time.Millisecond
 	lookTimeout = time.Second
-	// So many looks at one member may be under way: enough for a link of 80 ms. On a machine that is too busy for more, they
-	// are answered late and rarer; a longer queue would let all of them time out.
+	// So many looks at one member may be under way: enough for a link of 80 ms. On a machine that is too busy for them,
+	// answers are late, and then fewer looks are begun: many would wait for each other until all of them time out.
 	maxLooks = 20
+	lateLook = 400 * time.Millisecond
 	// Clients learn of a new member this soon.
 	listEvery = 50 * time.Millisecond
 )
@@ -234,17 +235,16 @@ func (m *members) look(ctx context.Context, endpoint string) {
 		panic(err)
 	}
 	defer client.Close()
-	free := make(chan struct{}, maxLooks)
+	room := &room{most: maxLooks}
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	for ticker := time.NewTicker(lookEvery); ctx.Err() == nil; {
-		select {
-		case free <- struct{}{}:
+		if room.enter() {
 			looking.Go(func() {
-				defer func() { <-free }()
-				m.lookOnce(ctx, client, endpoint)
+				started := time.Now()
+				answered := m.lookOnce(ctx, client, endpoint)
+				room.leave(answered && time.Since(started) > lateLook, answered)
 			})
-		default:
 		}
 		select {
 		case <-ticker.C:
@@ -253,7 +253,7 @@ func (m *members) look(ctx context.Context, endpoint string) {
 	}
 }
 
-func (m *members) lookOnce(ctx context.Context, client *clientv3.Client, endpoint string) {
+func (m *members) lookOnce(ctx context.Context, client *clientv3.Client, endpoint string) (answered bool) {
 	look := Look{Kind: "look", Endpoint: endpoint, Start: m.record.now()}
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	status, err := client.Status(asking, endpoint)
@@ -269,6 +269,7 @@ func (m *members) lookOnce(ctx context.Context, client *clientv3.Client, endpoin
 	if ctx.Err() == nil {
 		m.record.add(look)
 	}
+	return err == nil
 }
 
 type result struct {
