@@ -57,11 +57,15 @@ describe("an update of five instances on a real Karmada, with at most one of the
     onTestFailed(() => console.error(last.join("\n")));
     await rehearsal.update(async () => {
       await world.stopController();
-      for (let writes = 1; (await rehearsal.isDone()) !== true; writes += LONGER_BY) {
-        const write = await dieAfter(writes);
-        if (write !== undefined) last.push(`${writes}: ${write}`);
+      try {
+        for (let writes = 1; (await rehearsal.isDone()) !== true; writes += LONGER_BY) {
+          const write = await dieAfter(writes);
+          if (write !== undefined) last.push(`${writes}: ${write}`);
+        }
+      } finally {
+        // The tests that follow need one, whatever happened here.
+        world.startController();
       }
-      world.startController();
     });
     expectCalm();
     expect(last.length).toBeGreaterThan(2);
