@@ -11,6 +11,11 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d`;
 }
 
+/** Of something that is over. */
+export function took(ms: number): string {
+  return ms < 1_000 ? "less than 1 s" : duration(ms);
+}
+
 export function ago(time: string | undefined, now: number): string {
   const ms = Date.parse(time ?? "");
   return Number.isFinite(ms) ? duration(now - ms) : "";

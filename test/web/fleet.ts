@@ -1,6 +1,5 @@
 /** A fleet with a database on it, its dashboard, and a wire between browser and dashboard that a test can cut. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../src/api/index.ts";
@@ -26,6 +25,8 @@ import {
   systemRandom as random,
   silentLog,
 } from "../../src/runtime/index.ts";
+
+import { Wire } from "./wire.ts";
 
 export const MEMBERS = ["member1", "member2", "member3"];
 export const APP = XLINE_EXAMPLE.at;
@@ -236,51 +237,5 @@ export class WebFleet {
     await this.#fleet.stop();
     await this.#front?.close();
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-/** A TCP connection that can be cut and mended, on a port of its own. */
-export class Wire {
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-  #isCut = false;
-  port = 0;
-
-  async open(to: number): Promise<void> {
-    const server = createServer((near) => {
-      if (this.#isCut) return void near.destroy();
-      const far = connect(to, "127.0.0.1");
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(one);
-        one.pipe(other);
-        one.on("error", () => {});
-        one.on("close", () => {
-          this.#sockets.delete(one);
-          other.destroy();
-        });
-      }
-    });
-    this.#server = server;
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    if (typeof address === "object" && address !== null) this.port = address.port;
-  }
-
-  cut(): void {
-    this.#isCut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#isCut = false;
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    const server = this.#server;
-    if (server) await new Promise((resolve) => server.close(resolve));
   }
 }

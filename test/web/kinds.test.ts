@@ -7,7 +7,8 @@ import type { KubeObject } from "../../src/kube/index.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
 import { violations } from "./browser.ts";
 import { APP, MEMBERS, OPERATOR_TOKEN } from "./fleet.ts";
-import { confirm, DESKTOP, fleet, newPage, openApp, PHONE, phase, signIn } from "./pages.ts";
+import { confirm, fleet, newPage, openApp, phase, signIn } from "./pages.ts";
+import { DESKTOP, PHONE, shoot } from "./tabs.ts";
 
 const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-kinds-"));
 const RUN_MS = "lockstep.test/run-ms";
@@ -94,7 +95,7 @@ describe("the list", () => {
     const names = await page.locator("tbody th a").allTextContents();
     expect(names[0]).toBe("doomed");
     expect(new Set(names)).toEqual(new Set(["doomed", "notes", "train", APP.name]));
-    await page.screenshot({ path: join(SHOTS, "list.png") });
+    await shoot(page, join(SHOTS, "list.png"));
     await page.getByLabel("Kind").selectOption("ccj");
     expect((await page.locator("tbody th a").allTextContents()).toSorted()).toEqual(["doomed", "train"]);
     expect(await violations(page)).toEqual([]);
@@ -115,7 +116,7 @@ describe("a DistributedApplication", () => {
     expect(await page.locator(".tree-object").count()).toBe(3);
     expect(await page.locator(".cluster", { hasText: "up to date" }).count()).toBe(3);
     expect(await violations(page)).toEqual([]);
-    await page.screenshot({ path: join(SHOTS, "dapp.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "dapp.png"));
   });
 
   it("is paused in mid-rollout, shows where it stands, and continues; an unhealthy object comes first", async () => {
@@ -130,7 +131,7 @@ describe("a DistributedApplication", () => {
     await confirm(page, "Pause");
     await page.getByText("is paused: the step in progress completes").waitFor();
     await page.getByLabel(/Only what is not healthy/).check();
-    await page.screenshot({ path: join(SHOTS, "dapp-broken.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "dapp-broken.png"));
     expect(await violations(page)).toEqual([]);
     await confirm(page, "Resume");
     await fleet.apply(notes("three", "notes:3"));
@@ -159,7 +160,7 @@ describe("a CrossClusterJob", () => {
       .waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.screenshot({ path: join(SHOTS, "job.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "job.png"));
   });
 
   it("that has failed says why, and is tried again from the page", async () => {
@@ -167,7 +168,7 @@ describe("a CrossClusterJob", () => {
     await phase(page, "Failed");
     await page.getByText("It needs you").waitFor();
     const before = await page.locator("tbody tr").count();
-    await page.screenshot({ path: join(SHOTS, "job-phone.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "job-phone.png"));
     expect(await violations(page)).toEqual([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(PHONE.width);
@@ -185,7 +186,7 @@ describe("the fleet", () => {
     await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();
-    await page.screenshot({ path: join(SHOTS, "fleet.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "fleet.png"));
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "End the maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Undrain", exact: true }).click();
@@ -227,7 +228,7 @@ describe("a finished rollout", () => {
       await alone.getByRole("slider", { name: "Moment of the rollout" }).focus();
       await alone.keyboard.press("Home");
       await alone.locator(".moment").waitFor();
-      await alone.screenshot({ path: join(SHOTS, "saved.png"), fullPage: true });
+      await shoot(alone, join(SHOTS, "saved.png"));
       expect(await violations(alone)).toEqual([]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -261,7 +262,7 @@ describe("a finished rollout", () => {
     await later.getByRole("slider", { name: "Moment of the rollout" }).focus();
     await later.keyboard.press("Home");
     await later.locator(".moment").waitFor();
-    await later.screenshot({ path: join(SHOTS, "past.png"), fullPage: true });
+    await shoot(later, join(SHOTS, "past.png"));
     expect(await violations(later)).toEqual([]);
     const [download] = await Promise.all([
       later.waitForEvent("download"),
@@ -289,7 +290,7 @@ describe("a finished rollout", () => {
     await alone.goto(`file://${path}`);
     await alone.getByRole("heading", { name: "How it went" }).waitFor();
     expect(await alone.locator("g.bar").count()).toBeGreaterThanOrEqual(1);
-    await alone.screenshot({ path: join(SHOTS, `${name}-saved.png`), fullPage: true });
+    await shoot(alone, join(SHOTS, `${name}-saved.png`));
     expect(await violations(alone)).toEqual([]);
   });
 });

@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { violations } from "./browser.ts";
 import { APP, OPERATOR_TOKEN } from "./fleet.ts";
-import { DESKTOP, fleet, newPage, operatorPage, PHONE, signIn } from "./pages.ts";
+import { fleet, newPage, operatorPage, signIn } from "./pages.ts";
+import { DESKTOP, PHONE, shoot } from "./tabs.ts";
 
 const PICTURES =
   process.env.LOCKSTEP_PICTURES === undefined
     ? mkdtempSync(join(tmpdir(), "lockstep-pictures-"))
     : new URL("../../docs/pictures", import.meta.url).pathname;
+const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-lists-"));
 /** Without pictures, any moment of the rollout will do. */
 const MOMENT = [
   "document.querySelector('g.bar')",
@@ -36,7 +38,7 @@ describe("pictures, in which axe finds nothing", () => {
     await page.getByRole("heading", { name: "This rollout" }).waitFor();
     // All at one moment: a step is over, another one runs, and what comes next is known.
     await expect.poll(() => page.evaluate(`Boolean(${MOMENT})`), { timeout: 60_000, interval: 100 }).toBe(true);
-    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+    await shoot(page, join(PICTURES, `${name}.png`));
     expect(await violations(page)).toEqual([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(options.viewport.width);
@@ -51,11 +53,11 @@ describe("pictures, in which axe finds nothing", () => {
       const page = await newPage({ viewport, colorScheme });
       await signIn(page, OPERATOR_TOKEN);
       await page.getByRole("link", { name: APP.name, exact: true }).waitFor();
-      await page.screenshot({ path: join(tmpdir(), `lockstep-list-${size}.png`) });
+      await page.screenshot({ path: join(SHOTS, `list-${size}.png`) });
       expect(await violations(page)).toEqual([]);
       await page.getByRole("link", { name: "Fleet" }).click();
       await page.getByRole("heading", { name: "member3" }).waitFor();
-      await page.screenshot({ path: join(tmpdir(), `lockstep-fleet-${size}.png`) });
+      await page.screenshot({ path: join(SHOTS, `fleet-${size}.png`) });
       expect(await violations(page)).toEqual([]);
     }
   });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { seenOf } from "../../src/cli/hub/seen.ts";
 import { violations } from "./browser.ts";
 import { APP, OPERATOR_TOKEN, VIEWER_TOKEN } from "./fleet.ts";
+import { HOSTILE, isOnlyText, openSaved } from "./hostility.ts";
 import { confirm, fleet, newPage, openApp, operatorPage, phase, revisionIn, signIn, step } from "./pages.ts";
 
 describe("a rollout", () => {
@@ -216,6 +217,44 @@ it("everything works with the keyboard alone", async () => {
   await tabTo(page, "Pause");
   await page.keyboard.press("Enter");
   await page.getByText("is paused: the step in progress completes").waitFor();
+});
+
+describe("what a tenant writes into the hub", () => {
+  it("an Event and an image with markup are shown as they were written, also in the saved file", async () => {
+    const page = await operatorPage({ files: true });
+    await fleet.setImage(`example.com/xline:1${HOSTILE}`);
+    const { uid } = (await fleet.object()).metadata;
+    const time = new Date(Date.now() + 1_000).toISOString();
+    await fleet.apply({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: "hostile", namespace: APP.namespace },
+      involvedObject: {
+        apiVersion: "apps.karmada.io/v1alpha1",
+        kind: "CrossClusterStatefulset",
+        ...APP,
+        ...(uid !== undefined && { uid }),
+      },
+      type: "Warning",
+      reason: "Hostile",
+      message: HOSTILE,
+      firstTimestamp: time,
+      lastTimestamp: time,
+    });
+    // Long values are cut in a list of changes.
+    await page.locator(".headline-change, .history", { hasText: "</script>" }).first().waitFor();
+    await page.getByText("The same in words").click();
+    await page.locator(".spans li", { hasText: "Hostile" }).filter({ hasText: "onerror" }).waitFor();
+    await isOnlyText(page);
+    const { saved, end } = await openSaved(page, newPage);
+    await saved.locator("ol.spans li", { hasText: "onerror" }).waitFor();
+    await isOnlyText(saved);
+    end();
+    await fleet.setImage("example.com/xline:1.0");
+    await page.goto(fleet.url);
+    await page.getByRole("heading", { name: "Applications" }).waitFor();
+    await isOnlyText(page);
+  });
 });
 
 async function tabTo(page: Page, text: string): Promise<void> {
