@@ -43,6 +43,13 @@ export function words(code: string): string {
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
 
+/** Names of clusters differ most at their ends: the middle is left out. */
+export function fitted(name: string, letters: number): string {
+  if (name.length <= letters) return name;
+  const half = Math.max(1, Math.floor((letters - 1) / 2));
+  return `${name.slice(0, half)}…${name.slice(-half)}`;
+}
+
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }

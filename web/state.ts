@@ -73,6 +73,8 @@ export async function start(): Promise<void> {
   });
   setInterval(tick, TICK_MS);
   document.addEventListener("visibilitychange", lookedAt);
+  // A page may have been opened in the background.
+  lookedAt();
   whenOtherSignsIn(() => void becomeOther());
   const secret = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
   try {

@@ -24,6 +24,7 @@ it("a cluster's name is only ever text", () => {
 
 it("what else waits has its titles", () => {
   expect(otherTitle("west: LeaderLast")).toBe("west has the leader and goes last");
+  expect(otherTitle("west: BudgetExhausted")).toBe("No more may be down at once (west)");
   expect(otherTitle("Paused")).toBe("The rollout is paused");
 });
 

@@ -34,7 +34,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   WindowClosed: "No maintenance window is open",
   Soaking: "The wave has to stay healthy for a while",
   AwaitingApproval: "A person has to approve the next wave",
-  BudgetExhausted: "No more instances may be down at once",
+  BudgetExhausted: "No more may be down at once",
   QuorumAtRisk: "The next step could cost the quorum",
   LeaderUnknown: "The leader is not known",
   LeaderTransfer: "The leader is asked to move",
@@ -118,7 +118,13 @@ export function stepWords(step: string): string {
 /** `cluster: reason`, or a reason alone, as the server lists what else waits. */
 export function otherTitle(other: string): string {
   const [, cluster, reason = other] = /^(\S+): (\w+)$/.exec(other) ?? [];
-  return titleOf(reason, cluster);
+  return waitOf(reason, cluster);
+}
+
+/** With the cluster, whether the title names it or not. */
+export function waitOf(reason: string, cluster: string | undefined): string {
+  const title = titleOf(reason, cluster);
+  return cluster === undefined || title.includes(cluster) ? title : `${title} (${cluster})`;
 }
 
 export function titleOf(reason: string, cluster: string | undefined): string {

@@ -7,11 +7,13 @@ import type { KubeObject } from "../../src/kube/index.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
 import { violations } from "./browser.ts";
 import { APP, MEMBERS, OPERATOR_TOKEN } from "./fleet.ts";
-import { confirm, fleet, newPage, openApp, phase, signIn } from "./pages.ts";
+import { confirm, fleet, newPage, openApp, phase, revisionIn, signIn } from "./pages.ts";
 import { DESKTOP, PHONE, shoot } from "./tabs.ts";
 
 const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-kinds-"));
 const RUN_MS = "lockstep.test/run-ms";
+/** A replay takes less, however long the rollout took. */
+const REPLAY_MS = 9_000;
 
 function notes(text: string, image: string): KubeObject {
   const labels = { app: "notes" };
@@ -77,8 +79,8 @@ beforeAll(async () => {
   await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
 });
 
-async function open(name: string, viewport = DESKTOP, colorScheme: "light" | "dark" = "light") {
-  const page = await newPage({ viewport, colorScheme });
+async function open(name: string, viewport = DESKTOP) {
+  const page = await newPage({ viewport });
   await signIn(page, OPERATOR_TOKEN);
   await page.getByRole("link", { name, exact: true }).click();
   await page.locator("h1", { hasText: name }).waitFor();
@@ -102,10 +104,19 @@ describe("the list", () => {
   });
 });
 
-it.each(["notes", "train", "doomed"])("axe finds nothing on the page of %s in the dark", async (name) => {
-  const page = await open(name, DESKTOP, "dark");
-  await page.getByRole("heading", { name: "What comes next" }).waitFor();
-  expect(await violations(page)).toEqual([]);
+it("axe finds nothing on their pages in the dark", async () => {
+  const page = await newPage({ colorScheme: "dark" });
+  await signIn(page, OPERATOR_TOKEN);
+  for (const [type, name] of [
+    ["dapp", "notes"],
+    ["ccj", "train"],
+    ["ccj", "doomed"],
+  ] as const) {
+    await page.goto(`${fleet.url}#/${type}/default/${name}`);
+    await page.locator("h1", { hasText: name }).waitFor();
+    await page.getByRole("heading", { name: "What comes next" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  }
 });
 
 describe("a DistributedApplication", () => {
@@ -197,6 +208,7 @@ describe("the fleet", () => {
 describe("a finished rollout", () => {
   it("is replayed with the slider, and saved as one file that explains it without any server", async () => {
     const page = await newPage();
+    await page.clock.install();
     await signIn(page, OPERATOR_TOKEN);
     await openApp(page);
     await fleet.setImage("example.com/xline:9.0");
@@ -210,6 +222,7 @@ describe("a finished rollout", () => {
     await page.locator(".moment", { hasText: "0 of 3 clusters had finished" }).waitFor();
     expect(await page.locator("g.bar").count()).toBeLessThan(all);
     await page.getByRole("button", { name: "Replay" }).click();
+    await page.clock.runFor(REPLAY_MS);
     await page.locator(".moment").waitFor({ state: "detached" });
     expect(await page.locator("g.bar").count()).toBe(all);
     const [download] = await Promise.all([
@@ -271,6 +284,14 @@ describe("a finished rollout", () => {
     expect(readFileSync(await download.path(), "utf8")).toContain("It was rolled out after revision");
     await later.getByRole("button", { name: "Back to the present" }).click();
     await later.getByRole("heading", { name: "The last rollout" }).waitFor();
+    const earlier = await later.locator(".history li").nth(2).locator("code").first().getAttribute("title");
+    await later
+      .locator(".history li")
+      .nth(2)
+      .getByRole("button", { name: /^Return to it/ })
+      .click();
+    await later.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
+    await fleet.until("it returns", ({ status }) => revisionIn(status) === earlier);
   });
 
   it.each(["notes", "train"])("of %s is replayed and saved as well", async (name) => {

@@ -27,21 +27,30 @@ const MOMENT = [
       ]),
 ].join(" && ");
 
+const LOOKS = [
+  ["dashboard-dark", { colorScheme: "dark", viewport: DESKTOP }],
+  ["dashboard-light", { colorScheme: "light", viewport: DESKTOP }],
+  ["dashboard-phone", { colorScheme: "light", viewport: PHONE }],
+] as const;
+
 describe("pictures, in which axe finds nothing", () => {
-  it.each([
-    ["dashboard-dark", "1.1", { colorScheme: "dark", viewport: DESKTOP }],
-    ["dashboard-light", "1.2", { colorScheme: "light", viewport: DESKTOP }],
-    ["dashboard-phone", "1.3", { colorScheme: "light", viewport: PHONE }],
-  ] as const)("%s: in the middle of a rollout", async (name, image, options) => {
-    const page = await operatorPage(options);
-    await fleet.setImage(`example.com/xline:${image}`);
-    await page.getByRole("heading", { name: "This rollout" }).waitFor();
-    // All at one moment: a step is over, another one runs, and what comes next is known.
-    await expect.poll(() => page.evaluate(`Boolean(${MOMENT})`), { timeout: 60_000, interval: 100 }).toBe(true);
-    await shoot(page, join(PICTURES, `${name}.png`));
-    expect(await violations(page)).toEqual([]);
-    const width = await page.evaluate("document.documentElement.scrollWidth");
-    expect(width).toBeLessThanOrEqual(options.viewport.width);
+  it("in the middle of a rollout: in light and dark, and on a phone", async () => {
+    const shown = await Promise.all(
+      LOOKS.map(async ([name, options]) => [name, options, await operatorPage(options)] as const),
+    );
+    await fleet.setImage("example.com/xline:1.1");
+    await Promise.all(
+      shown.map(async ([name, , page]) => {
+        await page.getByRole("heading", { name: "This rollout" }).waitFor();
+        // All at one moment: a step is over, another one runs, and what comes next is known.
+        await expect.poll(() => page.evaluate(`Boolean(${MOMENT})`), { timeout: 60_000, interval: 100 }).toBe(true);
+        await shoot(page, join(PICTURES, `${name}.png`));
+      }),
+    );
+    for (const [, { viewport }, page] of shown) {
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
+    }
   });
 
   it("the list and the fleet, in light and dark, and on a phone", async () => {

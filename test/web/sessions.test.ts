@@ -62,7 +62,7 @@ describe("another user in the same browser", () => {
     expect(await first.locator(".who").textContent()).toBe("vera");
     await first.locator(".actions").getByRole("button", { name: "Pause" }).click();
     await first.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
-    await first.getByText("done").waitFor();
+    await first.locator(".toast", { hasText: "done" }).waitFor();
     expect(stage.acts.map(({ by }) => by)).toEqual(["vera"]);
   });
 
@@ -132,14 +132,14 @@ it("a page in the background gives its connection back, and is up to date when a
   const page = await browser.open();
   await page.clock.install();
   await openApp(page, "olga");
-  expect(stage.watching.size).toBe(1);
+  await expect.poll(() => stage.watching.size).toBe(1);
   const look = (hidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
       document.dispatchEvent(new Event("visibilitychange"))`);
   await look(true);
-  await page.clock.runFor(29_000);
-  expect(stage.watching.size).toBe(1);
-  await page.clock.runFor(3_000);
+  await page.clock.fastForward(29_000);
+  await expect.poll(() => stage.watching.size).toBe(1);
+  await page.clock.fastForward(3_000);
   await expect.poll(() => stage.watching.size).toBe(0);
   stage.show = () => ({ event: "application", data: { ...told("olga"), phase: "Updating" } });
   await look(false);

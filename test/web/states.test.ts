@@ -35,6 +35,7 @@ async function isMadeWell(page: Page, name: string): Promise<void> {
   ] as const) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
     if (SHOTS !== undefined) await shoot(page, `${SHOTS}/${name}-${size}.png`);
@@ -96,7 +97,7 @@ describe("the list", () => {
     for (const [text, found] of [
       ["west", ["approve"]],
       ["BudgetEx", ["budget"]],
-      ["no more instances", ["budget"]],
+      ["no more may", ["budget"]],
       ["zzz", []],
     ] as const) {
       await page.getByLabel("Search").fill(text);
@@ -223,7 +224,7 @@ describe("a viewer", () => {
     await isMadeWell(page, "mixed-rights");
     await button("Approve").click();
     await page.getByRole("dialog").getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("done").waitFor();
+    await page.locator(".toast", { hasText: "done" }).waitFor();
     expect(stage.acts.map(({ action: what, by }) => `${by} ${what}`)).toEqual(["olga approve"]);
   });
 
@@ -249,7 +250,10 @@ describe("a viewer", () => {
 describe("an error", () => {
   it("of an object that does not exist says so, and where to look", async () => {
     const message = "CrossClusterStatefulset default/shop does not exist: it was deleted, or was never there.";
-    stage.show = () => ({ event: "trouble", data: { message, gone: true } });
+    stage.show = ({ kind }) =>
+      kind === "application"
+        ? { event: "trouble", data: { message, gone: true } }
+        : { event: "trouble", data: { message: "The hub has not answered since 10:00:00 UTC", gone: false } };
     const page = await open("#/ccs/default/shop");
     await page.getByRole("heading", { name: "There is nothing to show" }).waitFor();
     await page.getByText(message).waitFor();
@@ -307,6 +311,32 @@ describe("a command", () => {
     await copy.click();
     await copy.getByText("Selected").waitFor();
     expect(await page.evaluate("getSelection().toString()")).toBe("lockstep resume shop -n default");
+  });
+});
+
+describe("the timeline", () => {
+  it("of clusters with long names writes none of them over a bar", async () => {
+    const now = Date.now();
+    const names = ["prod-eu-west-1-databases-a", "prod-eu-west-1-databases-b", "x"];
+    const span = { what: "Updating", why: "", fromMs: now - 60_000, toMs: now - 30_000 };
+    const timeline = {
+      fromMs: now - 60_000,
+      spans: names.map((cluster) => ({ cluster, ...span })),
+      holds: [],
+      notes: [],
+    };
+    stage.show = () => ({ event: "application", data: applicationOf({ timeline }) });
+    for (const viewport of [DESKTOP, PHONE]) {
+      const page = await open("#/ccs/default/shop", { viewport });
+      await page.locator("g.bar").first().waitFor();
+      const ends = await page.evaluate<number[]>(
+        '[...document.querySelectorAll(".lane-name")].map((one) => one.getBoundingClientRect().right)',
+      );
+      const start = await page.evaluate<number>('document.querySelector("g.bar rect").getBoundingClientRect().left');
+      expect(ends.length).toBeGreaterThanOrEqual(3);
+      expect(Math.max(...ends)).toBeLessThanOrEqual(start);
+      expect(await page.locator(".lane-name", { hasText: "x" }).count()).toBe(1);
+    }
   });
 });
 

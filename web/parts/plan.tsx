@@ -35,7 +35,8 @@ function Step({ event }: { event: AheadView }) {
       return (
         <li class="pause-step">
           <span class="step-title">
-            <strong>{titleOf(event.code, undefined)}</strong> for {duration(event.forMs)}
+            <strong>{titleOf(event.code, undefined)}</strong>: {duration(event.forMs)}{" "}
+            <code class="dim">{event.code}</code>
           </span>
           <span class="dim">{event.message}</span>
         </li>
@@ -44,7 +45,7 @@ function Step({ event }: { event: AheadView }) {
       return (
         <li class="person-step">
           <span class="step-title">
-            <strong>{titleOf(event.code, undefined)}</strong>: this needs a person
+            <strong>{titleOf(event.code, undefined)}</strong>: this needs a person <code class="dim">{event.code}</code>
           </span>
           <span class="dim">
             {event.message}. {event.remedy}

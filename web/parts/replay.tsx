@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { clockTime, count, dateTime, duration, short, took, words } from "../format.ts";
 import { say } from "../state.ts";
 import { momentWords, rangeOf, type Story } from "../story.ts";
-import { titleOf } from "../titles.ts";
+import { waitOf } from "../titles.ts";
 import { Change } from "./common.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -148,8 +148,8 @@ function StepByStep({ story: { timeline, opening, revision } }: { story: Story }
       endMs: fromMs,
       isWarning: false,
       isStep: false,
-      title: `${cluster === "" ? "the rollout" : cluster} waits: ${titleOf(reason, cluster === "" ? undefined : cluster)}`,
-      text: `${toMs === undefined ? "still when this was saved" : `for ${took(toMs - fromMs)}`}; ${why} (${reason})`,
+      title: waitOf(reason, cluster === "" ? undefined : cluster),
+      text: `${reason} ${toMs === undefined ? "still when this was saved" : `for ${took(toMs - fromMs)}`}; ${why}`,
     })),
     ...timeline.notes.map(({ atMs, reason, message, isWarning }) => ({
       atMs,

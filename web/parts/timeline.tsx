@@ -1,6 +1,6 @@
 /** The rollout over time: a lane for each cluster, what ran, what waits, and what the plan says comes next. */
 import type { AheadView, SpanView, TimelineView } from "../../src/web/types.ts";
-import { clockTime, duration, took, words } from "../format.ts";
+import { clockTime, duration, fitted, took, words } from "../format.ts";
 import { scaleOf } from "../scale.ts";
 import { nowMs } from "../state.ts";
 import { rangeOf, type Story } from "../story.ts";
@@ -11,7 +11,7 @@ const IS_NARROW = innerWidth < 760;
 const MIN_LEFT = IS_NARROW ? 104 : 116;
 const MAX_LEFT = IS_NARROW ? 190 : 280;
 /** Of one letter of a lane's name, in the drawing's own unit. */
-const LETTER = IS_NARROW ? 9.2 : 8.6;
+const LETTER = IS_NARROW ? 10.4 : 9.2;
 const RIGHT = 14;
 const WIDTH = IS_NARROW ? 480 : 1000;
 const LANE = 40;
@@ -40,13 +40,6 @@ interface Ahead {
 function leftFor(lanes: readonly string[]): number {
   const longest = Math.max(0, ...lanes.map(({ length }) => length));
   return Math.min(MAX_LEFT, Math.max(MIN_LEFT, 28 + longest * LETTER));
-}
-
-/** Names of clusters differ most at their ends: the middle is left out. */
-export function fitted(name: string, letters: number): string {
-  if (name.length <= letters) return name;
-  const half = Math.max(1, Math.floor((letters - 1) / 2));
-  return `${name.slice(0, half)}…${name.slice(-half)}`;
 }
 
 /** One after the other, from now on: where several may run at once, this is the latest they would end. */

@@ -116,7 +116,7 @@ export function Wait({ of, hasFailing = false, children }: WaitProps) {
           />
         </>
       )}
-      {why.others.length > 0 && <p class="dim also">Also: {why.others.map(otherTitle).join("; ")}</p>}
+      {why.others.length > 0 && <p class="dim also">Also: {why.others.map(otherTitle).join(". ")}</p>}
     </Card>
   );
 }
