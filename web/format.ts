@@ -11,6 +11,11 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d`;
 }
 
+/** Of something that is over. */
+export function took(ms: number): string {
+  return ms < 1_000 ? "less than 1 s" : duration(ms);
+}
+
 export function ago(time: string | undefined, now: number): string {
   const ms = Date.parse(time ?? "");
   return Number.isFinite(ms) ? duration(now - ms) : "";
@@ -36,6 +41,13 @@ export function short(revision: string | undefined): string {
 export function words(code: string): string {
   const spaced = code.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+}
+
+/** Names of clusters differ most at their ends: the middle is left out. */
+export function fitted(name: string, letters: number): string {
+  if (name.length <= letters) return name;
+  const half = Math.max(1, Math.floor((letters - 1) / 2));
+  return `${name.slice(0, half)}…${name.slice(-half)}`;
 }
 
 export function count(number: number, one: string, many = `${one}s`): string {

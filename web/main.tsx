@@ -8,7 +8,7 @@ import { Banner, Bar, SignIn, Toast } from "./parts/frame.tsx";
 import { Job } from "./parts/job.tsx";
 import { Applications } from "./parts/overview.tsx";
 import { exported, ReplayPage } from "./parts/replay.tsx";
-import { application, distribution, isStale, job, route, session, start, watch } from "./state.ts";
+import { application, distribution, isEmpty, isStale, job, route, session, start, watch } from "./state.ts";
 
 function Page() {
   const to = route.value;
@@ -36,7 +36,7 @@ function App() {
     <>
       <Bar />
       <Banner />
-      <main id="main" tabIndex={-1} class={isStale.value ? "stale" : ""}>
+      <main id="main" tabIndex={-1} class={isStale.value && !isEmpty.value ? "stale" : ""}>
         <Page />
       </main>
       <Question />

@@ -10,7 +10,7 @@ import type {
   OverviewView,
   SessionView,
 } from "../src/web/types.ts";
-import { ApiError, getSession, ownKey, signInWith, whenRefused } from "./api.ts";
+import { ApiError, getSession, live, signInWith, takeNewestKey, whenOtherSignsIn, whenRefused } from "./api.ts";
 import { withChanges } from "./overview.ts";
 
 export type Route =
@@ -23,10 +23,15 @@ export type Session =
   | { readonly kind: "out"; readonly message?: string }
   | ({ readonly kind: "in" } & SessionView);
 
-/** The connection to the server. `lost`: nothing was received since `heardMs`. */
+/**
+ * The connection to the server. `connecting`: what is shown, if there is anything, is from the connection before. `lost`:
+ * nothing was received since `heardMs`. `resting`: the page is in the background.
+ */
 export interface Link {
-  readonly state: "connecting" | "live" | "lost";
+  readonly state: "connecting" | "live" | "lost" | "resting";
   readonly heardMs: number;
+  /** Why the server refuses it. */
+  readonly refusal?: string;
 }
 
 /** `application` is how links to a CrossClusterStatefulset began when there was no other kind. */
@@ -50,8 +55,13 @@ export const namespace = signal(sessionStorage.getItem("namespace") ?? "");
 const SILENCE_MS = 10_000;
 const TICK_MS = 1_000;
 const REOPEN_MS = 3_000;
+/** Browsers open six connections to one server: pages in the background must not take them from the one in front. */
+const REST_AFTER_MS = 30_000;
 
-export const isStale = computed(() => link.value.state === "lost" || trouble.value !== undefined);
+export const isStale = computed(() => link.value.state !== "live" || trouble.value !== undefined);
+export const isEmpty = computed(
+  () => (application.value ?? distribution.value ?? job.value ?? overview.value) === undefined,
+);
 
 whenRefused((message) => {
   if (session.value.kind === "in") signedOut(message);
@@ -62,6 +72,10 @@ export async function start(): Promise<void> {
     route.value = readRoute();
   });
   setInterval(tick, TICK_MS);
+  document.addEventListener("visibilitychange", lookedAt);
+  // A page may have been opened in the background.
+  lookedAt();
+  whenOtherSignsIn(() => void becomeOther());
   const secret = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
   try {
     if (secret !== undefined) {
@@ -79,10 +93,18 @@ export async function start(): Promise<void> {
 function readRoute(): Route {
   const [, page, space, name] = /^#\/([^/]*)(?:\/([^/]+)\/([^/]+))?$/.exec(location.hash) ?? [];
   const type = TYPES_BY_PAGE[page ?? ""];
-  if (type !== undefined && space !== undefined && name !== undefined) {
-    return { page: "application", type, namespace: decodeURIComponent(space), name: decodeURIComponent(name) };
-  }
+  const at = space !== undefined && name !== undefined ? decoded(space, name) : undefined;
+  if (type !== undefined && at) return { page: "application", type, ...at };
   return { page: page === "fleet" ? "fleet" : "applications" };
+}
+
+/** Undefined: no page writes such an address. */
+function decoded(space: string, name: string): { namespace: string; name: string } | undefined {
+  try {
+    return { namespace: decodeURIComponent(space), name: decodeURIComponent(name) };
+  } catch {
+    return undefined;
+  }
 }
 
 export function addressOf(to: Route): string {
@@ -90,8 +112,9 @@ export function addressOf(to: Route): string {
   return `#/${to.type}/${encodeURIComponent(to.namespace)}/${encodeURIComponent(to.name)}`;
 }
 
-let source: EventSource | undefined;
+let stream: AbortController | undefined;
 let openedMs = 0;
+let hiddenMs: number | undefined;
 let watched = "";
 
 /** Opens the stream of what is shown; the one before it ends. */
@@ -116,67 +139,91 @@ function clear(): void {
 }
 
 export function unwatch(): void {
-  source?.close();
+  stream?.abort();
   watched = "";
 }
 
 function open(): void {
-  source?.close();
-  const stream = new EventSource(`/api/live/${watched}${watched.includes("?") ? "&" : "?"}key=${ownKey()}`);
-  source = stream;
+  stream?.abort();
+  const own = new AbortController();
+  stream = own;
   openedMs = Date.now();
-  const on = <E extends LiveEvent["event"]>(
-    event: E,
-    handle: (data: Extract<LiveEvent, { event: E }>["data"]) => void,
-  ) =>
-    stream.addEventListener(event, (message) => {
-      if (source !== stream) return;
-      link.value = { state: "live", heardMs: Date.now() };
-      handle(JSON.parse(message.data));
-    });
-  on("application", (data) => {
-    trouble.value = undefined;
-    application.value = data;
-  });
-  on("distribution", (data) => {
-    trouble.value = undefined;
-    distribution.value = data;
-  });
-  on("job", (data) => {
-    trouble.value = undefined;
-    job.value = data;
-  });
-  on("overview", (data) => {
-    trouble.value = undefined;
-    overview.value = data;
-  });
-  on("overview-changes", (data) => {
-    const next = withChanges(overview.value, data);
-    // The server counts from another overview than the one that is shown: only a whole one helps.
-    if (!next) return open();
-    trouble.value = undefined;
-    overview.value = next;
-  });
-  on("trouble", (data) => {
-    // It was deleted, or the viewer may no longer see it.
-    if (data.gone) clear();
-    trouble.value = data;
-  });
-  on("beat", () => {});
-  on("signed-out", ({ message }) => signedOut(message ?? "Your session has ended. Sign in again."));
-  stream.addEventListener("error", () => {
-    if (source !== stream) return;
-    link.value = { ...link.value, state: "lost" };
-    // A closed stream was refused: perhaps the session has ended.
-    if (stream.readyState === EventSource.CLOSED) void checkSession();
-  });
+  const handle = (event: string, data: string) => {
+    if (stream !== own) return;
+    // A beat proves the connection, not that what is shown is new.
+    const { state } = link.value;
+    const next = event !== "beat" ? "live" : state === "live" ? "live" : "connecting";
+    link.value = { state: next, heardMs: Date.now() };
+    receive({ event, data: JSON.parse(data) } as LiveEvent);
+  };
+  const lost = (error?: unknown) => {
+    if (stream !== own || own.signal.aborted) return;
+    if (error instanceof ApiError && error.status === 401) {
+      signedOut(ENDED);
+      return;
+    }
+    const refusal = error instanceof ApiError && error.status !== 0 ? { refusal: error.message } : {};
+    link.value = { state: "lost", heardMs: link.value.heardMs, ...refusal };
+  };
+  live(watched, handle, own.signal).then(() => lost(), lost);
 }
 
-async function checkSession(): Promise<void> {
+const ENDED = "Your session has ended. Sign in again.";
+
+/** Each of them replaces what was shown before as a whole. */
+function receive(said: LiveEvent): void {
+  switch (said.event) {
+    case "application":
+      application.value = said.data;
+      break;
+    case "distribution":
+      distribution.value = said.data;
+      break;
+    case "job":
+      job.value = said.data;
+      break;
+    case "overview":
+      overview.value = said.data;
+      break;
+    case "overview-changes": {
+      const next = withChanges(overview.value, said.data);
+      // The server counts from another overview than the one that is shown: only a whole one helps.
+      if (!next) {
+        open();
+        return;
+      }
+      overview.value = next;
+      break;
+    }
+    case "trouble":
+      // It was deleted, or the viewer may no longer see it.
+      if (said.data.gone) clear();
+      trouble.value = said.data;
+      return;
+    case "signed-out":
+      signedOut(said.data.message ?? ENDED);
+      return;
+    default:
+      return;
+  }
+  trouble.value = undefined;
+}
+
+function lookedAt(): void {
+  hiddenMs = document.hidden ? Date.now() : undefined;
+  if (document.hidden || link.value.state !== "resting" || watched === "") return;
+  link.value = { state: "connecting", heardMs: Date.now() };
+  open();
+}
+
+/** A user has signed in on another page of this browser. What the one before saw and began to do is forgotten. */
+async function becomeOther(): Promise<void> {
+  signedOut();
+  takeNewestKey();
   try {
-    await getSession();
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) signedOut("Your session has ended. Sign in again.");
+    session.value = { kind: "in", ...(await getSession()) };
+  } catch {
+    // They have left again; here one can sign in.
   }
 }
 
@@ -188,7 +235,12 @@ export function signedOut(message?: string): void {
 
 function tick(): void {
   nowMs.value = Date.now();
-  if (session.value.kind !== "in" || watched === "") return;
+  if (session.value.kind !== "in" || watched === "" || link.value.state === "resting") return;
+  if (hiddenMs !== undefined && Date.now() - hiddenMs > REST_AFTER_MS) {
+    stream?.abort();
+    link.value = { ...link.value, state: "resting" };
+    return;
+  }
   const silentMs = Date.now() - link.value.heardMs;
   if (silentMs > SILENCE_MS && link.value.state !== "lost") link.value = { ...link.value, state: "lost" };
   if (link.value.state === "lost" && Date.now() - openedMs > REOPEN_MS) open();

@@ -34,10 +34,10 @@ describe("a rollout's story", () => {
   it("says of a moment what ran, what held it, and what a user did", () => {
     expect(momentWords(story, 2_000)).toBe("west: updating, followers first. 0 of 2 clusters had finished a step");
     expect(momentWords(story, 5_600)).toBe(
-      "No step ran. Held: the rollout by Soaking. 1 of 2 clusters had finished a step. Promoted: by ada",
+      "No step ran. Held: The wave has to stay healthy for a while. 1 of 2 clusters had finished a step. Promoted: by ada",
     );
     expect(momentWords(story, 8_700)).toBe(
-      "east: updating. Held: east by WaitingForReady. 1 of 2 clusters had finished a step",
+      "east: updating. Held: east is not ready yet. 1 of 2 clusters had finished a step",
     );
   });
 

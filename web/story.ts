@@ -10,6 +10,7 @@ import type {
   TimelineView,
 } from "../src/web/types.ts";
 import { count, short, words } from "./format.ts";
+import { waitOf } from "./titles.ts";
 
 export interface Story extends ApplicationName {
   readonly atMs: number;
@@ -156,13 +157,13 @@ export function momentWords({ timeline, lanes }: Story, atMs: number): string {
   const said = running.map(
     ({ cluster, what, why }) => `${cluster}: ${words(what).toLowerCase()}${why === "" ? "" : `, ${why}`}`,
   );
-  const held = holdsAt(timeline.holds).map(
-    ({ cluster, reason }) => `${cluster === "" ? "the rollout" : cluster} by ${reason}`,
+  const held = holdsAt(timeline.holds).map(({ cluster, reason }) =>
+    waitOf(reason, cluster === "" ? undefined : cluster),
   );
   const note = timeline.notes.findLast((one) => one.atMs <= atMs && atMs - one.atMs < 3_000);
   return [
     said.length > 0 ? said.join("; ") : "No step ran",
-    ...(held.length > 0 ? [`Held: ${held.join(", ")}`] : []),
+    ...(held.length > 0 ? [`Held: ${held.join("; ")}`] : []),
     `${done.size} of ${lanes.filter((lane) => lane !== "").length} clusters had finished a step`,
     ...(note ? [`${note.reason}: ${note.message}`] : []),
   ].join(". ");

@@ -10,8 +10,6 @@ export const COOKIE = "lockstep-session";
  * a page keeps for its own origin stays with that port. Neither half is worth anything without the other.
  */
 export const KEY_HEADER = "x-lockstep-key";
-/** A stream of events cannot have headers. */
-export const KEY_PARAMETER = "key";
 
 /** Nothing from elsewhere, nothing inline, no frame, no form target, no base. */
 const CONTENT_SECURITY_POLICY = [
@@ -97,9 +95,9 @@ export function cookieOf(header: string | readonly string[] | undefined): string
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** The page's own half of the session. */
-export function keyOf({ headers }: Pick<RequestFacts, "headers">, query: URLSearchParams): string | undefined {
-  return one(headers[KEY_HEADER]) ?? query.get(KEY_PARAMETER) ?? undefined;
+/** The page's own half of the session. Never from an address: proxies log addresses. */
+export function keyOf({ headers }: Pick<RequestFacts, "headers">): string | undefined {
+  return one(headers[KEY_HEADER]);
 }
 
 /** Only for this page: not for scripts, not for requests that another site starts. Ends with the browser. */

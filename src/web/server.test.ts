@@ -226,6 +226,8 @@ it("a cookie that another local server got from the browser does nothing here, w
   const stolen = { cookie, "x-lockstep-key": "" };
   expect((await call(dashboard, "/api/session", { headers: stolen })).status).toBe(401);
   expect((await call(dashboard, "/api/live/overview", { headers: stolen })).status).toBe(401);
+  const inAddress = `/api/live/overview?key=${keys.get(cookie)}`;
+  expect((await call(dashboard, inAddress, { headers: stolen })).status).toBe(401);
   expect((await post(dashboard, "/api/act", pause, stolen)).status).toBe(401);
   await call(dashboard, "/api/session", { method: "DELETE", headers: { ...OURS, ...stolen } });
   expect(hub.acts).toEqual([]);

@@ -149,7 +149,7 @@ class DashboardServer implements Dashboard {
 
   async #api(route: string, query: URLSearchParams, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const secret = cookieOf(request.headers.cookie);
-    const key = keyOf(request, query);
+    const key = keyOf(request);
     try {
       await this.#route(route, query, { secret, key }, request, response);
     } catch (error) {

@@ -1,16 +1,21 @@
 /** `lockstep controller --dashboard`: what it serves to whom. The program itself runs, against the embedded hub. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seenOf } from "../../src/cli/hub/seen.ts";
 import { APP, OPERATOR_TOKEN, TENANT_TOKEN, VIEWER_TOKEN, WebFleet } from "./fleet.ts";
 
 const PROGRAM = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+const TSX = import.meta.resolve("tsx");
 const OURS = { "x-lockstep-dashboard": "1", "content-type": "application/json" };
 
 const fleet = new WebFleet();
 const processes: ChildProcess[] = [];
+/** Everything that the programs have printed. */
+const printed: string[] = [];
 let url: string;
 let pause: { action: string; type: string; namespace: string; name: string; seen: object };
 
@@ -29,22 +34,32 @@ afterAll(async () => {
   await fleet.close();
 });
 
-/** Starts a controller with a dashboard and returns its address, which is in its log. */
-async function controller(identity: string, ...more: string[]): Promise<string> {
-  const args = ["controller", "--kubeconfig", fleet.kubeconfig, "--identity", identity, "--dashboard", "127.0.0.1:0"];
-  const child = spawn(process.execPath, ["--import", "tsx", PROGRAM, ...args, ...more], {
-    stdio: ["ignore", "pipe", "inherit"],
+/** Starts the program and returns what it prints where `wanted` finds it. */
+async function start(args: readonly string[], wanted: RegExp, cwd?: string): Promise<string> {
+  const child = spawn(process.execPath, ["--import", TSX, PROGRAM, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd,
   });
   processes.push(child);
-  if (!child.stdout) throw new Error("the controller has no output");
-  for await (const line of createInterface({ input: child.stdout })) {
-    const said: unknown = JSON.parse(line);
-    if (typeof said === "object" && said !== null && "url" in said) {
-      child.stdout.resume();
-      return String(said.url);
-    }
-  }
-  throw new Error("the controller ended before it had a dashboard");
+  let text = "";
+  const found = new Promise<string>((resolve, reject) => {
+    const keep = (part: Buffer) => {
+      printed.push(String(part));
+      text += String(part);
+      const match = wanted.exec(text)?.[1];
+      if (match !== undefined) resolve(match);
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    child.on("exit", (code) => reject(new Error(`it ended with ${code} before it printed ${wanted}: ${text}`)));
+  });
+  return await found;
+}
+
+/** Starts a controller with a dashboard and returns its address, which is in its log. */
+function controller(identity: string, ...more: string[]): Promise<string> {
+  const args = ["controller", "--kubeconfig", fleet.kubeconfig, "--identity", identity, "--dashboard", "127.0.0.1:0"];
+  return start([...args, ...more], /"url":"(http:[^"]+)"/);
 }
 
 interface Call {
@@ -187,4 +202,34 @@ it("a read-only dashboard refuses every action, of an administrator too", async 
   const answer = await post("/api/act", pause, { cookie }, at);
   expect(answer.status).toBe(403);
   expect(await answer.text()).toContain("read-only");
+});
+
+describe("the link that a command prints", () => {
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-up-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each([
+    ["dashboard", () => ["dashboard", "--kubeconfig", fleet.kubeconfig, "--no-open"]],
+    ["up", () => ["up", "--example", "none", "--clusters", "1"]],
+  ])("of lockstep %s signs in once, with the credentials of its kubeconfig", async (_, args) => {
+    const link = new URL(await start(args(), /(http:\S+#link=[\w-]+)\s/, folder));
+    const secret = { link: link.hash.slice("#link=".length) };
+    expect((await fetch(new URL("/", link))).status).toBe(200);
+    const answer = await post("/api/session", secret, {}, link.origin);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      readOnly: false,
+      server: expect.stringContaining("https://127.0.0.1"),
+    });
+    expect((await post("/api/session", secret, {}, link.origin)).status).toBe(401);
+  });
+});
+
+it("nothing that a program has printed contains a token or a half of a session", () => {
+  const halves = [...keys].flatMap(([cookie, key]) => [cookie.split("=")[1] ?? "", key]);
+  const secrets = [OPERATOR_TOKEN, VIEWER_TOKEN, TENANT_TOKEN, ...halves];
+  expect(secrets.every((secret) => secret.length > 20)).toBe(true);
+  const all = printed.join("");
+  expect(all).toContain('"url"');
+  expect(secrets.filter((secret) => all.includes(secret))).toEqual([]);
 });

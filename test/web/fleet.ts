@@ -1,6 +1,5 @@
 /** A fleet with a database on it, its dashboard, and a wire between browser and dashboard that a test can cut. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS, DEFAULT_SYSTEM_NAMESPACE } from "../../src/api/index.ts";
@@ -27,25 +26,29 @@ import {
   silentLog,
 } from "../../src/runtime/index.ts";
 
+import { Wire } from "./wire.ts";
+
 export const MEMBERS = ["member1", "member2", "member3"];
 export const APP = XLINE_EXAMPLE.at;
 export const OPERATOR_TOKEN = "token-of-olga-the-operator";
 export const VIEWER_TOKEN = "token-of-vera-the-viewer";
+/** May look, and approve. */
+export const APPROVER_TOKEN = "token-of-amy-the-approver";
 /** May look at one namespace, in which nothing runs. */
 export const TENANT_TOKEN = "token-of-tina-the-tenant";
 
 /** Slow enough that a browser sees every step; slower for pictures, which are made at a certain moment. */
 const PICTURES = process.env.LOCKSTEP_PICTURES !== undefined;
 const TIMINGS = {
-  podStartMs: PICTURES ? 6_000 : 900,
-  podStopMs: PICTURES ? 3_000 : 500,
+  podStartMs: PICTURES ? 6_000 : 600,
+  podStopMs: PICTURES ? 3_000 : 300,
   reactionMs: 20,
   deliveryMs: 60,
 };
 const LOOK_MS = 50;
 const GIVE_UP_MS = 120_000;
 
-/** Roles as an administrator would bind them: one may look at applications, the other may do everything. */
+/** Roles as an administrator would bind them: one may look at applications, one may also approve. */
 function viewerRole(): JsonObject[] {
   const read = ["get", "list", "watch"];
   return [
@@ -64,7 +67,20 @@ function viewerRole(): JsonObject[] {
       kind: "ClusterRoleBinding",
       metadata: { name: "looks" },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "looks" },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "vera" }],
+      subjects: ["vera", "amy"].map((name) => ({ apiGroup: "rbac.authorization.k8s.io", kind: "User", name })),
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "approves" },
+      rules: [{ apiGroups: ["apps.karmada.io"], resources: ["rolloutapprovals"], verbs: ["create"] }],
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "approves" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "approves" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "amy" }],
     },
     {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -120,6 +136,7 @@ export class WebFleet {
       tokens: [
         { token: OPERATOR_TOKEN, identity: { name: "olga", groups: ["system:masters"] } },
         { token: VIEWER_TOKEN, identity: { name: "vera", groups: [] } },
+        { token: APPROVER_TOKEN, identity: { name: "amy", groups: [] } },
         { token: TENANT_TOKEN, identity: { name: "tina", groups: [] } },
       ],
     });
@@ -236,51 +253,5 @@ export class WebFleet {
     await this.#fleet.stop();
     await this.#front?.close();
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-/** A TCP connection that can be cut and mended, on a port of its own. */
-export class Wire {
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-  #isCut = false;
-  port = 0;
-
-  async open(to: number): Promise<void> {
-    const server = createServer((near) => {
-      if (this.#isCut) return void near.destroy();
-      const far = connect(to, "127.0.0.1");
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(one);
-        one.pipe(other);
-        one.on("error", () => {});
-        one.on("close", () => {
-          this.#sockets.delete(one);
-          other.destroy();
-        });
-      }
-    });
-    this.#server = server;
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    if (typeof address === "object" && address !== null) this.port = address.port;
-  }
-
-  cut(): void {
-    this.#isCut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#isCut = false;
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    const server = this.#server;
-    if (server) await new Promise((resolve) => server.close(resolve));
   }
 }

@@ -1,9 +1,5 @@
 /** What tenants write, wherever they can write it, is only ever text: on every page, and in the saved file. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type {
   ApplicationView,
   DistributionView,
@@ -12,129 +8,82 @@ import type {
   OverviewView,
   PodReportsView,
   TimelineView,
+  Topic,
   WhyView,
 } from "../../src/web/types.ts";
-import { APP, OPERATOR_TOKEN } from "./fleet.ts";
-import { fleet, newPage, openApp, operatorPage, signIn } from "./pages.ts";
+import { HOSTILE, isOnlyText, openSaved } from "./hostility.ts";
+import { Stage, signInAt } from "./stage.ts";
+import { DESKTOP, PHONE, type TabOptions, tabs } from "./tabs.ts";
 
-/** Ends elements, begins scripts, and has characters that turn the direction of text. */
-const HOSTILE =
-  '</script></style></title><script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"><a href="javascript:window.pwned=1">{{7*7}}\u202e';
+const stage = new Stage();
+beforeAll(() => stage.start());
+afterAll(() => stage.close());
+const browser = tabs((url) => url.startsWith(stage.url));
 
-async function isOnlyText(page: Page): Promise<void> {
-  expect(await page.evaluate("window.pwned")).toBeUndefined();
-  expect(await page.locator("img[src=x]").count()).toBe(0);
-  expect(await page.locator('a[href^="javascript:"]').count()).toBe(0);
+/** Every text of every view is this one. */
+function allAre(text: string): void {
+  const views: Readonly<Record<string, LiveEvent>> = {
+    overview: { event: "overview", data: overview() },
+    ccs: { event: "application", data: application() },
+    dapp: { event: "distribution", data: distribution() },
+    ccj: { event: "job", data: job() },
+  };
+  const written = <T>(view: T): T =>
+    JSON.parse(JSON.stringify(view), (_, value) => (value === HOSTILE ? text : value)) as T;
+  const said = written(views);
+  const keyOf = (topic: Topic) => (topic.kind === "application" ? topic.type : "overview");
+  stage.show = (topic) => said[keyOf(topic)] ?? { event: "beat", data: { atMs: 0 } };
+  answers = {
+    "/api/pod-reports": { json: written(podReports()) },
+    "/api/logs": { json: { text } },
+    "/api/pods": { json: { pods: [text] } },
+    "/api/act": { status: 403, json: { error: text } },
+  };
 }
 
-/** Saves the rollout from the page, and opens the file. */
-async function openSaved(page: Page): Promise<{ saved: Page; end: () => void }> {
-  const folder = mkdtempSync(join(tmpdir(), "lockstep-hostile-"));
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Save as a file" }).click(),
-  ]);
-  const file = join(folder, "rollout.html");
-  await download.saveAs(file);
-  const saved = await newPage({ files: true });
-  await saved.goto(`file://${file}`);
-  await saved.getByRole("heading", { name: "How it went" }).waitFor();
-  return { saved, end: () => rmSync(folder, { recursive: true }) };
-}
+/** The server would refuse to look for such names. */
+let answers: Readonly<Record<string, { status?: number; json: object }>> = {};
 
-/** The page gets this from its server, whatever it asks for. */
-async function answered(page: Page, event: LiveEvent): Promise<void> {
-  await page.route("**/api/live/**", (route) =>
-    route.fulfill({
-      contentType: "text/event-stream",
-      body: `retry: 60000\n\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`,
-    }),
-  );
+async function open(hash: string, options: TabOptions = {}) {
+  const page = await browser.open(options);
+  await signInAt(page, stage.url, "olga");
+  for (const [path, answer] of Object.entries(answers)) {
+    await page.route(new RegExp(`${path}(\\?|$)`), (route) => route.fulfill(answer));
+  }
+  await page.goto(`${stage.url}${hash}`);
+  return page;
 }
-
-describe("what a tenant writes into the hub", () => {
-  it("an Event and an image with markup are shown as they were written, also in the saved file", async () => {
-    const page = await operatorPage({ files: true });
-    await fleet.setImage(`example.com/xline:1${HOSTILE}`);
-    const { uid } = (await fleet.object()).metadata;
-    const time = new Date(Date.now() + 1_000).toISOString();
-    await fleet.apply({
-      apiVersion: "v1",
-      kind: "Event",
-      metadata: { name: "hostile", namespace: APP.namespace },
-      involvedObject: {
-        apiVersion: "apps.karmada.io/v1alpha1",
-        kind: "CrossClusterStatefulset",
-        ...APP,
-        ...(uid !== undefined && { uid }),
-      },
-      type: "Warning",
-      reason: "Hostile",
-      message: HOSTILE,
-      firstTimestamp: time,
-      lastTimestamp: time,
-    });
-    // Long values are cut in a list of changes.
-    await page.locator(".headline-change, .history", { hasText: "</script>" }).first().waitFor();
-    await page.getByText("The same in words").click();
-    await page.locator(".spans li", { hasText: "Hostile" }).filter({ hasText: "onerror" }).waitFor();
-    await isOnlyText(page);
-    const { saved, end } = await openSaved(page);
-    await saved.locator("ol.spans li", { hasText: "onerror" }).waitFor();
-    await isOnlyText(saved);
-    end();
-    await fleet.setImage("example.com/xline:1.0");
-    await page.goto(fleet.url);
-    await page.getByRole("heading", { name: "Applications" }).waitFor();
-    await isOnlyText(page);
-  });
-});
 
 describe("every text of a view", () => {
+  beforeAll(() => allAre(HOSTILE));
+
   it("of a CrossClusterStatefulset, with its pods' messages, is only text, also in the saved file", async () => {
-    const page = await newPage({ files: true });
-    await signIn(page, OPERATOR_TOKEN);
-    await answered(page, { event: "application", data: application() });
-    await page.route("**/api/pod-reports?**", (route) => route.fulfill({ json: podReports() }));
-    await page.route("**/api/logs?**", (route) => route.fulfill({ json: { text: HOSTILE } }));
-    await openApp(page);
+    const page = await open("#/ccs/default/x", { files: true });
     await page.locator("h1", { hasText: "onerror" }).waitFor();
     await page.locator(".pod-report", { hasText: "onerror" }).getByRole("button").click();
     await page.getByRole("dialog").locator("pre", { hasText: "onerror" }).waitFor();
     await page.keyboard.press("Escape");
-    const { saved, end } = await openSaved(page);
+    const { saved, end } = await openSaved(page, browser.open);
     await isOnlyText(page);
     await isOnlyText(saved);
     end();
   });
 
   it("of a DistributedApplication is only text", async () => {
-    const page = await newPage();
-    await signIn(page, OPERATOR_TOKEN);
-    await answered(page, { event: "distribution", data: distribution() });
-    await page.goto(`${fleet.url}#/dapp/default/x`);
+    const page = await open("#/dapp/default/x");
     await page.locator(".tree-object", { hasText: "onerror" }).waitFor();
     await isOnlyText(page);
   });
 
   it("of a CrossClusterJob is only text", async () => {
-    const page = await newPage();
-    await signIn(page, OPERATOR_TOKEN);
-    await answered(page, { event: "job", data: job() });
-    await page.route("**/api/pods?**", (route) => route.fulfill({ json: { pods: [HOSTILE] } }));
-    await page.goto(`${fleet.url}#/ccj/default/x`);
+    const page = await open("#/ccj/default/x");
     await page.getByRole("button", { name: /^Pods and logs/ }).click();
     await page.getByRole("button", { name: /show its log$/ }).waitFor();
     await isOnlyText(page);
   });
 
   it("of the list and the fleet, and a refusal of the hub, is only text", async () => {
-    const page = await newPage();
-    await signIn(page, OPERATOR_TOKEN);
-    await page.route("**/api/act", (route) => route.fulfill({ status: 403, json: { error: HOSTILE } }));
-    await answered(page, { event: "overview", data: overview() });
-    await page.goto(`${fleet.url}#/ccs/default/x`);
-    await page.goto(`${fleet.url}#/`);
+    const page = await open("#/");
     await page.locator("tbody tr", { hasText: "onerror" }).waitFor();
     await page.getByRole("link", { name: "Fleet" }).click();
     await page.locator(".cluster", { hasText: "onerror" }).waitFor();
@@ -142,6 +91,25 @@ describe("every text of a view", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.getByRole("dialog").getByRole("alert").getByText("onerror").waitFor();
     await isOnlyText(page);
+  });
+});
+
+describe("texts of thousands of characters without a space", () => {
+  beforeAll(() => allAre("W".repeat(5_000)));
+
+  it.each([
+    ["#/", "tbody tr"],
+    ["#/fleet", ".cluster"],
+    ["#/ccs/default/x", ".instances"],
+    ["#/dapp/default/x", ".tree-object"],
+    ["#/ccj/default/x", "tbody tr"],
+  ])("make no page wider than its window: %s", async (hash, found) => {
+    for (const viewport of [DESKTOP, PHONE]) {
+      const page = await open(hash, { viewport });
+      await page.locator(found).first().waitFor();
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      expect(width).toBeLessThanOrEqual(viewport.width);
+    }
   });
 });
 

@@ -7,10 +7,13 @@ import type { KubeObject } from "../../src/kube/index.ts";
 import type { JsonObject } from "../../src/runtime/index.ts";
 import { violations } from "./browser.ts";
 import { APP, MEMBERS, OPERATOR_TOKEN } from "./fleet.ts";
-import { confirm, DESKTOP, fleet, newPage, openApp, PHONE, phase, signIn } from "./pages.ts";
+import { confirm, fleet, newPage, openApp, phase, revisionIn, signIn } from "./pages.ts";
+import { DESKTOP, PHONE, shoot } from "./tabs.ts";
 
 const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-kinds-"));
 const RUN_MS = "lockstep.test/run-ms";
+/** A replay takes less, however long the rollout took. */
+const REPLAY_MS = 9_000;
 
 function notes(text: string, image: string): KubeObject {
   const labels = { app: "notes" };
@@ -76,8 +79,8 @@ beforeAll(async () => {
   await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
 });
 
-async function open(name: string, viewport = DESKTOP, colorScheme: "light" | "dark" = "light") {
-  const page = await newPage({ viewport, colorScheme });
+async function open(name: string, viewport = DESKTOP) {
+  const page = await newPage({ viewport });
   await signIn(page, OPERATOR_TOKEN);
   await page.getByRole("link", { name, exact: true }).click();
   await page.locator("h1", { hasText: name }).waitFor();
@@ -94,17 +97,26 @@ describe("the list", () => {
     const names = await page.locator("tbody th a").allTextContents();
     expect(names[0]).toBe("doomed");
     expect(new Set(names)).toEqual(new Set(["doomed", "notes", "train", APP.name]));
-    await page.screenshot({ path: join(SHOTS, "list.png") });
+    await shoot(page, join(SHOTS, "list.png"));
     await page.getByLabel("Kind").selectOption("ccj");
     expect((await page.locator("tbody th a").allTextContents()).toSorted()).toEqual(["doomed", "train"]);
     expect(await violations(page)).toEqual([]);
   });
 });
 
-it.each(["notes", "train", "doomed"])("axe finds nothing on the page of %s in the dark", async (name) => {
-  const page = await open(name, DESKTOP, "dark");
-  await page.getByRole("heading", { name: "What comes next" }).waitFor();
-  expect(await violations(page)).toEqual([]);
+it("axe finds nothing on their pages in the dark", async () => {
+  const page = await newPage({ colorScheme: "dark" });
+  await signIn(page, OPERATOR_TOKEN);
+  for (const [type, name] of [
+    ["dapp", "notes"],
+    ["ccj", "train"],
+    ["ccj", "doomed"],
+  ] as const) {
+    await page.goto(`${fleet.url}#/${type}/default/${name}`);
+    await page.locator("h1", { hasText: name }).waitFor();
+    await page.getByRole("heading", { name: "What comes next" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  }
 });
 
 describe("a DistributedApplication", () => {
@@ -115,7 +127,7 @@ describe("a DistributedApplication", () => {
     expect(await page.locator(".tree-object").count()).toBe(3);
     expect(await page.locator(".cluster", { hasText: "up to date" }).count()).toBe(3);
     expect(await violations(page)).toEqual([]);
-    await page.screenshot({ path: join(SHOTS, "dapp.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "dapp.png"));
   });
 
   it("is paused in mid-rollout, shows where it stands, and continues; an unhealthy object comes first", async () => {
@@ -130,7 +142,7 @@ describe("a DistributedApplication", () => {
     await confirm(page, "Pause");
     await page.getByText("is paused: the step in progress completes").waitFor();
     await page.getByLabel(/Only what is not healthy/).check();
-    await page.screenshot({ path: join(SHOTS, "dapp-broken.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "dapp-broken.png"));
     expect(await violations(page)).toEqual([]);
     await confirm(page, "Resume");
     await fleet.apply(notes("three", "notes:3"));
@@ -159,7 +171,7 @@ describe("a CrossClusterJob", () => {
       .waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.screenshot({ path: join(SHOTS, "job.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "job.png"));
   });
 
   it("that has failed says why, and is tried again from the page", async () => {
@@ -167,7 +179,7 @@ describe("a CrossClusterJob", () => {
     await phase(page, "Failed");
     await page.getByText("It needs you").waitFor();
     const before = await page.locator("tbody tr").count();
-    await page.screenshot({ path: join(SHOTS, "job-phone.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "job-phone.png"));
     expect(await violations(page)).toEqual([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(PHONE.width);
@@ -185,7 +197,7 @@ describe("the fleet", () => {
     await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();
-    await page.screenshot({ path: join(SHOTS, "fleet.png"), fullPage: true });
+    await shoot(page, join(SHOTS, "fleet.png"));
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "End the maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Undrain", exact: true }).click();
@@ -196,6 +208,7 @@ describe("the fleet", () => {
 describe("a finished rollout", () => {
   it("is replayed with the slider, and saved as one file that explains it without any server", async () => {
     const page = await newPage();
+    await page.clock.install();
     await signIn(page, OPERATOR_TOKEN);
     await openApp(page);
     await fleet.setImage("example.com/xline:9.0");
@@ -209,6 +222,7 @@ describe("a finished rollout", () => {
     await page.locator(".moment", { hasText: "0 of 3 clusters had finished" }).waitFor();
     expect(await page.locator("g.bar").count()).toBeLessThan(all);
     await page.getByRole("button", { name: "Replay" }).click();
+    await page.clock.runFor(REPLAY_MS);
     await page.locator(".moment").waitFor({ state: "detached" });
     expect(await page.locator("g.bar").count()).toBe(all);
     const [download] = await Promise.all([
@@ -227,7 +241,7 @@ describe("a finished rollout", () => {
       await alone.getByRole("slider", { name: "Moment of the rollout" }).focus();
       await alone.keyboard.press("Home");
       await alone.locator(".moment").waitFor();
-      await alone.screenshot({ path: join(SHOTS, "saved.png"), fullPage: true });
+      await shoot(alone, join(SHOTS, "saved.png"));
       expect(await violations(alone)).toEqual([]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -261,7 +275,7 @@ describe("a finished rollout", () => {
     await later.getByRole("slider", { name: "Moment of the rollout" }).focus();
     await later.keyboard.press("Home");
     await later.locator(".moment").waitFor();
-    await later.screenshot({ path: join(SHOTS, "past.png"), fullPage: true });
+    await shoot(later, join(SHOTS, "past.png"));
     expect(await violations(later)).toEqual([]);
     const [download] = await Promise.all([
       later.waitForEvent("download"),
@@ -270,6 +284,14 @@ describe("a finished rollout", () => {
     expect(readFileSync(await download.path(), "utf8")).toContain("It was rolled out after revision");
     await later.getByRole("button", { name: "Back to the present" }).click();
     await later.getByRole("heading", { name: "The last rollout" }).waitFor();
+    const earlier = await later.locator(".history li").nth(2).locator("code").first().getAttribute("title");
+    await later
+      .locator(".history li")
+      .nth(2)
+      .getByRole("button", { name: /^Return to it/ })
+      .click();
+    await later.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
+    await fleet.until("it returns", ({ status }) => revisionIn(status) === earlier);
   });
 
   it.each(["notes", "train"])("of %s is replayed and saved as well", async (name) => {
@@ -289,7 +311,7 @@ describe("a finished rollout", () => {
     await alone.goto(`file://${path}`);
     await alone.getByRole("heading", { name: "How it went" }).waitFor();
     expect(await alone.locator("g.bar").count()).toBeGreaterThanOrEqual(1);
-    await alone.screenshot({ path: join(SHOTS, `${name}-saved.png`), fullPage: true });
+    await shoot(alone, join(SHOTS, `${name}-saved.png`));
     expect(await violations(alone)).toEqual([]);
   });
 });

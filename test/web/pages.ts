@@ -1,67 +1,26 @@
 /** What the tests of the dashboard share: a fleet, a browser, and pages that report what they should not do. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { isJsonObject } from "../../src/runtime/index.ts";
-import { launch } from "./browser.ts";
 import { APP, OPERATOR_TOKEN, WebFleet } from "./fleet.ts";
-
-export const DESKTOP = { width: 1280, height: 900 };
-export const PHONE = { width: 390, height: 844 };
-const PATIENCE_MS = 30_000;
+import { type TabOptions, tabs } from "./tabs.ts";
 
 export const fleet = new WebFleet();
-let browser: Browser;
-const contexts: BrowserContext[] = [];
-/** Requests to anywhere else, and what the browser complained about. */
-const strangers: string[] = [];
-const complaints: string[] = [];
 
-beforeAll(async () => {
-  [browser] = await Promise.all([launch(), fleet.start()]);
-});
+beforeAll(() => fleet.start());
+afterAll(() => fleet.close());
 
-afterAll(async () => {
-  await browser?.close();
-  await fleet.close();
-});
-
+// Hooks run from the last to the first: pages are closed before the fleet is put back.
 afterEach(async () => {
   fleet.wire.mend();
-  await Promise.all(contexts.splice(0).map((context) => context.close()));
   await fleet.patchSpec({ updateStrategy: { rollingUpdate: { paused: false, waves: null } } });
   await fleet.settled();
-  expect(strangers.splice(0)).toEqual([]);
-  expect(complaints.splice(0)).toEqual([]);
 });
 
-export async function newPage({
-  files = false,
-  ...options
-}: {
-  colorScheme?: "light" | "dark";
-  viewport?: typeof PHONE;
-  files?: boolean;
-} = {}): Promise<Page> {
-  const context = await browser.newContext({
-    viewport: DESKTOP,
-    colorScheme: "light",
-    reducedMotion: "reduce",
-    ...options,
-  });
-  contexts.push(context);
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  page.on("request", (request) => {
-    const isOurs = request.url().startsWith(fleet.url) || request.url().startsWith("blob:");
-    if (!isOurs && !(files && request.url().startsWith("file:"))) strangers.push(request.url());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => {
-    // A refused or cut request is logged by the browser itself; the page says it in its own words.
-    if (message.type() === "error" && !message.text().includes("Failed to load resource"))
-      complaints.push(message.text());
-  });
-  return page;
+const browser = tabs((url) => url.startsWith(fleet.url));
+
+export function newPage(options?: TabOptions): Promise<Page> {
+  return browser.open(options);
 }
 
 export async function signIn(page: Page, token: string): Promise<void> {
@@ -76,7 +35,7 @@ export async function openApp(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Quorum" }).waitFor();
 }
 
-export async function operatorPage(options: Parameters<typeof newPage>[0] = {}): Promise<Page> {
+export async function operatorPage(options?: TabOptions): Promise<Page> {
   const page = await newPage(options);
   await signIn(page, OPERATOR_TOKEN);
   await openApp(page);

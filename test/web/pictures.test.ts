@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { violations } from "./browser.ts";
 import { APP, OPERATOR_TOKEN } from "./fleet.ts";
-import { DESKTOP, fleet, newPage, operatorPage, PHONE, signIn } from "./pages.ts";
+import { fleet, newPage, operatorPage, signIn } from "./pages.ts";
+import { DESKTOP, PHONE, shoot } from "./tabs.ts";
 
 const PICTURES =
   process.env.LOCKSTEP_PICTURES === undefined
     ? mkdtempSync(join(tmpdir(), "lockstep-pictures-"))
     : new URL("../../docs/pictures", import.meta.url).pathname;
+const SHOTS = process.env.LOCKSTEP_SHOTS ?? mkdtempSync(join(tmpdir(), "lockstep-lists-"));
 /** Without pictures, any moment of the rollout will do. */
 const MOMENT = [
   "document.querySelector('g.bar')",
@@ -25,21 +27,30 @@ const MOMENT = [
       ]),
 ].join(" && ");
 
+const LOOKS = [
+  ["dashboard-dark", { colorScheme: "dark", viewport: DESKTOP }],
+  ["dashboard-light", { colorScheme: "light", viewport: DESKTOP }],
+  ["dashboard-phone", { colorScheme: "light", viewport: PHONE }],
+] as const;
+
 describe("pictures, in which axe finds nothing", () => {
-  it.each([
-    ["dashboard-dark", "1.1", { colorScheme: "dark", viewport: DESKTOP }],
-    ["dashboard-light", "1.2", { colorScheme: "light", viewport: DESKTOP }],
-    ["dashboard-phone", "1.3", { colorScheme: "light", viewport: PHONE }],
-  ] as const)("%s: in the middle of a rollout", async (name, image, options) => {
-    const page = await operatorPage(options);
-    await fleet.setImage(`example.com/xline:${image}`);
-    await page.getByRole("heading", { name: "This rollout" }).waitFor();
-    // All at one moment: a step is over, another one runs, and what comes next is known.
-    await expect.poll(() => page.evaluate(`Boolean(${MOMENT})`), { timeout: 60_000, interval: 100 }).toBe(true);
-    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-    expect(await violations(page)).toEqual([]);
-    const width = await page.evaluate("document.documentElement.scrollWidth");
-    expect(width).toBeLessThanOrEqual(options.viewport.width);
+  it("in the middle of a rollout: in light and dark, and on a phone", async () => {
+    const shown = await Promise.all(
+      LOOKS.map(async ([name, options]) => [name, options, await operatorPage(options)] as const),
+    );
+    await fleet.setImage("example.com/xline:1.1");
+    await Promise.all(
+      shown.map(async ([name, , page]) => {
+        await page.getByRole("heading", { name: "This rollout" }).waitFor();
+        // All at one moment: a step is over, another one runs, and what comes next is known.
+        await expect.poll(() => page.evaluate(`Boolean(${MOMENT})`), { timeout: 60_000, interval: 100 }).toBe(true);
+        await shoot(page, join(PICTURES, `${name}.png`));
+      }),
+    );
+    for (const [, { viewport }, page] of shown) {
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
+    }
   });
 
   it("the list and the fleet, in light and dark, and on a phone", async () => {
@@ -51,11 +62,11 @@ describe("pictures, in which axe finds nothing", () => {
       const page = await newPage({ viewport, colorScheme });
       await signIn(page, OPERATOR_TOKEN);
       await page.getByRole("link", { name: APP.name, exact: true }).waitFor();
-      await page.screenshot({ path: join(tmpdir(), `lockstep-list-${size}.png`) });
+      await page.screenshot({ path: join(SHOTS, `list-${size}.png`) });
       expect(await violations(page)).toEqual([]);
       await page.getByRole("link", { name: "Fleet" }).click();
       await page.getByRole("heading", { name: "member3" }).waitFor();
-      await page.screenshot({ path: join(tmpdir(), `lockstep-fleet-${size}.png`) });
+      await page.screenshot({ path: join(SHOTS, `fleet-${size}.png`) });
       expect(await violations(page)).toEqual([]);
     }
   });

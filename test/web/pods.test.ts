@@ -40,6 +40,15 @@ describe("an image that crashes", () => {
     const vera = await open(VIEWER_TOKEN);
     await vera.getByText(/cannot be read \(you may not read them\)/).waitFor();
     expect(await vera.locator(".pod-report").count()).toBe(0);
+    await vera
+      .getByRole("button", { name: /^Log of / })
+      .first()
+      .click();
+    await vera
+      .getByRole("dialog")
+      .getByRole("alert")
+      .getByText(/"vera" cannot/)
+      .waitFor();
 
     await confirm(page, "Abort");
     await phase(page, "Settled");

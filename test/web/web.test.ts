@@ -3,7 +3,8 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { seenOf } from "../../src/cli/hub/seen.ts";
 import { violations } from "./browser.ts";
-import { APP, OPERATOR_TOKEN, VIEWER_TOKEN } from "./fleet.ts";
+import { APP, APPROVER_TOKEN, OPERATOR_TOKEN, VIEWER_TOKEN } from "./fleet.ts";
+import { HOSTILE, isOnlyText, openSaved } from "./hostility.ts";
 import { confirm, fleet, newPage, openApp, operatorPage, phase, revisionIn, signIn, step } from "./pages.ts";
 
 describe("a rollout", () => {
@@ -22,6 +23,7 @@ describe("a rollout", () => {
     await step(page);
     await page.getByRole("heading", { name: "This rollout" }).waitFor();
     await page.locator(".plan li").first().waitFor();
+    await page.locator(".diff .added", { hasText: "image: example.com/xline:2.0" }).first().waitFor();
     await page.getByText("It waits", { exact: true }).waitFor();
     await page.locator(".evidence tbody tr").first().waitFor();
     await phase(page, "Settled");
@@ -56,17 +58,23 @@ describe("a rollout", () => {
     await page.locator(".history li.current", { hasText: String(before).split("-").at(-1) }).waitFor();
   });
 
-  it("waits for an approval, which is given on the page with a comment", async () => {
+  it("waits for an approval, which a viewer who may do nothing else gives on the page with a comment", async () => {
     await fleet.patchSpec({
       updateStrategy: { rollingUpdate: { waves: [{ clusters: ["member3"], approval: "Manual" }] } },
     });
-    const page = await operatorPage();
+    const page = await newPage();
+    await signIn(page, APPROVER_TOKEN);
+    await openApp(page);
     await fleet.setImage("example.com/xline:4.0");
     await page.locator(".reason", { hasText: "AwaitingApproval" }).waitFor();
-    await page.locator(".actions").getByRole("button", { name: "Approve" }).click();
+    const button = (name: string) => page.locator(".actions").getByRole("button", { name });
+    expect(await button("Pause").isDisabled()).toBe(true);
+    expect(await button("Abort").isDisabled()).toBe(true);
+    await page.getByText("You do not have the right to patch crossclusterstatefulsets in namespace default.").waitFor();
+    await button("Approve").click();
     await page.getByLabel("Comment (optional)").fill("looks good");
     await page.getByRole("dialog").getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("is approved for revision").waitFor();
+    await page.getByText(/is approved for revision \S+ by amy/).waitFor();
     await fleet.settled();
     await phase(page, "Settled");
   });
@@ -216,6 +224,44 @@ it("everything works with the keyboard alone", async () => {
   await tabTo(page, "Pause");
   await page.keyboard.press("Enter");
   await page.getByText("is paused: the step in progress completes").waitFor();
+});
+
+describe("what a tenant writes into the hub", () => {
+  it("an Event and an image with markup are shown as they were written, also in the saved file", async () => {
+    const page = await operatorPage({ files: true });
+    await fleet.setImage(`example.com/xline:1${HOSTILE}`);
+    const { uid } = (await fleet.object()).metadata;
+    const time = new Date(Date.now() + 1_000).toISOString();
+    await fleet.apply({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: "hostile", namespace: APP.namespace },
+      involvedObject: {
+        apiVersion: "apps.karmada.io/v1alpha1",
+        kind: "CrossClusterStatefulset",
+        ...APP,
+        ...(uid !== undefined && { uid }),
+      },
+      type: "Warning",
+      reason: "Hostile",
+      message: HOSTILE,
+      firstTimestamp: time,
+      lastTimestamp: time,
+    });
+    // Long values are cut in a list of changes.
+    await page.locator(".headline-change, .history", { hasText: "</script>" }).first().waitFor();
+    await page.getByText("The same in words").click();
+    await page.locator(".spans li", { hasText: "Hostile" }).filter({ hasText: "onerror" }).waitFor();
+    await isOnlyText(page);
+    const { saved, end } = await openSaved(page, newPage);
+    await saved.locator("ol.spans li", { hasText: "onerror" }).waitFor();
+    await isOnlyText(saved);
+    end();
+    await fleet.setImage("example.com/xline:1.0");
+    await page.goto(fleet.url);
+    await page.getByRole("heading", { name: "Applications" }).waitFor();
+    await isOnlyText(page);
+  });
 });
 
 async function tabTo(page: Page, text: string): Promise<void> {

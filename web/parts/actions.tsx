@@ -1,5 +1,5 @@
 /** What the viewer may do now. Every action is confirmed in a dialog that says what happens. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type {
   Act,
@@ -36,6 +36,11 @@ export interface Asked {
 }
 
 const asked = signal<Asked | undefined>(undefined);
+
+// What one person was asked is not asked of the next one.
+effect(() => {
+  if (session.value.kind !== "in") asked.value = undefined;
+});
 
 export function ask(question: Asked): void {
   asked.value = question;

@@ -104,7 +104,7 @@ export function Application({ at }: { at: ApplicationName }) {
           {hasPodsToRead(app) && <PodReports of={app} change={podsOf(app)} />}
         </Wait>
         <Card title="Quorum" id="quorum">
-          <Quorum quorum={app.quorum} />
+          <Quorum quorum={app.quorum} clusters={app.clusters} />
         </Card>
       </div>
       <RolloutCard

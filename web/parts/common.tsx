@@ -1,7 +1,7 @@
 /** Small parts that several pages use. */
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ago, type Tone, toneOf, words } from "../format.ts";
 import { nowMs, session } from "../state.ts";
 
@@ -45,17 +45,24 @@ export function Ago({ time }: { time: string }) {
 export function Command({ text: given }: { text: string }) {
   const program = session.value.kind === "in" ? session.value.program : "lockstep";
   const text = given.startsWith("lockstep ") ? `${program}${given.slice("lockstep".length)}` : given;
-  const [isCopied, setCopied] = useState(false);
+  const [word, setWord] = useState("Copy");
+  const code = useRef<HTMLElement>(null);
   const copy = async () => {
-    await navigator.clipboard?.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_500);
+    try {
+      await navigator.clipboard.writeText(text);
+      setWord("Copied");
+    } catch {
+      // A browser may forbid it. Then the text is selected, for a person to copy it.
+      if (code.current) getSelection()?.selectAllChildren(code.current);
+      setWord("Selected");
+    }
+    setTimeout(() => setWord("Copy"), 1_500);
   };
   return (
     <div class="command">
-      <code>{text}</code>
+      <code ref={code}>{text}</code>
       <button type="button" class="quiet" onClick={copy} aria-label={`Copy the command ${text}`}>
-        {isCopied ? "Copied" : "Copy"}
+        <span role="status">{word}</span>
       </button>
     </div>
   );
@@ -72,10 +79,12 @@ export function Change({ line }: { line: string }) {
   );
 }
 
-export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+/** `isPage`: there is nothing else on the page, so this is its heading. */
+export function Empty(props: { title: string; isPage?: boolean; children: ComponentChildren }) {
+  const { title, isPage = false, children } = props;
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );

@@ -3,12 +3,13 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { endSession, signInWith } from "../api.ts";
 import { clockTime } from "../format.ts";
-import { link, route, session, signedOut, toast, trouble } from "../state.ts";
+import { keep, kept } from "../kept.ts";
+import { isEmpty, link, route, session, signedOut, toast, trouble } from "../state.ts";
 import { Command } from "./common.tsx";
 
 type Theme = "auto" | "light" | "dark";
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
-const stored = localStorage.getItem("theme");
+const stored = kept("theme");
 const theme = signal<Theme>(THEMES.find((one) => one === stored) ?? "auto");
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 prefersDark.addEventListener("change", applyTheme);
@@ -23,7 +24,7 @@ function ThemeSwitch() {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "auto";
   const change = () => {
     theme.value = next;
-    localStorage.setItem("theme", next);
+    keep("theme", next);
     applyTheme();
   };
   const sign = { auto: "◐", light: "☀", dark: "☾" }[theme.value];
@@ -83,11 +84,19 @@ export function Bar() {
 
 /** Says that what is shown is old. */
 export function Banner() {
-  const { state, heardMs } = link.value;
+  const { state, heardMs, refusal } = link.value;
   if (state === "lost") {
     return (
       <p class="banner" role="alert">
-        Nothing received since {clockTime(heardMs)}. What you see is from then. Connecting again ...
+        Nothing received since {clockTime(heardMs)}. What you see is from then.{" "}
+        {refusal === undefined ? "" : `The server says: ${refusal}. `}Connecting again ...
+      </p>
+    );
+  }
+  if (state !== "live" && !isEmpty.value) {
+    return (
+      <p class="banner calm" role="status">
+        Connecting again. What you see is from before, until the hub has been read.
       </p>
     );
   }

@@ -68,8 +68,11 @@ export function History({ app, target }: HistoryProps) {
               </span>
             </div>
             <p class="dim" title={dateTime(createdAt)}>
-              {ago(createdAt, nowMs.value)} ago{cause === undefined ? "" : `, ${cause}`}
-              {promoted === undefined ? "" : `; promoted ${promoted}`}
+              {[
+                ...(createdAt === undefined ? [] : [`${ago(createdAt, nowMs.value)} ago`]),
+                ...(cause === undefined ? [] : [cause]),
+                ...(promoted === undefined ? [] : [`promoted ${promoted}`]),
+              ].join("; ")}
             </p>
             {changes?.map((line) => (
               <Change key={line} line={line} />

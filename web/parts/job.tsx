@@ -1,6 +1,6 @@
 /** The page of one CrossClusterJob: what is done, and every attempt. */
 import type { ApplicationName, JobView } from "../../src/web/types.ts";
-import { ago, clockTime, count, duration } from "../format.ts";
+import { ago, clockTime, count, duration, words } from "../format.ts";
 import { job, nowMs } from "../state.ts";
 import { jobStory } from "../story.ts";
 import { Card, Pill } from "./common.tsx";
@@ -99,7 +99,7 @@ function Attempts({ app }: { app: JobView }) {
                     : duration((attempt.toMs ?? Math.max(nowMs.value, app.atMs)) - attempt.fromMs)}
                 </td>
                 <td>
-                  {attempt.reason !== undefined && <strong>{attempt.reason}</strong>}
+                  {attempt.reason !== undefined && <strong>{words(attempt.reason)}</strong>}
                   <span class="dim message">{attempt.message}</span>
                   {attempt.mayRunTwice !== undefined && <span class="cluster-wait">{attempt.mayRunTwice}</span>}
                   {attempt.deadlineMs !== undefined && attempt.toMs === undefined && (

@@ -13,7 +13,7 @@ export function NotYet({ at: { namespace, name } }: { at: ApplicationName }) {
     );
   }
   return (
-    <Empty title={problem.gone ? "There is nothing to show" : "The hub does not answer"}>
+    <Empty title={problem.gone ? "There is nothing to show" : "The hub does not answer"} isPage>
       <p>{problem.message}</p>
       <p>{problem.gone ? "See what there is:" : "This page tries again by itself. Check on the command line:"}</p>
       <Command text={problem.gone ? "lockstep status -A" : "lockstep doctor"} />

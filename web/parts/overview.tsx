@@ -5,6 +5,7 @@ import type { ApplicationRow, AppType } from "../../src/web/types.ts";
 import { count } from "../format.ts";
 import { inOrder, keyOf, type Standing, standingOf } from "../overview.ts";
 import { addressOf, namespace, overview, trouble, watch } from "../state.ts";
+import { titleOf } from "../titles.ts";
 import { Ago, Command, Empty, Pill } from "./common.tsx";
 
 const search = signal("");
@@ -48,8 +49,8 @@ function matches(row: ApplicationRow): boolean {
   if (standing.value !== "" && standingOf(row) !== standing.value) return false;
   const text = search.value.trim().toLowerCase();
   if (text === "") return true;
-  return [`${space}/${name}`, why, phase, row.kind, ...clusters.map((one) => one.name)].some((part) =>
-    part.toLowerCase().includes(text),
+  return [`${space}/${name}`, why, titleOf(why, undefined), phase, row.kind, ...clusters.map((one) => one.name)].some(
+    (part) => part.toLowerCase().includes(text),
   );
 }
 
@@ -101,7 +102,7 @@ class Row extends Component<{ row: ApplicationRow }> {
         <td class="wide">
           {row.reason !== undefined && (
             <>
-              <strong>{row.reason}</strong>{" "}
+              <strong title={row.reason}>{titleOf(row.reason, undefined)}</strong>{" "}
               {row.since !== undefined && (
                 <span class="dim">
                   <Ago time={row.since} />
@@ -125,7 +126,7 @@ export function Waiting() {
   const problem = trouble.value;
   if (!problem) return <p class="loading">Reading the hub ...</p>;
   return (
-    <Empty title="The hub does not answer">
+    <Empty title="The hub does not answer" isPage>
       <p>{problem.message}</p>
       <p>This page tries again by itself. Check on the command line:</p>
       <Command text="lockstep doctor" />
@@ -194,7 +195,7 @@ function Filters() {
           <option value="">any</option>
           {reasons.value.map((one) => (
             <option key={one} value={one}>
-              {one}
+              {titleOf(one, undefined)}
             </option>
           ))}
         </select>

@@ -1,6 +1,7 @@
 /** The plan ahead with its reasons, and what it changes in each cluster. */
 import type { AheadView, DiffView, PlanView } from "../../src/web/types.ts";
-import { count, duration, words } from "../format.ts";
+import { count, duration } from "../format.ts";
+import { stepWords, titleOf } from "../titles.ts";
 
 function Step({ event }: { event: AheadView }) {
   switch (event.kind) {
@@ -8,7 +9,7 @@ function Step({ event }: { event: AheadView }) {
       return (
         <li>
           <span class="step-title">
-            <strong>{event.cluster}</strong> {words(event.step).toLowerCase()}
+            <strong>{event.cluster}</strong> {stepWords(event.step)}
             {event.instances.length > 0 && <span class="dim"> {event.instances.join(", ")}</span>}
           </span>
           <span class="dim">{event.why}</span>
@@ -34,7 +35,8 @@ function Step({ event }: { event: AheadView }) {
       return (
         <li class="pause-step">
           <span class="step-title">
-            <strong>{words(event.code)}</strong> for {duration(event.forMs)}
+            <strong>{titleOf(event.code, undefined)}</strong>: {duration(event.forMs)}{" "}
+            <code class="dim">{event.code}</code>
           </span>
           <span class="dim">{event.message}</span>
         </li>
@@ -43,7 +45,7 @@ function Step({ event }: { event: AheadView }) {
       return (
         <li class="person-step">
           <span class="step-title">
-            <strong>{words(event.code)}</strong> needs a person
+            <strong>{titleOf(event.code, undefined)}</strong>: this needs a person <code class="dim">{event.code}</code>
           </span>
           <span class="dim">
             {event.message}. {event.remedy}
@@ -67,7 +69,7 @@ export function Plan({ plan: { ahead, blockedBy, problem, hidden } }: { plan: Pl
       )}
       {blockedBy.map(({ code, message, remedy }) => (
         <p key={code + message} class="blocked">
-          It stops there: <strong>{code}</strong>. {message}. {remedy}
+          It stops there: <strong>{titleOf(code, undefined)}</strong> <code>{code}</code>. {message}. {remedy}
         </p>
       ))}
       {hidden !== undefined && (

@@ -1,8 +1,9 @@
 /** A rollout over time, with a slider to go back in it, and as one file for those who were not there. */
 import { useEffect, useState } from "preact/hooks";
-import { clockTime, count, dateTime, duration, short, words } from "../format.ts";
+import { clockTime, count, dateTime, duration, short, took, words } from "../format.ts";
 import { say } from "../state.ts";
 import { momentWords, rangeOf, type Story } from "../story.ts";
+import { waitOf } from "../titles.ts";
 import { Change } from "./common.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -120,6 +121,7 @@ function fileOf(saved: Saved, script: string, style: string): string {
 </head>
 <body>
 <div id="app"></div>
+<noscript>This file draws a rollout with a script of its own. Allow scripts to see it.</noscript>
 <script type="application/json" id="${SAVED_ID}">${data}</script>
 <script type="module">${script.replaceAll("</", "<\\/")}</script>
 </body>
@@ -139,15 +141,15 @@ function StepByStep({ story: { timeline, opening, revision } }: { story: Story }
       isWarning: false,
       isStep: true,
       title: `${cluster}: ${words(what).toLowerCase()}`,
-      text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${duration(toMs - fromMs)}`}${why === "" ? "" : `; ${why}`}`,
+      text: `${toMs === undefined ? "it still ran when this was saved" : `it took ${took(toMs - fromMs)}`}${why === "" ? "" : `; ${why}`}`,
     })),
     ...timeline.holds.map(({ cluster, reason, why, fromMs, toMs }) => ({
       atMs: fromMs,
       endMs: fromMs,
       isWarning: false,
       isStep: false,
-      title: `${cluster === "" ? "the rollout" : cluster} held by ${reason}`,
-      text: `${toMs === undefined ? "still when this was saved" : `for ${duration(toMs - fromMs)}`}; ${why}`,
+      title: waitOf(reason, cluster === "" ? undefined : cluster),
+      text: `${reason} ${toMs === undefined ? "still when this was saved" : `for ${took(toMs - fromMs)}`}; ${why}`,
     })),
     ...timeline.notes.map(({ atMs, reason, message, isWarning }) => ({
       atMs,

