@@ -1,6 +1,8 @@
 /** What becomes of the work: its end, attempts that are stopped, and the next attempt. */
 import type { ClusterName } from "../rollout/index.ts";
+import { timestamp } from "../runtime/index.ts";
 import type { Draft } from "./draft.ts";
+import { podsEndMs } from "./evidence.ts";
 import { mayMove } from "./name-taken.ts";
 import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 import { isDone, nextShare } from "./work.ts";
@@ -124,7 +126,7 @@ export function startNext(draft: Draft) {
   if (free <= 0) return;
   const open = candidates(draft);
   const share = nextShare(intent.work, draft.attempts, Math.max(1, Math.min(free, open.length)));
-  if (!share) return;
+  if (!share || awaitRemoval(draft)) return;
   const [cluster] = open;
   if (cluster === undefined) {
     draft.wait(
@@ -137,6 +139,36 @@ export function startNext(draft: Draft) {
   }
   begin(draft, { cluster, share });
   draft.again();
+}
+
+/**
+ * [J6] An operator may say that its object has failed while other pods of it run on: a PyTorchJob's workers, a RayJob's
+ * cluster. So that object is removed first, and its pods have time to end.
+ */
+function awaitRemoval(draft: Draft): boolean {
+  const { intent, nowMs, seen } = draft;
+  if (intent.isBatch || intent.guarantee !== "Wait" || intent.memberCleanup !== "WhenFinished") return false;
+  const isThere = (attempt: Attempt) =>
+    !attempt.isCleaned && (draft.seenOf(attempt).kind !== "absent" || seen.dispatched.has(attempt.number));
+  const isConfirmed = ({ cluster, unheardSinceMs }: Attempt) =>
+    unheardSinceMs !== null && (intent.confirmedLost[cluster] ?? Number.NEGATIVE_INFINITY) >= unheardSinceMs;
+  for (const attempt of draft.attempts) {
+    if (attempt.outcome?.kind !== "failed" || isConfirmed(attempt)) continue;
+    const { number, cluster } = attempt;
+    const overAtMs = attempt.outcome.atMs + podsEndMs(draft);
+    if (!isThere(attempt) && nowMs >= overAtMs) continue;
+    draft.wakeAt(overAtMs);
+    draft.wait(
+      "WaitingForTermination",
+      cluster,
+      isThere(attempt)
+        ? `attempt ${number} has failed; its object is removed from ${cluster} before another one starts`
+        : `attempt ${number} has failed; its pods in ${cluster} have time to end until ${timestamp(overAtMs)}`,
+      `no action needed; if ${cluster} is lost, and it is certain that nothing of it runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
+    );
+    return true;
+  }
+  return false;
 }
 
 function candidates(draft: Draft): ClusterName[] {
