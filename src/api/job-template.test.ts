@@ -15,7 +15,7 @@ it("a template that Kubernetes accepts has no mistakes", () => {
 
 it("a misspelt field is named with the one that was meant; an unlike one may be of a later Kubernetes", () => {
   expect(mistakes({ completion: 10 })).toEqual([
-    "spec.template.spec.completion: a Job has no such field; did you mean completions?",
+    "spec.template.spec.completion: a Job has no such field; use completions",
   ]);
   expect(mistakes({ somethingOfTomorrow: true })).toEqual([]);
 });

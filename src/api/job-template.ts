@@ -89,8 +89,7 @@ export function jobTemplateMistakes({
     if (JOB_FIELDS.includes(field)) continue;
     // A field that is like no known one may be of a later Kubernetes.
     const meant = nearest(field, JOB_FIELDS);
-    if (meant !== undefined)
-      mistakes.push(`spec.template.spec.${field}: a Job has no such field; did you mean ${meant}?`);
+    if (meant !== undefined) mistakes.push(`spec.template.spec.${field}: a Job has no such field; use ${meant}`);
   }
   for (const field of [...COUNTS, "parallelism"]) {
     const value = spec[field] ?? undefined;

@@ -132,7 +132,7 @@ export function startNext(draft: Draft) {
     draft.wait(
       "NoClusterFree",
       undefined,
-      `none of ${intent.clusters.join(", ") || "the selected clusters"} is Ready, without a taint and free for attempt ${ledger.nextAttempt}`,
+      `no cluster is free for attempt ${ledger.nextAttempt}: ${intent.clusters.map((name) => whyNot(draft, name)).join(", ") || "none is selected"}`,
       "make one of them Ready, or add a cluster to spec.clusters",
     );
     return;
@@ -187,6 +187,16 @@ function isOpen(draft: Draft, name: ClusterName): boolean {
   const { state, repels, evicts } = draft.cluster(name);
   const next = draft.seen.next[name];
   return state === "Ready" && repels === undefined && !evicts && next?.kind !== "unreachable";
+}
+
+function whyNot(draft: Draft, name: ClusterName): string {
+  const { state, repels, evicts } = draft.cluster(name);
+  if (state === "Gone") return `${name} does not exist`;
+  if (state !== "Ready") return `${name} is ${state}`;
+  if (evicts) return `${name} is drained`;
+  if (repels !== undefined) return `${name} has the taint ${repels}`;
+  if (draft.alive.some(({ cluster }) => cluster === name)) return `${name} has another attempt`;
+  return `${name} has not been read yet`;
 }
 
 function begin(draft: Draft, { cluster, share }: Pick<Attempt, "cluster" | "share">): Attempt {
