@@ -38,7 +38,9 @@ const attempt = object("One attempt at the work, in one cluster.", {
   completedIndexes: optional(
     text("The indexes that it had done when it ended otherwise than by success.", { maxLength: MAX_INDEXES_CHARS }),
   ),
-  state: text("Starting, Running, Stopping, Succeeded, Failed, Moved, Lost or Unused.", { maxLength: REASON_CHARS }),
+  state: text("Starting, Running, Suspended, Stopping, Succeeded, Failed, Moved, Lost or Unused.", {
+    maxLength: REASON_CHARS,
+  }),
   startedAt: optional(time("When Lockstep decided on it.")),
   finishedAt: optional(time("When its end was recorded.")),
   deadline: optional(time("Exclusive: its cluster ends it by this time unless Lockstep extends it.")),

@@ -198,6 +198,22 @@ it("an attempt that may run, and that no dispatch object tells of, is kept; one 
   expect(ledger.nextAttempt).toBe(3);
 });
 
+it("an attempt that was suspended or about to end when the ledger was lost keeps what it had done", () => {
+  const divided = jobOf({
+    template: { apiVersion: "batch/v1", kind: "Job", spec: { completions: 9, template: {} } },
+    division: "Completions",
+  });
+  const attempts = [
+    { number: 1, cluster: "member1", state: "Stopping", startedAt: AT, completions: 4, succeeded: 3 },
+    { number: 2, cluster: "member2", state: "Suspended", startedAt: AT, completions: 5, succeeded: 1 },
+  ];
+  const ledger = recovered(emptyJobLedger("digest"), { attempts, succeeded: 4 }, divided, NOW_MS);
+  expect(ledger.attempts).toMatchObject([
+    { uid: "unknown", outcome: null, done: { succeeded: 3 } },
+    { uid: "unknown", outcome: null, done: { succeeded: 1 } },
+  ]);
+});
+
 it("what a status holds that is none is passed over", () => {
   const odd = { attempts: [1, { number: "x" }, { number: 1, cluster: "member1" }], conditions: "no", startTime: 5 };
   expect(recovered(emptyJobLedger("digest"), odd, jobOf(), NOW_MS)).toEqual(emptyJobLedger("digest"));

@@ -142,7 +142,7 @@ function attemptOf(row: JsonObject, isSwitched: boolean, windowSeconds: number, 
   const deadlineMs = timeOf(row.deadline);
   // From the decision on it, which is earlier than its start: longer than any deadline that was sent.
   const deadlineSeconds = deadlineMs === undefined ? windowSeconds : Math.ceil((deadlineMs - startedAtMs) / 1000);
-  const mayHaveRun = state !== "Starting";
+  const mayHaveRun = state !== "Starting" || row.succeeded !== undefined || row.completedIndexes !== undefined;
   const share = shareOf(row, kind ? MAX_INDEXES_CHARS : MAX_DONE_CHARS);
   const attempt: Attempt = {
     number,

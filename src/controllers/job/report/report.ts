@@ -136,10 +136,12 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
   };
 }
 
-function stateOf({ outcome, stop, grant }: Attempt): string {
+/** If the ledger is lost, one that is Starting counts as never having run. */
+function stateOf({ outcome, stop, ending, grant }: Attempt): string {
   if (outcome) return outcome.kind.charAt(0).toUpperCase() + outcome.kind.slice(1);
-  if (stop) return "Stopping";
-  return grant.parallelism > 0 ? "Running" : "Starting";
+  if (stop || ending) return "Stopping";
+  if (grant.parallelism > 0) return "Running";
+  return grant.epoch > 1 ? "Suspended" : "Starting";
 }
 
 function conditionsOf({ job, plan, nowMs }: JobReport, before: readonly Condition[]): Condition[] {
