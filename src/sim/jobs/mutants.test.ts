@@ -108,7 +108,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   "rebuilds a lost ledger without the status": {
     path: `${JOB_CONTROLLER}/recover.ts`,
     change: (original) => ({ ...original, recovered: (ledger: unknown) => ledger }),
-    known: 200_001,
+    known: 200_005,
   },
   "never sends the order to stop": {
     path: `${JOB_CONTROLLER}/act/render.ts`,

@@ -127,18 +127,27 @@ export class JobWatch {
       this.#world.violated(JOB_PROPERTIES.once, `${held} completions may run, ${done} of ${shape.total} are done`);
   }
 
-  /** The ledger is gone: what is known from now on is what the status says. */
+  /** The ledger is gone: of what was known, that remains which the status says. */
   forgets(): void {
+    const before = new Map(this.#done);
+    const outcomes = new Map(this.#outcomes);
     this.#outcomes.clear();
     this.#done.clear();
     const rows = Array.isArray(this.#status.attempts) ? this.#status.attempts.filter(isJsonObject) : [];
     for (const { number, state, indexes, completions, completedIndexes, succeeded } of rows) {
-      if (typeof number !== "number") continue;
+      const known = before.get(Number(number));
+      if (typeof number !== "number" || !known) continue;
       const hasSucceeded = state === "Succeeded";
       const units = unitsOf(String((hasSucceeded ? indexes : completedIndexes) ?? ""));
       const count = Math.max(Number(succeeded ?? 0), hasSucceeded ? Number(completions ?? 0) : 0);
-      this.#done.set(number, { units: new Set(units), count });
-      if (hasSucceeded) this.#outcomes.set(number, "succeeded");
+      // What was found after others had got it is no reason to call these back.
+      const told = {
+        units: new Set(units.filter((unit) => known.units.has(unit))),
+        count: Math.min(count, known.count),
+      };
+      this.#done.set(number, told);
+      const kind = String(state).toLowerCase();
+      if (outcomes.get(number) === kind) this.#outcomes.set(number, kind);
     }
   }
 
