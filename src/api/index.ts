@@ -6,7 +6,13 @@ export { ALLOWED_CLUSTERS, type AllowedClustersRule, forbiddenClusters } from ".
 export { selectedWorkload } from "./inline-template.ts";
 export { jobTemplateMistakes } from "./job-template.ts";
 export { customResourceDefinitions, KINDS } from "./kinds/all.ts";
-export { JOB_PHASES, type JobPhase, MAX_INDEXES_CHARS, MAX_LISTED_ATTEMPTS } from "./kinds/ccj-status.ts";
+export {
+  JOB_PHASES,
+  type JobPhase,
+  MAX_DONE_CHARS,
+  MAX_INDEXES_CHARS,
+  MAX_LISTED_ATTEMPTS,
+} from "./kinds/ccj-status.ts";
 export {
   APPLICATION_PHASES,
   type ApplicationPhase,

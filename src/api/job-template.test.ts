@@ -15,7 +15,7 @@ it("a template that Kubernetes accepts has no mistakes", () => {
 
 it("a misspelt field is named with the one that was meant; an unlike one may be of a later Kubernetes", () => {
   expect(mistakes({ completion: 10 })).toEqual([
-    "spec.template.spec.completion: a Job has no such field; did you mean completions?",
+    "spec.template.spec.completion: a Job has no such field; use completions",
   ]);
   expect(mistakes({ somethingOfTomorrow: true })).toEqual([]);
 });
@@ -47,6 +47,19 @@ it("a count that is none is refused at once: no status could show it", () => {
   ]);
   // Kubernetes takes it for one second.
   expect(mistakes({}, graced(-5))).toEqual([]);
+});
+
+it("divided work is refused if the list of what is done could become longer than Lockstep keeps", () => {
+  const divided = (spec: JsonObject, division = "Indexes") => {
+    const job = { completions: 9_000, completionMode: "Indexed", template: PODS, ...spec };
+    return jobTemplateMistakes({ template: { apiVersion: "batch/v1", kind: "Job", spec: job }, division } as never);
+  };
+  expect(divided({ parallelism: 2_001 })).toEqual([expect.stringContaining("may be 2000 together")]);
+  expect(divided({ parallelism: 1_000, backoffLimitPerIndex: 1 })).toHaveLength(1);
+  expect(divided({ parallelism: 1_000, backoffLimitPerIndex: 1, maxFailedIndexes: 1_000 })).toEqual([]);
+  expect(divided({ parallelism: 2_000 })).toEqual([]);
+  expect(divided({ parallelism: 9_000, completions: 4_000 })).toEqual([]);
+  expect(divided({ parallelism: 9_000 }, "None")).toEqual([]);
 });
 
 it("other kinds are left to their own API", () => {

@@ -58,6 +58,18 @@ const RESTART_POLICIES = ["Never", "OnFailure"];
 const COUNTS = ["activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes"];
 const MOST = 2 ** 31 - 1;
 
+/** What is done is kept as ranges. Two attempts may leave their gaps in it, and a set of more than 5000 ranges is none. */
+const MOST_GAPS = 2_000;
+
+/** Between completed indexes there are those that run and, if each index fails on its own, those that have failed. */
+function gapsOf({ parallelism, completions, backoffLimitPerIndex, maxFailedIndexes }: JsonObject): number {
+  const most = isCount(completions) ? Number(completions) : 0;
+  const failing = isCount(maxFailedIndexes) ? Number(maxFailedIndexes) : most;
+  const running = isCount(parallelism) ? Number(parallelism) : 1;
+  const all = running + (isCount(backoffLimitPerIndex) ? failing : 0);
+  return Math.min(all, Math.ceil(most / 2));
+}
+
 function isCount(value: Json | undefined): boolean {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MOST;
 }
@@ -66,7 +78,10 @@ function isCount(value: Json | undefined): boolean {
  * What every member's API server would refuse, or drop without a word. It is checked before the first attempt only: work
  * that runs is not given up because a later version of Lockstep reads its template more strictly.
  */
-export function jobTemplateMistakes({ template }: Pick<CrossClusterJobSpec, "template">): string[] {
+export function jobTemplateMistakes({
+  template,
+  division,
+}: Pick<CrossClusterJobSpec, "template"> & Partial<Pick<CrossClusterJobSpec, "division">>): string[] {
   if (template.apiVersion !== "batch/v1" || template.kind !== "Job") return [];
   const spec: JsonObject = isJsonObject(template.spec) ? template.spec : {};
   const mistakes: string[] = [];
@@ -74,8 +89,7 @@ export function jobTemplateMistakes({ template }: Pick<CrossClusterJobSpec, "tem
     if (JOB_FIELDS.includes(field)) continue;
     // A field that is like no known one may be of a later Kubernetes.
     const meant = nearest(field, JOB_FIELDS);
-    if (meant !== undefined)
-      mistakes.push(`spec.template.spec.${field}: a Job has no such field; did you mean ${meant}?`);
+    if (meant !== undefined) mistakes.push(`spec.template.spec.${field}: a Job has no such field; use ${meant}`);
   }
   for (const field of [...COUNTS, "parallelism"]) {
     const value = spec[field] ?? undefined;
@@ -87,6 +101,10 @@ export function jobTemplateMistakes({ template }: Pick<CrossClusterJobSpec, "tem
     mistakes.push("spec.template.spec.template.spec.terminationGracePeriodSeconds: it must be a whole number");
   if (spec.completionMode === "Indexed" && spec.completions === undefined)
     mistakes.push("spec.template.spec.completions: it is required with completionMode: Indexed");
+  if (division === "Indexes" && gapsOf(spec) > MOST_GAPS)
+    mistakes.push(
+      `spec.template.spec.parallelism: with division: Indexes, parallelism and the indexes that may fail (maxFailedIndexes, of a Job with backoffLimitPerIndex) may be ${MOST_GAPS} together; Lockstep keeps no longer lists of what is done`,
+    );
   const pods = valueAt(spec, "template", "spec");
   if (!isJsonObject(pods) || !Array.isArray(pods.containers) || pods.containers.length === 0)
     mistakes.push("spec.template.spec.template.spec.containers: at least one container is required");

@@ -1,6 +1,8 @@
 /** What becomes of the work: its end, attempts that are stopped, and the next attempt. */
 import type { ClusterName } from "../rollout/index.ts";
+import { timestamp } from "../runtime/index.ts";
 import type { Draft } from "./draft.ts";
+import { podsEndMs } from "./evidence.ts";
 import { mayMove } from "./name-taken.ts";
 import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 import { isDone, nextShare } from "./work.ts";
@@ -124,19 +126,49 @@ export function startNext(draft: Draft) {
   if (free <= 0) return;
   const open = candidates(draft);
   const share = nextShare(intent.work, draft.attempts, Math.max(1, Math.min(free, open.length)));
-  if (!share) return;
+  if (!share || awaitRemoval(draft)) return;
   const [cluster] = open;
   if (cluster === undefined) {
     draft.wait(
       "NoClusterFree",
       undefined,
-      `none of ${intent.clusters.join(", ") || "the selected clusters"} is Ready, without a taint and free for attempt ${ledger.nextAttempt}`,
+      `no cluster is free for attempt ${ledger.nextAttempt}: ${intent.clusters.map((name) => whyNot(draft, name)).join(", ") || "none is selected"}`,
       "make one of them Ready, or add a cluster to spec.clusters",
     );
     return;
   }
   begin(draft, { cluster, share });
   draft.again();
+}
+
+/**
+ * [J6] An operator may say that its object has failed while other pods of it run on: a PyTorchJob's workers, a RayJob's
+ * cluster. So that object is removed first, and its pods have time to end.
+ */
+function awaitRemoval(draft: Draft): boolean {
+  const { intent, nowMs, seen } = draft;
+  if (intent.isBatch || intent.guarantee !== "Wait" || intent.memberCleanup !== "WhenFinished") return false;
+  const isThere = (attempt: Attempt) =>
+    !attempt.isCleaned && (draft.seenOf(attempt).kind !== "absent" || seen.dispatched.has(attempt.number));
+  const isConfirmed = ({ cluster, unheardSinceMs }: Attempt) =>
+    unheardSinceMs !== null && (intent.confirmedLost[cluster] ?? Number.NEGATIVE_INFINITY) >= unheardSinceMs;
+  for (const attempt of draft.attempts) {
+    if (attempt.outcome?.kind !== "failed" || isConfirmed(attempt)) continue;
+    const { number, cluster } = attempt;
+    const overAtMs = attempt.outcome.atMs + podsEndMs(draft);
+    if (!isThere(attempt) && nowMs >= overAtMs) continue;
+    draft.wakeAt(overAtMs);
+    draft.wait(
+      "WaitingForTermination",
+      cluster,
+      isThere(attempt)
+        ? `attempt ${number} has failed; its object is removed from ${cluster} before another one starts`
+        : `attempt ${number} has failed; its pods in ${cluster} have time to end until ${timestamp(overAtMs)}`,
+      `no action needed; if ${cluster} is lost, and it is certain that nothing of it runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
+    );
+    return true;
+  }
+  return false;
 }
 
 function candidates(draft: Draft): ClusterName[] {
@@ -155,6 +187,16 @@ function isOpen(draft: Draft, name: ClusterName): boolean {
   const { state, repels, evicts } = draft.cluster(name);
   const next = draft.seen.next[name];
   return state === "Ready" && repels === undefined && !evicts && next?.kind !== "unreachable";
+}
+
+function whyNot(draft: Draft, name: ClusterName): string {
+  const { state, repels, evicts } = draft.cluster(name);
+  if (state === "Gone") return `${name} does not exist`;
+  if (state !== "Ready") return `${name} is ${state}`;
+  if (evicts) return `${name} is drained`;
+  if (repels !== undefined) return `${name} has the taint ${repels}`;
+  if (draft.alive.some(({ cluster }) => cluster === name)) return `${name} has another attempt`;
+  return `${name} has not been read yet`;
 }
 
 function begin(draft: Draft, { cluster, share }: Pick<Attempt, "cluster" | "share">): Attempt {

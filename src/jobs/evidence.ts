@@ -226,7 +226,7 @@ export function overAtMsOf(draft: Draft, attempt: Attempt): number {
 }
 
 /** How long pods may continue after their Job has ended or is gone. Without a limit of their own, on a node that answers. */
-function podsEndMs({ intent: { graceMs, allowanceMs, podDeadlineMs } }: Draft): number {
+export function podsEndMs({ intent: { graceMs, allowanceMs, podDeadlineMs } }: Draft): number {
   return (podDeadlineMs ?? 0) + graceMs + allowanceMs;
 }
 

@@ -6,7 +6,7 @@
  */
 
 export { type JobRunOptions, runJobSeed } from "./jobs/run.ts";
-export { FIRST_SHAPED_SEED } from "./jobs/shape.ts";
+export { FIRST_FORGETFUL_SEED, FIRST_SHAPED_SEED } from "./jobs/shape.ts";
 export { JOB_SITUATIONS, KARMADA_JOB_SITUATIONS, SHAPED_JOB_SITUATIONS } from "./jobs/watch.ts";
 export { type EngineName, HubImage } from "./lean/hub.ts";
 export type { GivenApp } from "./seed/app.ts";

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseIndexes, sizeOf } from "../../src/jobs/index.ts";
 import { timesDone } from "./runs.ts";
 import { JobWorld } from "./world.ts";
 
@@ -127,6 +128,37 @@ describe("what is known to have ended never runs again", () => {
     await world.phase(name, "Complete");
     expect(timesDone(world.runs(name))).toEqual({ 0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1 });
     expect(world.runs(name)).toHaveLength(6);
+  });
+
+  it("completed indexes of an attempt in a cluster that is lost together with the ledger never run again", async () => {
+    const name = "lost-both";
+    world.close("all");
+    world.open("member1");
+    await world.submit(name, {
+      job: { completions: 8, parallelism: 1, completionMode: "Indexed" },
+      spec: { division: "Indexes", failover: { onClusterLoss: { afterSeconds: 0 } } },
+    });
+    await world.until("one is done", () => Object.keys(timesDone(world.runs(name))).length >= 1, name);
+    world.close("member1");
+    await world.until("one runs", () => world.runs(name).some(({ end }) => end === undefined), name);
+    const known = () => parseIndexes(String(world.status(name).completedIndexes ?? "")) ?? [];
+    await world.until(
+      "the hub knows what is done",
+      () => sizeOf(known()) === Object.keys(timesDone(world.runs(name))).length,
+      name,
+    );
+    world.fleet.cut("member1");
+    await world.until("it is lost", () => world.reasons(name).includes("AttemptLost"), name);
+    const before = timesDone(world.runs(name));
+    await restart(() => world.loseLedgers());
+    const confirmedLost = [{ name: "member1", at: new Date().toISOString() }];
+    world.open("all");
+    await world.patch(name, { failover: { onClusterLoss: { confirmedLost } } });
+    await world.phase(name, "Complete");
+    for (const index of Object.keys(before)) expect(timesDone(world.runs(name))[index]).toBe(1);
+    expect(Object.keys(timesDone(world.runs(name)))).toHaveLength(8);
+    await world.mend("member1");
+    await world.clean(name);
   });
 
   it("a hub that is restored to a moment before the end learns of it from the Job that its member kept", async () => {

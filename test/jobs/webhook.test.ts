@@ -86,8 +86,11 @@ describe("a CrossClusterJob of a kind that a webhook interprets", () => {
   };
 
   it("continues elsewhere when the webhook says that it failed, and is complete when it says that it succeeded", async () => {
-    const template = { apiVersion: "example.io/v1", kind: "TrainingRun", spec: { epochs: 3 } };
-    await world.submit("train", { spec: { template } });
+    // Its pods end at once, so the next attempt need not wait for them.
+    const pods = { spec: { terminationGracePeriodSeconds: 0 } };
+    const template = { apiVersion: "example.io/v1", kind: "TrainingRun", spec: { epochs: 3, template: pods } };
+    const failover = { onClusterLoss: { clockAllowanceSeconds: 0 } };
+    await world.submit("train", { spec: { template, failover } });
     await world.until("it runs in member1", () => objectIn("member1") !== undefined, "train");
     await report("member1", "bad");
     await world.until("it runs in member2", () => objectIn("member2") !== undefined, "train");

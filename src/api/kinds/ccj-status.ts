@@ -23,20 +23,24 @@ export type JobPhase = (typeof JOB_PHASES)[number];
 
 /** Older attempts are only counted. */
 export const MAX_LISTED_ATTEMPTS = 100;
-/** Longer sets of indexes are cut. */
+/** Longer sets of indexes are cut, of attempts that are over. */
 export const MAX_INDEXES_CHARS = 4096;
+/** What is done of all the work: if the ledger is lost, only this says it. As long as the largest set that is kept. */
+export const MAX_DONE_CHARS = 128 * 1024;
 
 const attempt = object("One attempt at the work, in one cluster.", {
   number: integer("Counts from 1.", { minimum: 1 }),
   cluster: text("Where it runs.", { maxLength: LABEL_CHARS }),
   object: optional(text("The name of its object there.", { maxLength: NAME_CHARS })),
-  indexes: optional(text("The indexes that it was given, such as 0-3,7.", { maxLength: MAX_INDEXES_CHARS })),
+  indexes: optional(text("The indexes that it was given, such as 0-3,7.", { maxLength: MAX_DONE_CHARS })),
   completions: count("The completions that it was given, of a Job without indexes."),
   succeeded: count("Its pods that have succeeded."),
   completedIndexes: optional(
     text("The indexes that it had done when it ended otherwise than by success.", { maxLength: MAX_INDEXES_CHARS }),
   ),
-  state: text("Starting, Running, Stopping, Succeeded, Failed, Moved, Lost or Unused.", { maxLength: REASON_CHARS }),
+  state: text("Starting, Running, Suspended, Stopping, Succeeded, Failed, Moved, Lost or Unused.", {
+    maxLength: REASON_CHARS,
+  }),
   startedAt: optional(time("When Lockstep decided on it.")),
   finishedAt: optional(time("When its end was recorded.")),
   deadline: optional(time("Exclusive: its cluster ends it by this time unless Lockstep extends it.")),
@@ -65,7 +69,7 @@ export const crossClusterJobStatus = object("The state of the work.", {
   succeeded: count("Pods that have succeeded."),
   failed: count("Pods that have failed."),
   completions: count("How many completions the work needs."),
-  completedIndexes: optional(text("The indexes that are done, such as 0-3,7.", { maxLength: MAX_INDEXES_CHARS })),
+  completedIndexes: optional(text("The indexes that are done, such as 0-3,7.", { maxLength: MAX_DONE_CHARS })),
   startTime: optional(time("When the first attempt was decided on.")),
   completionTime: optional(time("When the work was complete.")),
   waiting: optional(list("What is awaited.", waiting, { maxItems: 32 })),

@@ -75,6 +75,10 @@ describe("validating admission policies", () => {
     expect(refused.body.message).toBe(
       "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'small' with binding 'small' denied request: too much data",
     );
+    // What kubectl shows of it.
+    expect(refused.body.details).toMatchObject({
+      causes: [{ message: "ValidatingAdmissionPolicy 'small' with binding 'small' denied request: too much data" }],
+    });
     const warning = new TestServer();
     await install(warning, policy(expression, ["Warn"]));
     const warned = await warning.ask("POST", CONFIG_MAPS, configMap("a", { n: "1", m: "2" }));

@@ -136,5 +136,7 @@ function denial({ write, object, old }: Admitted, why: string, reason = "Invalid
     name,
     ...(definition.group && { group: definition.group }),
     kind: definition.plural,
+    // kubectl shows nothing else of a refusal.
+    causes: [{ message: why }],
   });
 }

@@ -76,7 +76,7 @@ function distributionRow(object: KubeObject): ApplicationRow {
 }
 
 /** An attempt in one of these states may have pods. */
-const ALIVE: ReadonlySet<string> = new Set(["Starting", "Running", "Stopping"]);
+const ALIVE: ReadonlySet<string> = new Set(["Starting", "Running", "Suspended", "Stopping"]);
 
 function jobRow(object: KubeObject): ApplicationRow {
   const { name, namespace = "default" } = object.metadata;

@@ -45,7 +45,9 @@ export function forecastJob(intent: JobIntent, ledger: JobLedger, clusters: Clus
     running: running.map(ahead),
     starts: starts.map(ahead),
     afterFailure: alive.map(({ number }) => {
-      const after = rounds(intent, settled.ledger, clusters, nowMs, new Set([number]));
+      // Where it continues, not when.
+      const soon = { ...intent, graceMs: 0, allowanceMs: 0, podDeadlineMs: null };
+      const after = rounds(soon, settled.ledger, clusters, nowMs, new Set([number]));
       const next = after.ledger.attempts.find((each) => each.number >= settled.ledger.nextAttempt);
       if (next) return { failed: number, next: ahead(next) };
       const { end } = after.ledger;
@@ -85,7 +87,7 @@ function seenBy(
       open.map((attempt) => [attempt.number, isReady(attempt.cluster) ? shown(attempt, failed) : away]),
     ),
     next: Object.fromEntries(candidates.map((cluster) => [cluster, isReady(cluster) ? { kind: "absent" } : away])),
-    dispatched: new Set(open.map(({ number }) => number)),
+    dispatched: new Set(open.filter(({ outcome }) => outcome === null).map(({ number }) => number)),
     orderedStop: new Set(open.map(({ number }) => number)),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ParsedCrossClusterJob, parseCrossClusterJob } from "../../api/index.ts";
-import { emptyJobLedger, nextShare } from "../../jobs/index.ts";
+import { type Attempt, emptyJobLedger, nextShare, succeededOf } from "../../jobs/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { jobIntentOf } from "./observe/intent.ts";
 import { recovered } from "./recover.ts";
@@ -117,6 +117,65 @@ describe("what attempts had done that the status does not list any more stays do
     expect(leftOf(divided(), { attempts, succeeded: 7 })).toEqual({ kind: "count", count: 3 });
   });
 
+  const known = (number: number, more: Partial<Attempt>): Attempt => {
+    const [attempt] = recovered(
+      emptyJobLedger("digest"),
+      { attempts: [row(number, { state: "Running" })] },
+      jobOf(),
+      NOW_MS,
+    ).attempts;
+    if (!attempt) throw new Error("no attempt");
+    return { ...attempt, ...more };
+  };
+  const withKnown = (attempts: Attempt[], status: JsonObject, job: ParsedCrossClusterJob) =>
+    recovered({ ...emptyJobLedger("digest"), attempts }, status, job, NOW_MS).attempts;
+
+  it("also of an attempt whose dispatch object was last written before it had done them", () => {
+    const indexed = known(1, { share: { kind: "indexes", indexes: "0-9" } });
+    const attempts = [row(1, { state: "Running", indexes: "0-9", completedIndexes: "0-3,7" })];
+    const found = withKnown([indexed], { attempts, completedIndexes: "0-3,7", succeeded: 5 }, divided("Indexed"));
+    expect(found).toMatchObject([{ number: 1, outcome: null, done: { indexes: "0-3,7" } }]);
+    const counted = known(1, { share: { kind: "count", count: 10 } });
+    const rows = [row(1, { state: "Running", completions: 10, succeeded: 4 })];
+    const counts = withKnown([counted], { attempts: rows, succeeded: 4 }, divided());
+    expect(counts).toMatchObject([{ number: 1, outcome: null, done: { succeeded: 4 } }]);
+  });
+
+  it("completions of an old attempt that still has its dispatch object are counted once", () => {
+    const outcome = { kind: "lost", reason: "ConfirmedLost", message: "", atMs: NOW_MS } as const;
+    const old = known(3, {
+      outcome,
+      share: { kind: "count", count: 10 },
+      done: { succeeded: 2, failed: 0, indexes: "" },
+    });
+    const attempts = [row(101, { state: "Lost", completions: 8, succeeded: 1 })];
+    const found = withKnown([old], { attempts, succeeded: 7 }, divided());
+    expect(succeededOf(found)).toBe(7);
+  });
+
+  it("indexes that a row of the status had no room for", () => {
+    const all = Array.from({ length: 1_500 }, (_, at) => 2 * at);
+    const list = all.join(",");
+    const job = jobOf({
+      template: {
+        apiVersion: "batch/v1",
+        kind: "Job",
+        spec: { completions: 3_000, parallelism: 1_500, completionMode: "Indexed", template: {} },
+      },
+      division: "Indexes",
+    });
+    const attempts = [row(1, { state: "Lost", indexes: "0-2999", completedIndexes: list.slice(0, 4_096) })];
+    const share = leftOf(job, { attempts, completedIndexes: list, succeeded: all.length });
+    expect(share).toEqual({ kind: "indexes", indexes: all.map((index) => index + 1).join(",") });
+  });
+
+  it("and of one that may run, no index of a long share goes to another attempt", () => {
+    const odd = Array.from({ length: 1_500 }, (_, at) => 2 * at + 1);
+    const attempts = [row(1, { state: "Running", indexes: odd.join(",") })];
+    const { attempts: found } = recovered(emptyJobLedger("digest"), { attempts }, divided("Indexed"), NOW_MS);
+    expect(found).toMatchObject([{ outcome: null, share: { indexes: odd.join(",") } }]);
+  });
+
   it("and nothing more: what every listed attempt has done is counted once", () => {
     const attempts = [row(1, { state: "Succeeded", completions: 2 }), row(2, { state: "Lost", succeeded: 1 })];
     expect(leftOf(divided(), { attempts, succeeded: 3 })).toEqual({ kind: "count", count: 7 });
@@ -137,6 +196,22 @@ it("an attempt that may run, and that no dispatch object tells of, is kept; one 
   ]);
   expect(ledger.attempts).toHaveLength(1);
   expect(ledger.nextAttempt).toBe(3);
+});
+
+it("an attempt that was suspended or about to end when the ledger was lost keeps what it had done", () => {
+  const divided = jobOf({
+    template: { apiVersion: "batch/v1", kind: "Job", spec: { completions: 9, template: {} } },
+    division: "Completions",
+  });
+  const attempts = [
+    { number: 1, cluster: "member1", state: "Stopping", startedAt: AT, completions: 4, succeeded: 3 },
+    { number: 2, cluster: "member2", state: "Suspended", startedAt: AT, completions: 5, succeeded: 1 },
+  ];
+  const ledger = recovered(emptyJobLedger("digest"), { attempts, succeeded: 4 }, divided, NOW_MS);
+  expect(ledger.attempts).toMatchObject([
+    { uid: "unknown", outcome: null, done: { succeeded: 3 } },
+    { uid: "unknown", outcome: null, done: { succeeded: 1 } },
+  ]);
 });
 
 it("what a status holds that is none is passed over", () => {

@@ -116,13 +116,14 @@ export class TranscriptMember {
     } as AttemptPresent;
   }
 
-  /** As engines do it: a grant that is pinned to a uid creates nothing. Whether anything has changed. */
-  apply({ number, uid, grant }: Attempt, nowMs: number): boolean {
+  /** As engines do it: a grant that is pinned to a Job's uid creates nothing. Whether anything has changed. */
+  apply({ number, uid, grant }: Attempt, isBatch: boolean, nowMs: number): boolean {
     if (this.#lostSinceMs !== undefined) return false;
     const job = this.#jobs.get(number);
     const { parallelism, deadlineSeconds, epoch } = grant;
     if (!job) {
-      if (this.#taken.has(number) || this.#refusal !== undefined || epoch > 1 || uid !== null) return false;
+      const isPinned = isBatch && (epoch > 1 || uid !== null);
+      if (this.#taken.has(number) || this.#refusal !== undefined || isPinned) return false;
       this.#create(number, parallelism, deadlineSeconds, nowMs);
       return true;
     }

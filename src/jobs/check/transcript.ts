@@ -176,7 +176,8 @@ export class Transcript {
     }
     for (const attempt of ledger.attempts) {
       const member = this.#members.get(attempt.cluster);
-      if (this.#dispatched.has(attempt.number)) isMoved = member?.apply(attempt, this.#nowMs) || isMoved;
+      if (this.#dispatched.has(attempt.number))
+        isMoved = member?.apply(attempt, this.#intent.isBatch, this.#nowMs) || isMoved;
     }
     return isMoved;
   }

@@ -1,3 +1,4 @@
+import { DEFAULT_SYSTEM_NAMESPACE } from "../../api/index.ts";
 import type { ApiServer } from "../../apiserver/index.ts";
 import { attemptRef } from "../../controllers/index.ts";
 import { DRAIN_TAINT } from "../../engine/index.ts";
@@ -11,8 +12,11 @@ import type { Climate } from "../world/weather.ts";
 import type { World } from "../world/world.ts";
 import type { JobMember } from "./member.ts";
 import type { JobHappening, JobScenario } from "./scenario.ts";
+import type { JobWatch } from "./watch.ts";
 
 export const JOBS_PATH = "/apis/apps.karmada.io/v1alpha1/namespaces/default/crossclusterjobs";
+
+const LEDGERS_PATH = `/apis/apps.karmada.io/v1alpha1/namespaces/${DEFAULT_SYSTEM_NAMESPACE}/crossclusterledgers`;
 
 export interface JobCast {
   readonly world: World;
@@ -23,6 +27,7 @@ export interface JobCast {
   readonly controllers: Controllers;
   readonly climate: Climate;
   readonly reach: Reach;
+  readonly watch: JobWatch;
 }
 
 /** Carries out what a seed has drawn. */
@@ -63,6 +68,15 @@ export class JobFaults {
     for (const process of controllers.processes) process.resume();
     for (const name of this.#drained) void taint(hub, name, false);
     void this.#suspend(false);
+  }
+
+  /** A backup without them is restored, and the controllers start again. */
+  async #loseLedgers(): Promise<void> {
+    const { hub, controllers } = this.#cast;
+    const found = hub.snapshot().objects.filter(({ resource }) => resource.endsWith("/crossclusterledgers"));
+    for (const { object } of found) await write(hub, "DELETE", `${LEDGERS_PATH}/${object.metadata.name}`);
+    this.#cast.watch.forgets();
+    controllers.upgrade();
   }
 
   async #suspend(suspend: boolean): Promise<void> {
@@ -136,6 +150,10 @@ export class JobFaults {
         this.#forAWhile(happening.forMs, () => {
           climate.hasStaleLists = false;
         });
+        return;
+      case "lose ledgers":
+        reach.count("the ledger is lost");
+        void this.#loseLedgers();
         return;
       case "suspend":
         reach.count("the work is suspended");

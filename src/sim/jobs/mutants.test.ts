@@ -1,7 +1,7 @@
 /** Mistakes in the controller of CrossClusterJob: each must be noticed in the whole system. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../runtime/index.ts";
-import { FIRST_SHAPED_SEED } from "./shape.ts";
+import { FIRST_FORGETFUL_SEED, FIRST_SHAPED_SEED } from "./shape.ts";
 
 const SEEDS = 300;
 const MINUTES_MS = 60_000;
@@ -105,6 +105,11 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
     known: 100_005,
   },
+  "rebuilds a lost ledger without the status": {
+    path: `${JOB_CONTROLLER}/recover.ts`,
+    change: (original) => ({ ...original, recovered: (ledger: unknown) => ledger }),
+    known: 200_005,
+  },
   "never sends the order to stop": {
     path: `${JOB_CONTROLLER}/act/render.ts`,
     change: returning("renderAttempt", (manifest) => {
@@ -131,7 +136,7 @@ describe.each(Object.entries(MUTANTS))("a controller that %s", (_, { path, chang
     });
     const mutated: Simulator = await import("../index.ts");
     const image = new mutated.HubImage();
-    const first = known < FIRST_SHAPED_SEED ? 1 : FIRST_SHAPED_SEED;
+    const first = [FIRST_FORGETFUL_SEED, FIRST_SHAPED_SEED].find((each) => known >= each) ?? 1;
     for (const seed of [known, ...Array.from({ length: SEEDS }, (_unused, index) => first + index)]) {
       const { failure } = await mutated.runJobSeed(seed, { image });
       if (!failure || !/alive|again/.test(failure.property)) continue;

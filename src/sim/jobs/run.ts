@@ -93,7 +93,7 @@ class JobStage {
       logs: options.transcript ?? false,
     });
     this.#faults = new JobFaults({
-      ...{ world, hub, scenario, members, reach, climate: this.#climate },
+      ...{ world, hub, scenario, members, reach, watch, climate: this.#climate },
       ...{ engine: this.#engine, controllers: this.#controllers },
     });
   }

@@ -5,7 +5,7 @@ import type { EngineName } from "../lean/hub.ts";
 import { Dice } from "../seed/dice.ts";
 import type { CrashPoint } from "../seed/happenings.ts";
 import type { JobTraits } from "./member.ts";
-import { type JobShape, shapeFields, shapeOf } from "./shape.ts";
+import { FIRST_FORGETFUL_SEED, type JobShape, shapeFields, shapeOf } from "./shape.ts";
 
 export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "crash"; readonly write: number; readonly point: CrashPoint }
@@ -14,7 +14,7 @@ export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "flaky"; readonly rate: number; readonly forMs: number }
   | { readonly kind: "stale" | "slow"; readonly byMs: number; readonly forMs: number }
   | { readonly kind: "clock jump"; readonly byMs: number }
-  | { readonly kind: "drop watches" }
+  | { readonly kind: "drop watches" | "lose ledgers" }
   | { readonly kind: "cut" | "drain"; readonly cluster: string; readonly forMs: number }
   | { readonly kind: "delete" | "late" | "recreate" | "strip"; readonly cluster: string }
   /** A user suspends the work. */
@@ -66,7 +66,12 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
   const strangers = drawStrangers(new Dice(seed).branch("job strangers"), clusters);
   const shape = shapeOf(seed, new Dice(seed).branch("job shape"), clusters.length);
   const pauses = shape.kind === "whole" ? [] : drawSuspension(new Dice(seed).branch("job suspension"));
-  const happenings = [...draw(dice, engine, clusters, calmAtMs), ...strangers, ...pauses];
+  const losses = seed < FIRST_FORGETFUL_SEED ? [] : drawLosses(new Dice(seed).branch("job ledgers"));
+  const drawn = draw(dice, engine, clusters, calmAtMs);
+  // While controllers start again none of them looks: a Job that an old delivery creates then, in a cluster that is lost
+  // before they do, is beyond what is promised.
+  const isPromised = ({ kind }: JobHappening) => losses.length === 0 || kind !== "late";
+  const happenings = [...drawn.filter(isPromised), ...strangers, ...pauses, ...losses];
   const onClusterLoss = {
     guarantee,
     afterSeconds: dice.whole(5, 10),
@@ -89,6 +94,10 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
   };
   const standby = dice.chance(0.5);
   return { seed, engine, clusters, guarantee, shape, spec, traits, happenings, standby, calmAtMs };
+}
+
+function drawLosses(dice: Dice): JobHappening[] {
+  return Array.from({ length: dice.whole(1, 2) }, () => ({ atMs: dice.whole(3_000, 120_000), kind: "lose ledgers" }));
 }
 
 function drawSuspension(dice: Dice): JobHappening[] {

@@ -5,6 +5,9 @@ import type { Dice } from "../seed/dice.ts";
 /** Seeds from here on divide their work; lower ones are those of the mutants and of earlier findings. */
 export const FIRST_SHAPED_SEED = 100_001;
 
+/** Seeds from here on lose their ledgers as well, as after a restored backup. */
+export const FIRST_FORGETFUL_SEED = 200_001;
+
 /** How the work of a seed is divided. */
 export type JobShape =
   | { readonly kind: "whole"; readonly slots: 1 }

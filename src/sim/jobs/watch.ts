@@ -44,8 +44,9 @@ export const JOB_SITUATIONS = [
   "nothing is left in members",
 ] as const;
 
-/** What only seeds that divide their work do. */
+/** What only seeds that divide their work, or lose their ledgers, do. */
 export const SHAPED_JOB_SITUATIONS = [
+  "the ledger is lost",
   "a Job tries a failed pod again",
   "an index continues in another attempt",
   "completions continue in another attempt",
@@ -60,6 +61,7 @@ export const KARMADA_JOB_SITUATIONS = [
 ] as const;
 
 const LEDGERS = "apps.karmada.io/crossclusterledgers";
+const JOBS = "apps.karmada.io/crossclusterjobs";
 
 /** Compares what runs in the members with what is stored on the hub. */
 export class JobWatch {
@@ -71,6 +73,7 @@ export class JobWatch {
   /** By number: how the stored ledger says that attempts ended. */
   readonly #outcomes = new Map<number, string>();
   readonly #started = new Set<number>();
+  #status: JsonObject = {};
   /** By number: what it had done when the ledger first called it over, or has done so far. What is found later counts, too. */
   readonly #done = new Map<number, { readonly units: ReadonlySet<number>; readonly count: number }>();
 
@@ -124,7 +127,32 @@ export class JobWatch {
       this.#world.violated(JOB_PROPERTIES.once, `${held} completions may run, ${done} of ${shape.total} are done`);
   }
 
+  /** The ledger is gone: of what was known, that remains which the status says. */
+  forgets(): void {
+    const before = new Map(this.#done);
+    const outcomes = new Map(this.#outcomes);
+    this.#outcomes.clear();
+    this.#done.clear();
+    const rows = Array.isArray(this.#status.attempts) ? this.#status.attempts.filter(isJsonObject) : [];
+    for (const { number, state, indexes, completions, completedIndexes, succeeded } of rows) {
+      const known = before.get(Number(number));
+      if (typeof number !== "number" || !known) continue;
+      const hasSucceeded = state === "Succeeded";
+      const units = unitsOf(String((hasSucceeded ? indexes : completedIndexes) ?? ""));
+      const count = Math.max(Number(succeeded ?? 0), hasSucceeded ? Number(completions ?? 0) : 0);
+      // What was found after others had got it is no reason to call these back.
+      const told = {
+        units: new Set(units.filter((unit) => known.units.has(unit))),
+        count: Math.min(count, known.count),
+      };
+      this.#done.set(number, told);
+      const kind = String(state).toLowerCase();
+      if (outcomes.get(number) === kind) this.#outcomes.set(number, kind);
+    }
+  }
+
   committed({ key, object, type }: Commit): void {
+    if (key.resource === JOBS && isJsonObject(object.status)) this.#status = object.status;
     if (key.resource !== LEDGERS || type === "DELETED") return;
     const state = isJsonObject(object.spec) && isJsonObject(object.spec.state) ? object.spec.state : {};
     const attempts = (Array.isArray(state.attempts) ? state.attempts : []).filter(isJsonObject);

@@ -3,6 +3,7 @@ import {
   Campaign,
   describeFailure,
   type EngineName,
+  FIRST_FORGETFUL_SEED,
   FIRST_SHAPED_SEED,
   HubImage,
   JOB_SITUATIONS,
@@ -84,6 +85,9 @@ export async function jobCampaign(pool: SeedPool, engine: EngineName): Promise<C
   // Work that is divided: half as many.
   const shapedFirst = FIRST_SHAPED_SEED + first - 1;
   await pool.play("lean", shapedFirst, shapedFirst + Math.ceil((last - first) / 2), collect, engine, "job");
+  // Hubs that lose their ledgers: a quarter.
+  const forgetfulFirst = FIRST_FORGETFUL_SEED + first - 1;
+  await pool.play("lean", forgetfulFirst, forgetfulFirst + Math.ceil((last - first) / 4), collect, engine, "job");
   const failures = found.failures.toSorted((a, b) => a.seed - b.seed);
   expect(failures.length, failures.map(describeFailure).join("\n")).toBe(0);
   if (found.seeds >= JOB_SEEDS_FOR_REACH) {

@@ -116,6 +116,24 @@ describe("a CrossClusterJob on the command line", () => {
     );
   });
 
+  it("plan refuses what the controller would refuse, and notes a cluster that does not exist", async () => {
+    const odd = job("odd", "worker:1", 5_000, { clusters: { names: ["member1", "memberl"] } });
+    const planned = await cli.run(["plan", "-f", "odd.json"], { files: { "odd.json": JSON.stringify(odd) } });
+    expect(planned.err).toBe("note: the hub has no cluster memberl\n");
+    const { template } = odd.spec as { template: { spec: JsonObject } };
+    Object.assign(template.spec, { paralelism: 2 });
+    const refused = await cli.run(["plan", "-f", "odd.json"], { files: { "odd.json": JSON.stringify(odd) } });
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("spec.template.spec.paralelism: a Job has no such field; use parallelism");
+  });
+
+  it("plan of another kind shows where the work continues, after the failed object is removed", async () => {
+    const ray = job("ray", "worker:1", 5_000, { clusters: { names: ["member1", "member2"] } });
+    Object.assign(ray.spec as JsonObject, { template: { apiVersion: "ray.io/v1", kind: "RayJob", spec: {} } });
+    const { out } = await cli.run(["plan", "-f", "ray.json"], { files: { "ray.json": JSON.stringify(ray) } });
+    expect(out).toContain("if attempt 1 fails: attempt 2 in member2, all of it");
+  });
+
   it("plan of work that runs says so, and refuses another template", async () => {
     const { out } = await cli.run(["plan", "ccj/lasting"]);
     expect(out).toContain("CrossClusterJob default/lasting: nothing would start, 1 may run now");

@@ -2,6 +2,7 @@
 import {
   CROSS_CLUSTER_JOB,
   forbiddenClusters,
+  jobTemplateMistakes,
   type ParsedCrossClusterJob,
   parseCrossClusterJob,
 } from "../../../api/index.ts";
@@ -71,14 +72,22 @@ async function subjectOf(io: Io, hub: Hub, name: string | undefined, filename: r
   }
   const { namespace = hub.namespace, name: own } = asked.metadata;
   const before = await hub.client.find(CROSS_CLUSTER_JOBS, { namespace, name: own }, hub.request);
-  return { job: parsed(asked), before };
+  const job = parsed(asked);
+  // The controller looks at the template before the first attempt only.
+  const mistakes = before ? [] : jobTemplateMistakes(job.spec);
+  if (mistakes.length > 0) throw invalid(own, mistakes.join("; "));
+  return { job, before };
 }
 
 function parsed({ status: _said, ...object }: KubeObject): ParsedCrossClusterJob {
   const result = parseCrossClusterJob(object);
   if (result.ok) return result.value;
   const errors = result.errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new CommandError(`CrossClusterJob ${object.metadata.name} is not valid: ${errors}. Correct it first`);
+  throw invalid(object.metadata.name, errors);
+}
+
+function invalid(name: string, errors: string): CommandError {
+  return new CommandError(`CrossClusterJob ${name} is not valid: ${errors}. Correct it first`);
 }
 
 async function forecastOf(
@@ -97,6 +106,8 @@ async function forecastOf(
   const { clusters: kind, readCluster } = await engineOf(hub);
   const { items } = await hub.client.listAll(kind, hub.request);
   const clusters = items.flatMap((object) => readCluster(object) ?? []);
+  const missing = (job.spec.clusters.names ?? []).filter((name) => !clusters.some((each) => each.name === name));
+  if (missing.length > 0) notes.push(`the hub has no cluster ${missing.join(", ")}`);
   const namespace = await namespaceOf(hub, job.metadata.namespace, notes);
   const intent = jobIntentOf(job, {
     clusters,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseCrossClusterJob } from "../../../api/index.ts";
-import { emptyJobLedger } from "../../../jobs/index.ts";
+import { type Attempt, emptyJobLedger } from "../../../jobs/index.ts";
 import type { JsonObject } from "../../../runtime/index.ts";
 import { jobStatusOf } from "./report.ts";
 
@@ -11,7 +11,7 @@ const WAITS = {
   remedy: "if it is gone: lockstep confirm-lost member1 ccj/NAME",
 } as const;
 
-function statusOf(workload: JsonObject) {
+function statusOf(workload: JsonObject, attempts: readonly Attempt[] = []) {
   const parsed = parseCrossClusterJob({
     apiVersion: "apps.karmada.io/v1alpha1",
     kind: "CrossClusterJob",
@@ -24,7 +24,7 @@ function statusOf(workload: JsonObject) {
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
   const figures = { active: 0, succeeded: 0, failed: 0, wanted: 1, completed: 0, completedIndexes: "" };
   const plan = {
-    ledger: emptyJobLedger("digest"),
+    ledger: { ...emptyJobLedger("digest"), attempts },
     standing: [],
     actions: [],
     waiting: [WAITS],
@@ -50,4 +50,32 @@ it("a status that is too large for the hub is shown without its largest fields",
   const nodes = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`node-${at}`, { phase: "Succeeded" }]));
   const { workload } = statusOf({ nodes, phase: "Running", progress: "5000/5000" });
   expect(workload).toEqual({ phase: "Running", progress: "5000/5000" });
+});
+
+it("[J15] only an attempt that was never allowed to run is Starting: a lost ledger forgets what such a one has done", () => {
+  const ending = { kind: "succeeded", reason: "Completed", message: "", atMs: 0 } as const;
+  const attempt = (number: number, more: Partial<Attempt>): Attempt => ({
+    ...{
+      number,
+      cluster: "member1",
+      share: { kind: "whole" },
+      startedAtMs: 0,
+      isSwitched: false,
+      uid: "u",
+      readAtMs: 0,
+    },
+    ...{ grant: { epoch: 1, parallelism: 0, deadlineSeconds: null }, latestDeadlineSeconds: 0, unheardSinceMs: null },
+    ...{ pendingSinceMs: null, goneSinceMs: null, endSeenAtMs: null, stop: null, outcome: null, isCleaned: false },
+    ...{ done: { succeeded: 0, failed: 0, indexes: "" }, mayRunTwice: false },
+    ...more,
+  });
+  const granted = (parallelism: number) => ({ grant: { epoch: 2, parallelism, deadlineSeconds: null } });
+  const { attempts = [] } = statusOf({}, [
+    attempt(1, {}),
+    attempt(2, granted(3)),
+    attempt(3, granted(0)),
+    attempt(4, { ...granted(0), ending }),
+    attempt(5, { ...granted(0), stop: { reason: "Drained", message: "" } }),
+  ]);
+  expect(attempts.map(({ state }) => state)).toEqual(["Starting", "Running", "Suspended", "Stopping", "Stopping"]);
 });

@@ -1,6 +1,7 @@
 import {
   type CrossClusterJobStatus,
   type JobPhase,
+  MAX_DONE_CHARS,
   MAX_INDEXES_CHARS,
   MAX_LISTED_ATTEMPTS,
   type ParsedCrossClusterJob,
@@ -54,7 +55,7 @@ export function jobStatusOf(report: JobReport, before: CrossClusterJobStatus | u
     succeeded: figures.succeeded,
     failed: figures.failed,
     completions: figures.wanted,
-    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, MAX_INDEXES_CHARS) }),
+    ...(figures.completedIndexes !== "" && { completedIndexes: figures.completedIndexes.slice(0, MAX_DONE_CHARS) }),
     ...(ledger.startedAtMs !== null && { startTime: timestamp(ledger.startedAtMs) }),
     ...(end?.kind === "Complete" && { completionTime: timestamp(end.atMs) }),
     ...(waiting.length > 0 && {
@@ -117,7 +118,8 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
     number,
     cluster,
     object: attemptRef(job, number).name,
-    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, MAX_INDEXES_CHARS) }),
+    // Of one that may run, nothing may be cut: if its ledger is lost, no other attempt gets any of it.
+    ...(share.kind === "indexes" && { indexes: share.indexes.slice(0, outcome ? MAX_INDEXES_CHARS : MAX_DONE_CHARS) }),
     ...(share.kind === "count" && { completions: share.count }),
     ...(done.succeeded > 0 && { succeeded: done.succeeded }),
     ...(done.indexes !== "" &&
@@ -134,10 +136,12 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
   };
 }
 
-function stateOf({ outcome, stop, grant }: Attempt): string {
+/** If the ledger is lost, one that is Starting counts as never having run. */
+function stateOf({ outcome, stop, ending, grant }: Attempt): string {
   if (outcome) return outcome.kind.charAt(0).toUpperCase() + outcome.kind.slice(1);
-  if (stop) return "Stopping";
-  return grant.parallelism > 0 ? "Running" : "Starting";
+  if (stop || ending) return "Stopping";
+  if (grant.parallelism > 0) return "Running";
+  return grant.epoch > 1 ? "Suspended" : "Starting";
 }
 
 function conditionsOf({ job, plan, nowMs }: JobReport, before: readonly Condition[]): Condition[] {
