@@ -216,6 +216,14 @@ it("[A24] what a member's API server would refuse is known before anything moves
   );
 });
 
+it("a number of replicas that no API server takes reaches the status with the member's message", async () => {
+  await begin();
+  await world.apply(shop("web:1", {}, { ...web("web:1", -1), metadata: { name: "less" } }));
+  await world.until("the member's refusal is in the status", () => message().includes("default/less"));
+  expect(message()).toContain("spec.replicas: Invalid value: -1");
+  expect(rows(statusOf(world, "shop").workloads).map(({ name }) => name)).toEqual(["web"]);
+});
+
 it("[A24] without direct access the status says that nothing was tried", async () => {
   await begin();
   await world.apply(shop("web:1"));
