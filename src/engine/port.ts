@@ -83,6 +83,11 @@ export interface Engine {
   ): Promise<Divisions>;
   /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
   needsHubKinds(clusters: readonly string[]): boolean;
+  /**
+   * How one cluster serves a kind that the hub does not know. Undefined: it does not, or cannot be asked. Absent: this
+   * engine delivers only kinds of the hub.
+   */
+  memberKind?(cluster: string, apiVersion: string, kind: string): Promise<MemberKind | undefined>;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
@@ -142,6 +147,11 @@ export interface Engine {
   snapshot(app: EngineApp, cluster: string, ref?: ObjectRef): Snapshot;
   snapshot(owner: EngineOwner, cluster: string, ref: ObjectRef): Snapshot;
   member(cluster: string): MemberAccess;
+}
+
+export interface MemberKind {
+  readonly plural: string;
+  readonly namespaced: boolean;
 }
 
 export interface EngineCluster {

@@ -44,15 +44,17 @@ export async function makeBundle(
   app: ParsedDistributedApplication,
   variants: readonly VariantInput[],
   before: EarlierRenders,
+  /** Those of its clusters that can be asked. */
+  ready: readonly string[],
   signal: AbortSignal,
 ): Promise<Bundled> {
   const { newest } = before;
   if (newest && variants.some(({ inputs }) => newest.inputs.includes(inputs))) {
-    const made = await makeVariants(renderer, kinds, app, variants, before, newest, signal);
+    const made = await makeVariants(renderer, kinds, app, variants, before, newest, ready, signal);
     const isOfOne = (bundle: Bundle) => [undefined, newest.bundle.sourceDigest].includes(bundle.sourceDigest);
     if (made.kind === "refused" || isOfOne(made.bundle)) return made;
   }
-  return makeVariants(renderer, kinds, app, variants, before, undefined, signal);
+  return makeVariants(renderer, kinds, app, variants, before, undefined, ready, signal);
 }
 
 async function makeVariants(
@@ -62,6 +64,7 @@ async function makeVariants(
   variants: readonly VariantInput[],
   before: EarlierRenders,
   reused: EarlierRenders["newest"],
+  ready: readonly string[],
   signal: AbortSignal,
 ): Promise<Bundled> {
   const { spec, metadata } = app;
@@ -71,7 +74,7 @@ async function makeVariants(
   for (const { clusters, source, patches, inputs } of variants) {
     const same = reused?.bundle.variants[reused.inputs.indexOf(inputs)];
     if (same) {
-      for (const [id, served] of await kinds.of(same.parts)) known.set(id, served);
+      for (const [id, served] of await kinds.of(same.parts, ready)) known.set(id, served);
       made.push({ clusters, parts: same.parts });
       continue;
     }
@@ -93,7 +96,7 @@ async function makeVariants(
     facts = factsOf(result);
     const patched = patchAll(result.objects, patches);
     if ("kind" in patched) return patched;
-    for (const [id, served] of await kinds.of(patched.objects)) known.set(id, served);
+    for (const [id, served] of await kinds.of(patched.objects, ready)) known.set(id, served);
     const parts = place(patched.objects, known, spec.targetNamespace);
     if ("kind" in parts) return parts;
     made.push({ clusters, parts: withNamespace(parts.parts, app) });
@@ -205,7 +208,7 @@ function place(
     if (!kind) {
       return {
         kind: "refused",
-        message: `${title}: neither the hub nor the source's own CustomResourceDefinitions know this kind`,
+        message: `${title}: neither the hub nor the source's own CustomResourceDefinitions know this kind, nor clusters that can be asked, in one way`,
         remedy: "Install its CustomResourceDefinition on the hub, or correct the object.",
       };
     }

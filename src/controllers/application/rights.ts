@@ -56,7 +56,9 @@ export class Rights {
       const kind = kinds.get(kindId(part.object));
       // Without its plural no right can be asked for, so none is there: the kind may have vanished from the hub.
       if (!kind) {
-        unknown.add(`distribute ${part.object.kind} of ${part.object.apiVersion}, which the hub no longer serves`);
+        unknown.add(
+          `distribute ${part.object.kind} of ${part.object.apiVersion}, which neither the hub nor a cluster that can be asked serves now`,
+        );
         continue;
       }
       for (const each of neededFor(part, kind)) asked.set(JSON.stringify(each), each);

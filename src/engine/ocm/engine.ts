@@ -22,6 +22,7 @@ import type {
   EngineSetting,
   HoldState,
   MemberAccess,
+  MemberKind,
   ObjectRef,
   Snapshot,
 } from "../port.ts";
@@ -229,6 +230,15 @@ export class OcmEngine implements Engine {
   /** A manifest's options name its plural, which only the hub or the cluster itself can tell. */
   needsHubKinds(clusters: readonly string[]): boolean {
     return clusters.some((cluster) => !this.#accesses.client(cluster));
+  }
+
+  async memberKind(cluster: string, apiVersion: string, kind: string): Promise<MemberKind | undefined> {
+    const client = this.#accesses.client(cluster);
+    try {
+      return await client?.discovery.resource(apiVersion, kind, { maxAttempts: 2 });
+    } catch {
+      return undefined;
+    }
   }
 
   /** Only where reports are all that is known does it matter how soon they come. */
