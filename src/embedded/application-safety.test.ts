@@ -237,6 +237,32 @@ describe("a hook", () => {
     expect(after?.metadata.uid).not.toBe(uid);
   });
 
+  it("[A7] of an undo or a deletion runs in its turn, before or after what happens to the objects", async () => {
+    await begin("None");
+    const events: string[] = [];
+    world.fleet.onChange(({ server, resource: of, isDeleted, object: { metadata, data, status } }) => {
+      if (server !== "member1" || metadata.namespace !== "default") return;
+      if (of === "batch/jobs" && !isDeleted && status === undefined) events.push(metadata.name);
+      if (of === "/configmaps" && metadata.name === "a") events.push(isDeleted ? "deleted" : JSON.stringify(data));
+    });
+    const happened = () => events.splice(0).filter((each, at, all) => each !== all[at - 1]);
+    const hooks = ["pre-rollback", "post-rollback", "pre-delete", "post-delete"].map((each) => hookJob(each, each));
+    await declare("shop", [...hooks, configMap("a", { x: "1" })]);
+    await settle(world, "shop");
+    const to = statusOf(world, "shop").revision;
+    const second = [...hooks, configMap("a", { x: "2" })];
+    await declare("shop", second);
+    await settle(world, "shop");
+    expect(happened()).toEqual(['{"x":"1"}', '{"x":"2"}']);
+    await declare("shop", second, { undo: { to: String(to), at: "2030-01-01T00:00:00Z" } });
+    await world.until("it is back", () =>
+      rows(statusOf(world, "shop").clusters).every(({ phase, revision }) => phase === "Settled" && revision === to),
+    );
+    expect(happened()).toEqual(["pre-rollback", '{"x":"1"}', "post-rollback"]);
+    await remove("shop");
+    expect(happened()).toEqual(["pre-delete", "deleted", "post-delete"]);
+  });
+
   it("[A27] of a deletion does not run once its right is taken away, and the deletion continues", async () => {
     await begin("RBAC");
     const RBAC = "rbac.authorization.k8s.io";
