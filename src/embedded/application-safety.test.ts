@@ -152,6 +152,28 @@ describe("an application", () => {
     expect((await inMember(CONFIG_MAPS, "a"))?.data).toEqual({ of: "theirs" });
   });
 
+  it("[A29] takes over with adopt what an application that is gone left behind, and nothing that one delivers", async () => {
+    const metadata = { name: "kept", annotations: { "helm.sh/resource-policy": "keep" } };
+    const kept = (of: string) => ({ ...configMap("kept", { of }), metadata });
+    await declare("one", [kept("one"), configMap("a", { x: "1" })]);
+    await settle(world, "one");
+    await declare("two", [kept("two")], { adopt: true });
+    await world.until("it has stopped", () => statusOf(world, "two").phase === "Halted");
+    expect(String(statusOf(world, "two").message)).toContain("it belongs to another application of Lockstep");
+    expect((await inMember(CONFIG_MAPS, "kept"))?.data).toEqual({ of: "one" });
+    await remove("two");
+    // It no longer has it in its source, and another one may take it.
+    await declare("one", [configMap("a", { x: "1" })]);
+    await settle(world, "one");
+    await declare("three", [kept("three")]);
+    await world.until("it has stopped", () => statusOf(world, "three").phase === "Halted");
+    expect(String(statusOf(world, "three").message)).toContain("set adopt: true to take it over");
+    await declare("three", [kept("three")], { adopt: true, resumedAt: "2030-01-01T00:00:00Z" });
+    await settle(world, "three");
+    expect((await inMember(CONFIG_MAPS, "kept"))?.data).toEqual({ of: "three" });
+    await settle(world, "one");
+  });
+
   it("[A2] goes to no revision that does not exist", async () => {
     await declare("shop", [configMap("a", { x: "1" })]);
     await settle(world, "shop");

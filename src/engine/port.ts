@@ -109,6 +109,11 @@ export interface Engine {
   /** What `hold` would resolve to right now. Writes nothing: for previews. Absent: `hold` writes nothing either. */
   foreseeHold?(app: EngineApp): Promise<HoldState>;
 
+  /**
+   * Whether the owner with this mark (ownerMark) has a dispatch object for this object of the cluster, in whatever
+   * version of its API: a mark alone says only who wrote the object once.
+   */
+  delivers(mark: string, cluster: string, ref: ObjectRef): boolean;
   /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
   dispatched(owner: EngineOwner): readonly Dispatched[];
   /** Reads the dispatch objects of the workload in every cluster from the server, without caches. */

@@ -258,6 +258,10 @@ export class OcmEngine implements Engine {
     return this.#foreign.state(app);
   }
 
+  delivers(mark: string, cluster: string, ref: ObjectRef): boolean {
+    return this.#own.delivers(mark, cluster, ref);
+  }
+
   dispatched(app: EngineOwner): readonly Dispatched[] {
     return this.#dispatches.of(app);
   }
