@@ -339,6 +339,21 @@ it("replicas are divided by weight, and a new total moves without an outage", as
   ]);
 });
 
+it("a workload in spec.replicas that the source does not have, or has twice, is refused before anything moves", async () => {
+  await begin();
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "wep", total: 4 }] }));
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain(
+    "spec.replicas[0]: the source has no StatefulSet wep. Correct spec.replicas; the source has StatefulSet web.",
+  );
+  const second = { ...web("web:1"), metadata: { name: "web", namespace: "other" } };
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "web", total: 4 }] }, second));
+  await world.until("it is refused", () => message().includes("the source has 2 objects StatefulSet web"));
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual([]);
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "web", total: 4 }] }));
+  await settled();
+});
+
 it("[A16] [A17] a lost cluster's replicas run in the others, status says how many they lend, and they come back", async () => {
   const pods = await begin();
   const failover = { afterSeconds: 60 };

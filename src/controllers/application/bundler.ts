@@ -3,7 +3,14 @@ import { isHookEvent } from "../../applications/index.ts";
 import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { sanitize } from "../../render/index.ts";
-import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
+import {
+  applyPatch,
+  type Json,
+  type JsonObject,
+  nearest,
+  PatchError,
+  type PatchOperation,
+} from "../../runtime/index.ts";
 import { type Bundle, type Part, partOf, partsFor } from "./content.ts";
 import { DEFAULT_KUBE_VERSION, type Kinds, kindId, type ServedKind } from "./kinds.ts";
 import { isManifest, keyOfRef, refOf } from "./manifest.ts";
@@ -109,12 +116,33 @@ async function makeVariants(
       remedy: "Correct the source; to remove the application, delete it.",
     };
   }
+  const misnamed = misnamedWorkload(spec.replicas ?? [], made[0]?.parts ?? []);
+  if (misnamed) return misnamed;
   return {
     kind: "bundle",
     bundle: { variants: made, ...facts },
     kinds: known,
     inputs: variants.map(({ inputs }) => inputs),
   };
+}
+
+/** A workload that is not found would run whole in every cluster, and two of one name would get each other's share. */
+function misnamedWorkload(
+  replicas: NonNullable<ParsedDistributedApplication["spec"]["replicas"]>,
+  parts: readonly Part[],
+): Refused | undefined {
+  const own = parts.filter(({ hook }) => !hook).map(({ object: { kind, metadata } }) => `${kind} ${metadata.name}`);
+  for (const [at, { kind, name }] of replicas.entries()) {
+    const title = `${kind} ${name}`;
+    const count = own.filter((each) => each === title).length;
+    if (count === 1) continue;
+    const sameKind = own.filter((each) => each.startsWith(`${kind} `));
+    const similar = nearest(title, sameKind.length > 0 ? sameKind : own);
+    const message = `spec.replicas[${at}]: the source has ${count === 0 ? `no ${title}` : `${count} objects ${title}`}`;
+    const guess = count > 0 || similar === undefined ? "" : `; the source has ${similar}`;
+    return { kind: "refused", message, remedy: `Correct spec.replicas${guess}.` };
+  }
+  return undefined;
 }
 
 function factsOf({ chartVersion, sourceDigest }: Pick<Bundle, "chartVersion" | "sourceDigest">) {
