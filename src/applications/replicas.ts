@@ -140,11 +140,12 @@ function watch(draft: Draft, { key, failover, object }: Divided, cluster: Cluste
     return;
   }
   const ready = readyIn(draft, cluster, key, object);
-  const isLost = ready === undefined;
+  // Before the step that brings the workload, a cluster that can be reached misses nothing: its turn comes.
+  const isToBeThere = isGranted(draft, cluster, object);
+  const isLost = isToBeThere ? ready === undefined : !draft.isReady(cluster);
   const missing = share - (ready ?? 0);
   back(draft, cluster, key, share, missing <= 0, failover.afterSeconds);
-  // Before its first step a cluster that can be reached misses nothing: its turn comes.
-  const isShort = missing > (entry.out[key]?.missing ?? 0) && (isLost || entry.grant !== null);
+  const isShort = missing > (entry.out[key]?.missing ?? 0) && (isLost || isToBeThere);
   if (!isShort) {
     if (key in entry.short) draft.change(cluster, { short: without(entry.short, key) });
     return;
@@ -165,6 +166,14 @@ function watch(draft: Draft, { key, failover, object }: Divided, cluster: Cluste
     short: without(draft.entry(cluster).short, key),
     out: { ...draft.entry(cluster).out, [key]: { missing, healthySinceMs: null } },
   });
+}
+
+/** Whether the revision that the cluster was granted has the object; one that is not stored may have it. */
+function isGranted(draft: Draft, cluster: ClusterName, object: string): boolean {
+  const entry = draft.entry(cluster);
+  if (entry.grant === null) return false;
+  const stages = draft.stages(entry, cluster);
+  return stages === undefined || stages.some((stage) => stage.kind === "apply" && stage.objects.includes(object));
 }
 
 /** As far as the engine knows it. */

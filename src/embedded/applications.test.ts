@@ -375,6 +375,31 @@ it("[A16] [A17] a lost cluster's replicas run in the others, status says how man
   expect(Object.keys(pods.images())).toHaveLength(6);
 });
 
+it("[A16] [A17] what a cluster that is lost from the start would run runs in the others, and waits for no turn there", async () => {
+  await begin();
+  const ready = () => {
+    const shares = rows(rows(statusOf(world, "shop").workloads)[0]?.clusters);
+    return MEMBERS.map((member) => shares.find(({ name }) => name === member)?.ready ?? 0).join(" ");
+  };
+  world.fleet.cut("member3");
+  await world.until("its loss is known", () => {
+    const cluster = world.fleet.hubObject("cluster.karmada.io/clusters", "", "member3");
+    return JSON.stringify(cluster?.status).includes('"status":"False"');
+  });
+  const failover = { afterSeconds: 60 };
+  const rollout = { soakSeconds: 300 };
+  const divided = { replicas: [{ kind: "StatefulSet", name: "web", total: 6, failover }], rollout };
+  await world.apply(shop("web:1", divided));
+  await world.until("it begins", () => ready() === "2 0 0");
+  await world.clock.advance(200_000);
+  // The second one waits for its turn while the first one soaks: only the lost one's share is lent.
+  expect(ready()).toBe("3 0 0");
+  await world.until("both have their part", () => ready() === "3 3 0");
+  world.fleet.mend("member3");
+  await world.until("all have their own", () => ready() === "2 2 2");
+  await settled();
+});
+
 it("[A23] an application whose lifetime has ended is torn down and deleted", async () => {
   await begin();
   await world.apply(shop("web:1", { lifetime: { ttlSeconds: 600 } }));

@@ -162,7 +162,7 @@ class Fleet {
 
   #object(cluster: string): ObjectSeen {
     const told = this.#told.get(cluster);
-    if (!told) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
+    if (!told) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
     const ready = this.#ready.get(cluster) ?? 0;
     const health = ready >= told.replicas && !this.#ill.has(cluster) ? "Complete" : "Progressing";
     const { epoch } = told;

@@ -238,7 +238,8 @@ export class Transcript {
         leftovers: [...objects.keys()].filter((key) => !own.has(key)).length,
         object: (key): ObjectSeen => {
           const found = objects.get(key);
-          if (!found || !grant) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
+          if (!grant || !own.has(key)) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
+          if (!found) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
           const isSick = this.#sick.has(`${cluster}/${key}`) || this.#sick.has(`${cluster}/${key}@${grant.revision}`);
           const isShort = this.#short.has(`${cluster}/${key}`);
           const ready = isSick ? 0 : (grant.replicas[key] ?? WHOLE) - Number(isShort);
