@@ -379,6 +379,8 @@ it("[A16] [A17] what a cluster that is lost from the start would run runs in the
   await begin();
   const ready = () => {
     const shares = rows(rows(statusOf(world, "shop").workloads)[0]?.clusters);
+    const names = shares.map(({ name }) => String(name));
+    expect(names).toEqual(MEMBERS.filter((member) => names.includes(member)));
     return MEMBERS.map((member) => shares.find(({ name }) => name === member)?.ready ?? 0).join(" ");
   };
   world.fleet.cut("member3");

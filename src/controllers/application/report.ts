@@ -291,9 +291,11 @@ function workloadRows(facts: ReportFacts): WorkloadRow[] {
     return { kind, name, total: total ?? sum(({ replicas }) => replicas), ready: sum(({ ready }) => ready), clusters };
   };
   const shared = divided.map(({ key, object, total }) => {
-    const shares = Object.entries(result.ledger.clusters).map(
-      ([name, { grant }]) => [name, grant?.replicas[key] ?? 0] as const,
-    );
+    // In the order of the spec: the ledger's is the order in which something happened to them.
+    const shares = Object.keys(result.figures.phases).flatMap((name) => {
+      const entry = result.ledger.clusters[name];
+      return entry ? [[name, entry.grant?.replicas[key] ?? 0] as const] : [];
+    });
     return rowOf(key, object, new Map(shares), total);
   });
   const others = [...whole].map(([key, { object, replicas }]) => rowOf(key, object, replicas));
