@@ -113,7 +113,7 @@ function withLent(
   base: ReadonlyMap<ClusterName, number>,
 ): Map<ClusterName, number> {
   let missing = 0;
-  for (const cluster of base.keys()) missing += draft.entry(cluster).out[key]?.missing ?? 0;
+  for (const [cluster, share] of base) missing += Math.min(draft.entry(cluster).out[key]?.missing ?? 0, share);
   const standing = [...base.keys()].filter((cluster) => draft.isReady(cluster) && !draft.entry(cluster).out[key]);
   // Another scheduler's shares are its weights; if it gave those that stand nothing, they share equally.
   const isBare = standing.every((cluster) => base.get(cluster) === 0);
@@ -133,52 +133,77 @@ function withLent(
 /** [A16] [A17] Since when a cluster misses replicas, whether others stand in for it, and since when it is well again. */
 function watch(draft: Draft, { key, failover, object }: Divided, cluster: ClusterName, share: number): void {
   const entry = draft.entry(cluster);
-  const outage = entry.out[key];
-  if (!failover || share === 0 || isRemoving(entry) || entry.deployed === null) {
-    if (outage) draft.change(cluster, { out: without(entry.out, key) });
+  if (!failover || share === 0 || isRemoving(entry)) {
+    if (key in entry.out || key in entry.short) {
+      draft.change(cluster, { out: without(entry.out, key), short: without(entry.short, key) });
+    }
     return;
   }
   const ready = readyIn(draft, cluster, key, object);
-  const isWell = ready !== undefined && ready >= share;
-  if (outage) {
-    back(draft, cluster, key, isWell, failover.afterSeconds);
-    return;
-  }
-  if (isWell) {
+  // Before the step that brings the workload, a cluster that can be reached misses nothing: its turn comes.
+  const isToBeThere = isGranted(draft, cluster, object);
+  const isLost = isToBeThere ? ready === undefined : !draft.isReady(cluster);
+  const missing = share - (ready ?? 0);
+  back(draft, cluster, key, share, missing <= 0, failover.afterSeconds);
+  const isShort = missing > (entry.out[key]?.missing ?? 0) && (isLost || isToBeThere);
+  if (!isShort) {
     if (key in entry.short) draft.change(cluster, { short: without(entry.short, key) });
     return;
   }
   const sinceMs = Math.min(entry.short[key] ?? draft.nowMs, draft.nowMs);
   if (!(key in entry.short)) draft.change(cluster, { short: { ...entry.short, [key]: sinceMs } });
-  const isLost = ready === undefined;
   const seconds = isLost ? failover.afterSeconds : failover.unhealthyAfterSeconds;
-  // In the middle of a step replicas are missing because of the step, which has its own deadline.
-  if ((!isLost && seconds === 0) || (!isLost && !entry.done)) return;
-  const dueMs = sinceMs + seconds * SECOND_MS;
+  // In the middle of a step replicas are missing because of the step, until it fails: it has its own deadline.
+  const isInStep = !entry.done && entry.failed === null;
+  if (!isLost && (seconds === 0 || isInStep)) return;
+  // Whatever was missing before: a loss counts from its own beginning.
+  const dueMs = (isLost ? Math.max(sinceMs, lostSince(draft, cluster)) : sinceMs) + seconds * SECOND_MS;
   if (draft.nowMs < dueMs) {
     draft.wakeAt(dueMs);
     return;
   }
   draft.change(cluster, {
     short: without(draft.entry(cluster).short, key),
-    out: { ...entry.out, [key]: { missing: share - (ready ?? 0), healthySinceMs: null } },
+    out: { ...draft.entry(cluster).out, [key]: { missing, healthySinceMs: null } },
   });
 }
 
+/** Whether the revision that the cluster was granted has the object; one that is not stored may have it. */
+function isGranted(draft: Draft, cluster: ClusterName, object: string): boolean {
+  const entry = draft.entry(cluster);
+  if (entry.grant === null) return false;
+  const stages = draft.stages(entry, cluster);
+  return stages === undefined || stages.some((stage) => stage.kind === "apply" && stage.objects.includes(object));
+}
+
+/** As far as the engine knows it. */
+function lostSince(draft: Draft, cluster: ClusterName): number {
+  const fact = draft.fact(cluster);
+  return fact && "sinceMs" in fact ? Math.min(fact.sinceMs ?? 0, draft.nowMs) : 0;
+}
+
 /** [A17] No flapping: it counts as back when it has been well for as long as it took to count as out. */
-function back(draft: Draft, cluster: ClusterName, key: WorkloadKey, isWell: boolean, afterSeconds: number): void {
+function back(
+  draft: Draft,
+  cluster: ClusterName,
+  key: WorkloadKey,
+  share: number,
+  isWell: boolean,
+  afterSeconds: number,
+): void {
   const entry = draft.entry(cluster);
   const outage = entry.out[key];
   if (!outage) return;
   if (!isWell) {
     if (outage.healthySinceMs !== null)
       draft.change(cluster, { out: { ...entry.out, [key]: { ...outage, healthySinceMs: null } } });
+    const elsewhere = Math.min(outage.missing, share);
     draft.wait(
       "FailedOver",
       cluster,
-      `${outage.missing} replicas of ${key} run in other clusters until it serves them again`,
+      `${elsewhere} replicas of ${key} run in other clusters until it serves them again`,
       `Look at ${key} in ${cluster}.`,
-      [{ object: `${key} in ${cluster}`, field: "missing", value: String(outage.missing) }],
+      [{ object: `${key} in ${cluster}`, field: "missing", value: String(elsewhere) }],
     );
     return;
   }

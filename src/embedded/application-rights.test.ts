@@ -67,6 +67,28 @@ describe("an application of a tenant who may distribute ConfigMaps and anything 
     expect(await data("a", "kube-system")).toBeUndefined();
   });
 
+  it("uses the one other namespace that a role names, and cannot touch another one", async () => {
+    const metadata = { name: "kitchen" };
+    const namespaces = {
+      apiGroups: [""],
+      resources: ["namespaces"],
+      resourceNames: ["kitchen"],
+      verbs: ["distribute"],
+    };
+    const configMaps = { apiGroups: [""], resources: ["configmaps"], verbs: ["distribute"] };
+    const subjects = [{ kind: "ServiceAccount", name: "default", namespace: "default" }];
+    const bound = { metadata, subjects, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "kitchen" } };
+    await world.apply({ apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata, rules: [namespaces, configMaps] });
+    await world.apply({ apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", ...bound });
+    await declare("shop", [configMap("a", { x: "1" })], { targetNamespace: "kitchen" });
+    await settle(world, "shop");
+    expect(await data("a", "kitchen")).toEqual({ x: "1" });
+    const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
+    const system = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", labels } };
+    await declare("shop", [configMap("a", { x: "1" }), system], { targetNamespace: "kitchen", adopt: true });
+    await forbidden("shop", "may not distribute namespaces kube-system; nothing moves");
+  });
+
   it("gives no rights away without bind and escalate, and not by a hook either", async () => {
     const metadata = { name: "all" };
     const role = { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules: [] };

@@ -152,6 +152,28 @@ describe("an application", () => {
     expect((await inMember(CONFIG_MAPS, "a"))?.data).toEqual({ of: "theirs" });
   });
 
+  it("[A29] takes over with adopt what an application that is gone left behind, and nothing that one delivers", async () => {
+    const metadata = { name: "kept", annotations: { "helm.sh/resource-policy": "keep" } };
+    const kept = (of: string) => ({ ...configMap("kept", { of }), metadata });
+    await declare("one", [kept("one"), configMap("a", { x: "1" })]);
+    await settle(world, "one");
+    await declare("two", [kept("two")], { adopt: true });
+    await world.until("it has stopped", () => statusOf(world, "two").phase === "Halted");
+    expect(String(statusOf(world, "two").message)).toContain("it belongs to another application of Lockstep");
+    expect((await inMember(CONFIG_MAPS, "kept"))?.data).toEqual({ of: "one" });
+    await remove("two");
+    // It no longer has it in its source, and another one may take it.
+    await declare("one", [configMap("a", { x: "1" })]);
+    await settle(world, "one");
+    await declare("three", [kept("three")]);
+    await world.until("it has stopped", () => statusOf(world, "three").phase === "Halted");
+    expect(String(statusOf(world, "three").message)).toContain("set adopt: true to take it over");
+    await declare("three", [kept("three")], { adopt: true, resumedAt: "2030-01-01T00:00:00Z" });
+    await settle(world, "three");
+    expect((await inMember(CONFIG_MAPS, "kept"))?.data).toEqual({ of: "three" });
+    await settle(world, "one");
+  });
+
   it("[A2] goes to no revision that does not exist", async () => {
     await declare("shop", [configMap("a", { x: "1" })]);
     await settle(world, "shop");
@@ -235,6 +257,32 @@ describe("a hook", () => {
     const after = await inMember(JOBS, "migrate");
     expect(after?.metadata.uid).toBeDefined();
     expect(after?.metadata.uid).not.toBe(uid);
+  });
+
+  it("[A7] of an undo or a deletion runs in its turn, before or after what happens to the objects", async () => {
+    await begin("None");
+    const events: string[] = [];
+    world.fleet.onChange(({ server, resource: of, isDeleted, object: { metadata, data, status } }) => {
+      if (server !== "member1" || metadata.namespace !== "default") return;
+      if (of === "batch/jobs" && !isDeleted && status === undefined) events.push(metadata.name);
+      if (of === "/configmaps" && metadata.name === "a") events.push(isDeleted ? "deleted" : JSON.stringify(data));
+    });
+    const happened = () => events.splice(0).filter((each, at, all) => each !== all[at - 1]);
+    const hooks = ["pre-rollback", "post-rollback", "pre-delete", "post-delete"].map((each) => hookJob(each, each));
+    await declare("shop", [...hooks, configMap("a", { x: "1" })]);
+    await settle(world, "shop");
+    const to = statusOf(world, "shop").revision;
+    const second = [...hooks, configMap("a", { x: "2" })];
+    await declare("shop", second);
+    await settle(world, "shop");
+    expect(happened()).toEqual(['{"x":"1"}', '{"x":"2"}']);
+    await declare("shop", second, { undo: { to: String(to), at: "2030-01-01T00:00:00Z" } });
+    await world.until("it is back", () =>
+      rows(statusOf(world, "shop").clusters).every(({ phase, revision }) => phase === "Settled" && revision === to),
+    );
+    expect(happened()).toEqual(["pre-rollback", '{"x":"1"}', "post-rollback"]);
+    await remove("shop");
+    expect(happened()).toEqual(["pre-delete", "deleted", "post-delete"]);
   });
 
   it("[A27] of a deletion does not run once its right is taken away, and the deletion continues", async () => {

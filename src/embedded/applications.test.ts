@@ -216,6 +216,14 @@ it("[A24] what a member's API server would refuse is known before anything moves
   );
 });
 
+it("a number of replicas that no API server takes reaches the status with the member's message", async () => {
+  await begin();
+  await world.apply(shop("web:1", {}, { ...web("web:1", -1), metadata: { name: "less" } }));
+  await world.until("the member's refusal is in the status", () => message().includes("default/less"));
+  expect(message()).toContain("spec.replicas: Invalid value: -1");
+  expect(rows(statusOf(world, "shop").workloads).map(({ name }) => name)).toEqual(["web"]);
+});
+
 it("[A24] without direct access the status says that nothing was tried", async () => {
   await begin();
   await world.apply(shop("web:1"));
@@ -331,6 +339,21 @@ it("replicas are divided by weight, and a new total moves without an outage", as
   ]);
 });
 
+it("a workload in spec.replicas that the source does not have, or has twice, is refused before anything moves", async () => {
+  await begin();
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "wep", total: 4 }] }));
+  await world.until("it is refused", isReason("RevisionRefused"));
+  expect(message()).toContain(
+    "spec.replicas[0]: the source has no StatefulSet wep. Correct spec.replicas; the source has StatefulSet web.",
+  );
+  const second = { ...web("web:1"), metadata: { name: "web", namespace: "other" } };
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "web", total: 4 }] }, second));
+  await world.until("it is refused", () => message().includes("the source has 2 objects StatefulSet web"));
+  expect(await holders(CONFIG_MAPS, "settings")).toEqual([]);
+  await world.apply(shop("web:1", { replicas: [{ kind: "StatefulSet", name: "web", total: 4 }] }));
+  await settled();
+});
+
 it("[A16] [A17] a lost cluster's replicas run in the others, status says how many they lend, and they come back", async () => {
   const pods = await begin();
   const failover = { afterSeconds: 60 };
@@ -350,6 +373,33 @@ it("[A16] [A17] a lost cluster's replicas run in the others, status says how man
   await world.until("they are back", () => JSON.stringify(shares()) === JSON.stringify(before));
   await settled();
   expect(Object.keys(pods.images())).toHaveLength(6);
+});
+
+it("[A16] [A17] what a cluster that is lost from the start would run runs in the others, and waits for no turn there", async () => {
+  await begin();
+  const ready = () => {
+    const shares = rows(rows(statusOf(world, "shop").workloads)[0]?.clusters);
+    const names = shares.map(({ name }) => String(name));
+    expect(names).toEqual(MEMBERS.filter((member) => names.includes(member)));
+    return MEMBERS.map((member) => shares.find(({ name }) => name === member)?.ready ?? 0).join(" ");
+  };
+  world.fleet.cut("member3");
+  await world.until("its loss is known", () => {
+    const cluster = world.fleet.hubObject("cluster.karmada.io/clusters", "", "member3");
+    return JSON.stringify(cluster?.status).includes('"status":"False"');
+  });
+  const failover = { afterSeconds: 60 };
+  const rollout = { soakSeconds: 300 };
+  const divided = { replicas: [{ kind: "StatefulSet", name: "web", total: 6, failover }], rollout };
+  await world.apply(shop("web:1", divided));
+  await world.until("it begins", () => ready() === "2 0 0");
+  await world.clock.advance(200_000);
+  // The second one waits for its turn while the first one soaks: only the lost one's share is lent.
+  expect(ready()).toBe("3 0 0");
+  await world.until("both have their part", () => ready() === "3 3 0");
+  world.fleet.mend("member3");
+  await world.until("all have their own", () => ready() === "2 2 2");
+  await settled();
 });
 
 it("[A23] an application whose lifetime has ended is torn down and deleted", async () => {

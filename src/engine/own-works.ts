@@ -8,7 +8,17 @@ import {
   NotFoundError,
   type Resource,
 } from "../kube/index.ts";
-import { appMark, laterTermOf, objectsOf, termOf, termPatch, uidPrecondition, workName } from "./dispatch-objects.ts";
+import {
+  appMark,
+  carriedBy,
+  laterTermOf,
+  objectsOf,
+  reservedRef,
+  termOf,
+  termPatch,
+  uidPrecondition,
+  workName,
+} from "./dispatch-objects.ts";
 import { DispatchConflictError } from "./errors.ts";
 import { MARKS } from "./marks.ts";
 import type { Claim, EngineOwner, ObjectRef } from "./port.ts";
@@ -65,6 +75,23 @@ export class OwnWorks {
   /** The Works that this process has seen. */
   of(app: EngineOwner): KubeObject[] {
     return this.#cache.byIndex("app", this.mark(app));
+  }
+
+  delivers(mark: string, cluster: string, { apiVersion, kind, namespace, name }: ObjectRef): boolean {
+    const group = (of: string) => of.split("/").slice(0, -1).join();
+    const isIt = (each: ObjectRef) =>
+      group(each.apiVersion) === group(apiVersion) &&
+      each.kind === kind &&
+      each.namespace === namespace &&
+      each.name === name;
+    const works = this.#cache.byIndex("app", mark);
+    return works.some((work) => {
+      if (work.metadata.namespace !== this.#namespaceOf(cluster)) return false;
+      const reserved = reservedRef(work.metadata.annotations?.[MARKS.reserved]);
+      const refs = [...carriedBy(work), ...(reserved ? [reserved] : [])];
+      // What cannot be read may be this one.
+      return refs.length === 0 || refs.some(isIt);
+    });
   }
 
   /** A Work changed on the hub. */

@@ -83,6 +83,11 @@ export interface Engine {
   ): Promise<Divisions>;
   /** Whether one of these clusters can be given only kinds that the hub's own API server serves. */
   needsHubKinds(clusters: readonly string[]): boolean;
+  /**
+   * How one cluster serves a kind that the hub does not know. Undefined: it does not, or cannot be asked. Absent: this
+   * engine delivers only kinds of the hub.
+   */
+  memberKind?(cluster: string, apiVersion: string, kind: string): Promise<MemberKind | undefined>;
   /** The user's own override policies, raw, without the holds. Absent: this engine has none. */
   overridePolicies?(): readonly KubeObject[];
 
@@ -104,6 +109,11 @@ export interface Engine {
   /** What `hold` would resolve to right now. Writes nothing: for previews. Absent: `hold` writes nothing either. */
   foreseeHold?(app: EngineApp): Promise<HoldState>;
 
+  /**
+   * Whether the owner with this mark (ownerMark) has a dispatch object for this object of the cluster, in whatever
+   * version of its API: a mark alone says only who wrote the object once.
+   */
+  delivers(mark: string, cluster: string, ref: ObjectRef): boolean;
   /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
   dispatched(owner: EngineOwner): readonly Dispatched[];
   /** Reads the dispatch objects of the workload in every cluster from the server, without caches. */
@@ -142,6 +152,11 @@ export interface Engine {
   snapshot(app: EngineApp, cluster: string, ref?: ObjectRef): Snapshot;
   snapshot(owner: EngineOwner, cluster: string, ref: ObjectRef): Snapshot;
   member(cluster: string): MemberAccess;
+}
+
+export interface MemberKind {
+  readonly plural: string;
+  readonly namespaced: boolean;
 }
 
 export interface EngineCluster {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Rendered, RenderRequest } from "../../src/charts/index.ts";
+import type { ChartLimits, Rendered, RenderRequest } from "../../src/charts/index.ts";
 import { chartArchive } from "../../src/charts/testing/sources.ts";
 import type { KubeObject } from "../../src/kube/index.ts";
 import { valueAt } from "../../src/runtime/index.ts";
@@ -227,6 +227,36 @@ describe("a bad chart is refused in helm's own words:", () => {
       source: { ...request.source, releaseName: "--post-renderer=/bin/sh" },
     } as RenderRequest;
     expect((await refusal(named)).message).toBe('the release name "--post-renderer=/bin/sh" is not valid');
+  });
+});
+
+describe("a chart that asks for too much", () => {
+  const limited = async (template: string, limits: Partial<ChartLimits>) => {
+    const small = await realRenderer({ limits });
+    try {
+      return refused(
+        await small.render(chartRequest(chartArchive("odd", { "templates/large.yaml": template })), never),
+      );
+    } finally {
+      expect(small.leftovers()).toEqual([]);
+      small.stop();
+    }
+  };
+
+  it("is refused when the program has no more memory", async () => {
+    const template = '{{ $x := repeat 2000000000 "x" }}';
+    expect(await limited(template, { programMemoryKiB: 1_500_000 })).toMatchObject({
+      reason: "TooLarge",
+      message: "rendering needs more than 1500000 KiB of memory",
+    });
+  });
+
+  it("is stopped when the program prints too much", async () => {
+    const template = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: {{ repeat 3000000 "x" }}}';
+    expect(await limited(template, { outputBytes: 2_000_000 })).toMatchObject({
+      reason: "TooLarge",
+      message: "the output has more than 2000000 bytes",
+    });
   });
 });
 

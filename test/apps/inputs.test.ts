@@ -8,7 +8,8 @@ import { testTgz } from "../../src/charts/testing/tar.ts";
 import { application, rows, settle, statusOf } from "../../src/embedded/testing/application.ts";
 import { PodRecorder, World } from "../../src/embedded/testing/world.ts";
 import { type KubeObject, resource } from "../../src/kube/index.ts";
-import type { JsonObject } from "../../src/runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../../src/runtime/index.ts";
+import { selfSigned } from "../../src/runtime/testing/certificates.ts";
 import { type RealRenderer, realRenderer } from "./harness.ts";
 
 const MEMBERS = ["member1", "member2"];
@@ -101,6 +102,23 @@ describe("a registry", () => {
       const kept = JSON.stringify(world.fleet.hubObject("apps.karmada.io/distributedapplications", "default", "notes"));
       expect(kept).not.toContain("very-secret-word");
       expect(await world.events("notes")).not.toContain("very-secret-word");
+    });
+  });
+
+  it("over TLS is trusted by the certificate in the Secret, and by nothing less", async () => {
+    const tls = await selfSigned("localhost");
+    await withRegistry({ tls, login: LOGIN }, async (host) => {
+      const oci = `oci://${host.address.replace("127.0.0.1", "localhost")}/charts/notes`;
+      const source = { helm: { oci, version: "1.0.0", credentials: { secret: "registry" } } };
+      await world.apply(credentials(LOGIN));
+      await world.apply(app(source));
+      expect(await refused()).toMatch(/localhost:\d+ could not be reached: self-signed certificate/);
+      expect(host.requests).toEqual([]);
+      const { data, ...secret } = credentials(LOGIN);
+      await world.apply({ ...secret, data: { ...(isJsonObject(data) ? data : {}), "ca.crt": btoa(tls.cert) } });
+      await settle(world, "notes");
+      expect(pods.order).toEqual(["member1/notes-0", "member2/notes-0"]);
+      expect(status().sourceDigest).toBe(`sha256:${digestOf(NOTES.archive)}`);
     });
   });
 

@@ -41,15 +41,18 @@ beforeAll(async () => {
   world = new World(17, { authorizer: "RBAC", schemas: new SchemaCache(), installed: ground }, { renderer });
   await world.clock.run(world.fleet.start());
   world.startController(PEOPLE.controller);
-  const binaryData = { "chart.tgz": chartArchive("odd").toString("base64") };
-  const metadata = { name: "chart", namespace: SHOP };
-  const made = await as("editor")("POST", `/api/v1/namespaces/${SHOP}/configmaps`, {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata,
-    binaryData,
+  const store = async (name: string, content: JsonObject) => {
+    const metadata = { name, namespace: SHOP };
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata, ...content };
+    const made = await as("editor")("POST", `/api/v1/namespaces/${SHOP}/configmaps`, object);
+    expect(made.message).toBe("");
+  };
+  await store("chart", { binaryData: { "chart.tgz": chartArchive("odd").toString("base64") } });
+  const path = (metadata: string) => ({
+    data: { "a.yaml": `apiVersion: v1\nkind: ConfigMap\nmetadata: {${metadata}}` },
   });
-  expect(made.message).toBe("");
+  await store("path-in-name", path("name: ../../secrets/keys"));
+  await store("path-in-namespace", path(`name: theirs, namespace: ../${VAULT}`));
 });
 afterAll(async () => {
   await world?.stop();
@@ -222,6 +225,16 @@ describe("a source that reaches for something else is refused, and nothing moves
       "values of a Secret that only another namespace has",
       { source: { helm: { ...CHART, valuesFrom: [{ secret: "keys", key: "a" }] } } },
       `Secret ${SHOP}/keys does not exist`,
+    ],
+    [
+      "a name that leads elsewhere in a path",
+      { source: { manifests: { configMap: "path-in-name" } } },
+      'metadata.name "../../secrets/keys" of a ConfigMap is not allowed',
+    ],
+    [
+      "a namespace that leads elsewhere in a path",
+      { source: { manifests: { configMap: "path-in-namespace" } } },
+      `metadata.namespace "../${VAULT}" of a ConfigMap is not allowed`,
     ],
     ["a patch that renames", patched({ op: "replace", path: "/metadata/name", value: "theirs" }), "may not rename"],
     ["a patch that moves", patched({ op: "add", path: "/metadata/namespace", value: VAULT }), "may not rename"],

@@ -332,6 +332,23 @@ export function applicationStory(on: () => World): void {
     const left = items.filter(({ metadata }) => metadata.annotations?.["lockstep.karmada.io/app-name"] === "orders");
     expect(left.map(({ metadata }) => metadata.name)).toEqual([]);
   });
+
+  it("on an engine that can deliver them, a kind that only the clusters know is asked for there", async () => {
+    if (world.stage.engine !== "karmada") {
+      const ticket = {
+        apiVersion: TICKETS.apiVersion,
+        kind: TICKETS.kind,
+        metadata: { name: "single" },
+        spec: { seats: 1 },
+      };
+      const spec = { source: inline(ticket), clusters: { names: MEMBERS }, revisionSettleSeconds: 0 };
+      await world.hub.apply(DISTRIBUTED_APPLICATIONS, application("single", spec), MANAGER);
+      await settled("single");
+      expect(await holders(TICKETS, "single")).toEqual(MEMBERS);
+      await gone("single");
+      expect(await holders(TICKETS, "single")).toEqual([]);
+    }
+  });
 }
 
 function reachable({ stack }: World) {

@@ -1,8 +1,8 @@
 /**
  * Plays a transcript: lines of what happens, and after `----` what the planner decided. Commands: `clusters A B`, `set
  * KEY=VALUE`, `revision ID OBJECTS`, `want ID`, `run` (everything healthy until nothing moves), `plan`, `lose C`,
- * `return C`, `sick C`, `fail C/HOOK` (the hook fails, and its
- * object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `schedule C=N...` (what
+ * `return C`, `sick C/OBJECT`, `short C/OBJECT` (one replica is not ready), `well C/OBJECT`, `fail C/HOOK` (the hook
+ * fails, and its object is deleted), `wait SECONDS`, `undo ID`, `resume`, `divide KEY TOTAL`, `schedule C=N...` (what
  * another scheduler divides, or `schedule unknown`), `choose C...`, `keep C...` (chosen, and not selected by the
  * engine), `delete POLICY`.
  */
@@ -33,6 +33,7 @@ export class Transcript {
   #kept: string[] = [];
   readonly #lost = new Map<string, number>();
   readonly #sick = new Set<string>();
+  readonly #short = new Set<string>();
   readonly #failing = new Set<string>();
   readonly #revisions = new Map<string, Placed[]>();
   #wanted = "";
@@ -97,11 +98,15 @@ export class Transcript {
       case "sick":
         for (const each of rest) this.#sick.add(each);
         return [];
+      case "short":
+        for (const each of rest) this.#short.add(each);
+        return [];
       case "fail":
         for (const each of rest) this.#failing.add(each);
         return [];
       case "well":
         for (const each of rest) this.#sick.delete(each);
+        for (const each of rest) this.#short.delete(each);
         for (const each of rest) this.#failing.delete(each);
         return [];
       case "wait":
@@ -233,11 +238,13 @@ export class Transcript {
         leftovers: [...objects.keys()].filter((key) => !own.has(key)).length,
         object: (key): ObjectSeen => {
           const found = objects.get(key);
-          if (!found || !grant) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
+          if (!grant || !own.has(key)) return { dispatched: "none", epoch: 0, live: { kind: "unknown" } };
+          if (!found) return { dispatched: "none", epoch: 0, live: { kind: "absent" } };
           const isSick = this.#sick.has(`${cluster}/${key}`) || this.#sick.has(`${cluster}/${key}@${grant.revision}`);
-          const ready = isSick ? 0 : (grant.replicas[key] ?? WHOLE);
+          const isShort = this.#short.has(`${cluster}/${key}`);
+          const ready = isSick ? 0 : (grant.replicas[key] ?? WHOLE) - Number(isShort);
           const isFailed = this.#failing.has(`${cluster}/${key}`);
-          const health = isFailed ? "Failed" : isSick ? "Progressing" : "Complete";
+          const health = isFailed ? "Failed" : isSick || isShort ? "Progressing" : "Complete";
           return {
             dispatched: "wanted",
             epoch: found.epoch,

@@ -84,11 +84,40 @@ function objectOf({ value, template }: Document, { hasHooks }: ReadOptions): Ren
   };
 }
 
+/** Kubernetes' limits of names: what no API server takes must never become part of a path or of a status. */
+const NAME_CHARS = 253;
+const LABEL_CHARS = 63;
+const SHOWN_CHARS = 80;
+const IS_KIND = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+const IS_API_VERSION = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]+$/;
+/** Of every kind: some allow colons and capitals, such as roles. */
+const IS_NAME = /^(?!\.{1,2}$)[^/%\s\p{Cc}\p{Cf}]+$/u;
+const IS_NAMESPACE = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+
+function checkNames(value: JsonObject, template: string | undefined): void {
+  const { kind, apiVersion } = value;
+  const [name, namespace] = [valueAt(value, "metadata", "name"), valueAt(value, "metadata", "namespace")];
+  const check = (field: string, given: unknown, pattern: RegExp, maxChars: number) => {
+    if (typeof given !== "string" || (given.length <= maxChars && pattern.test(given))) return;
+    const shown = JSON.stringify(given.slice(0, SHOWN_CHARS));
+    throw invalid(template, `${field} ${shown} of a ${shownKind(kind)} is not allowed in Kubernetes`);
+  };
+  check("kind", kind, IS_KIND, LABEL_CHARS);
+  check("apiVersion", apiVersion, IS_API_VERSION, NAME_CHARS);
+  check("metadata.name", name, IS_NAME, NAME_CHARS);
+  if (namespace !== "") check("metadata.namespace", namespace, IS_NAMESPACE, LABEL_CHARS);
+}
+
+function shownKind(kind: unknown): string {
+  return typeof kind === "string" && IS_KIND.test(kind) ? kind : "document";
+}
+
 function checkMetadata(value: JsonObject, template: string | undefined): void {
   const namespace = valueAt(value, "metadata", "namespace");
   if (namespace !== undefined && namespace !== null && typeof namespace !== "string") {
     throw invalid(template, `${titleOf(value)}: metadata.namespace must be text`);
   }
+  checkNames(value, template);
   for (const part of ["labels", "annotations"]) {
     const map = valueAt(value, "metadata", part);
     if (map === undefined || map === null) continue;

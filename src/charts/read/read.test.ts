@@ -75,6 +75,29 @@ describe("manifests", () => {
     );
   });
 
+  it.each([
+    ["name", '".."'],
+    ["name", '"../../secrets/x"'],
+    ["name", '"a%2fb"'],
+    ["name", '"a\\nb"'],
+    ["name", `"${"a".repeat(254)}"`],
+    ["namespace", '"../kube-system"'],
+    ["namespace", `"${"a".repeat(64)}"`],
+  ])("whose %s is %s are refused: no API server takes it, and it would be part of a path", (field, text) => {
+    const other = field === "name" ? "" : "name: a, ";
+    const { reason, message } = refusal(`apiVersion: v1\nkind: ConfigMap\nmetadata: {${other}${field}: ${text}}`);
+    expect(reason).toBe("InvalidManifest");
+    expect(message).toMatch(new RegExp(`^metadata\\.${field} ".{1,85}" of a ConfigMap is not allowed in Kubernetes$`));
+  });
+
+  it("whose kind or apiVersion would be part of a path are refused, and unusual names of real kinds are not", () => {
+    const metadata = "metadata: {name: a}";
+    expect(refusal(`apiVersion: v1/../x\nkind: ConfigMap\n${metadata}`).message).toContain('apiVersion "v1/../x"');
+    expect(refusal(`apiVersion: v1\nkind: ../Pod\n${metadata}`).message).toContain('kind "../Pod" of a document');
+    const role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'system:Auth_x'}";
+    expect(titles(read(role))).toEqual(["ClusterRole system:Auth_x"]);
+  });
+
   it("of a List are taken apart", () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n- {apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}\n`;
     expect(titles(read(text))).toEqual(["ConfigMap a", "ConfigMap b"]);

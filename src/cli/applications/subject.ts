@@ -26,6 +26,7 @@ import { readObjects, withNamespace } from "../preview/sources.ts";
 import type { Io } from "../terminal/io.ts";
 import { type Before, NOTHING_BEFORE, readBefore } from "./before.ts";
 import { APPLICATIONS, applicationName, describeApplication, getApplication, readApplication } from "./kind.ts";
+import { askMembers, guessedKind } from "./member-kinds.ts";
 import type { ProgramOptions } from "./program-options.ts";
 import { openRenderer } from "./renderer.ts";
 
@@ -58,9 +59,6 @@ export interface Subject {
   readonly notes: readonly string[];
 }
 
-/** Kinds without a namespace, where no hub says so. */
-const CLUSTER_SCOPED =
-  /^(Namespace|CustomResourceDefinition|ClusterRole|ClusterRoleBinding|StorageClass|PriorityClass|PersistentVolume|IngressClass|RuntimeClass|APIService|.*WebhookConfiguration|ValidatingAdmissionPolicy.*)$/;
 const AFTER = "after";
 const MAX_ROUNDS = 50;
 
@@ -100,7 +98,8 @@ export async function withSubject<T>(
     const clusters = await chosenIn(hub, app, fleet);
     const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const before = await readBefore(hub, app);
-    const bundle = await bundleOf({ app, clusters, fleet, files, hub, kinds: new Kinds(hub.client), renderer, before });
+    const kinds = new Kinds(hub.client, await askMembers(hub));
+    const bundle = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
     return use(subjectOf(app, clusters, bundle, before, await listStatefulsets(hub, app.spec.targetNamespace)));
   });
 }
@@ -225,7 +224,9 @@ async function bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, bef
     const again = await unrendered(app, inputs.digest, before);
     if (again) return again;
     const never = new AbortController().signal;
-    const made = await makeBundle(renderer, kinds, app, inputs.variants, (before ?? NOTHING_BEFORE).earlier, never);
+    const { earlier } = before ?? NOTHING_BEFORE;
+    const ready = clusters.filter((cluster) => fleet.get(cluster)?.state === "Ready");
+    const made = await makeBundle(renderer, kinds, app, inputs.variants, earlier, ready, never);
     if (made.kind === "refused") throw new CommandError(`${made.message}. ${made.remedy}`);
     return made.bundle;
   }
@@ -245,8 +246,7 @@ async function unrendered(
 
 function offlineKinds(): Kinds {
   const discovery = {
-    resource: async (apiVersion: string, kind: string) =>
-      resource({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: !CLUSTER_SCOPED.test(kind) }),
+    resource: async (apiVersion: string, kind: string) => resource({ apiVersion, kind, ...guessedKind(kind) }),
     served: async () => [],
     serverVersion: async () => undefined,
   };

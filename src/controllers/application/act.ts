@@ -270,7 +270,7 @@ async function claimOf(context: ActContext, cluster: string, part: Part): Promis
 
 /** `object`: what the cluster has; undefined: something that Lockstep did not write. */
 function claimOn(
-  { way, adopt, refuse, standing }: ActContext,
+  { engine, way, adopt, refuse, standing }: ActContext,
   cluster: string,
   part: Part,
   object: KubeObject | undefined,
@@ -282,7 +282,8 @@ function claimOn(
     standing.add(cluster, part.key);
     return "theirs";
   }
-  const problem = mark === way.mark ? undefined : refusalOf(part, object, adopt);
+  const isDelivered = mark !== undefined && engine.delivers(mark, cluster, part.ref);
+  const problem = mark === way.mark ? undefined : refusalOf(part, object, isDelivered, adopt);
   refuse(cluster, part.key, problem);
   if (problem !== undefined) return "owned";
   // What is being deleted is no hook's run, and cannot become one.
@@ -294,10 +295,11 @@ function claimOn(
 function refusalOf(
   { object: { kind }, hook }: Part,
   found: KubeObject | undefined,
+  /** Another object of Lockstep's delivers it now. A mark may be left of one that has let go of it. */
+  isDelivered: boolean,
   adopt: boolean,
 ): string | undefined {
-  if (found?.metadata.labels?.[OWNER_LABEL] !== undefined)
-    return "it belongs to another application of Lockstep; remove it there first";
+  if (isDelivered) return "it belongs to another application of Lockstep; remove it there first";
   if (!adopt) return "it exists and was not made by this application; delete it, or set adopt: true to take it over";
   const other = found && otherOwnerOf(found);
   if (other !== undefined) return `it is kept as it is by ${other}; remove it there first`;

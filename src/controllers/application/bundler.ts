@@ -3,7 +3,14 @@ import { isHookEvent } from "../../applications/index.ts";
 import type { RenderedObject } from "../../charts/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { sanitize } from "../../render/index.ts";
-import { applyPatch, type Json, type JsonObject, PatchError, type PatchOperation } from "../../runtime/index.ts";
+import {
+  applyPatch,
+  type Json,
+  type JsonObject,
+  nearest,
+  PatchError,
+  type PatchOperation,
+} from "../../runtime/index.ts";
 import { type Bundle, type Part, partOf, partsFor } from "./content.ts";
 import { DEFAULT_KUBE_VERSION, type Kinds, kindId, type ServedKind } from "./kinds.ts";
 import { isManifest, keyOfRef, refOf } from "./manifest.ts";
@@ -44,15 +51,17 @@ export async function makeBundle(
   app: ParsedDistributedApplication,
   variants: readonly VariantInput[],
   before: EarlierRenders,
+  /** Those of its clusters that can be asked. */
+  ready: readonly string[],
   signal: AbortSignal,
 ): Promise<Bundled> {
   const { newest } = before;
   if (newest && variants.some(({ inputs }) => newest.inputs.includes(inputs))) {
-    const made = await makeVariants(renderer, kinds, app, variants, before, newest, signal);
+    const made = await makeVariants(renderer, kinds, app, variants, before, newest, ready, signal);
     const isOfOne = (bundle: Bundle) => [undefined, newest.bundle.sourceDigest].includes(bundle.sourceDigest);
     if (made.kind === "refused" || isOfOne(made.bundle)) return made;
   }
-  return makeVariants(renderer, kinds, app, variants, before, undefined, signal);
+  return makeVariants(renderer, kinds, app, variants, before, undefined, ready, signal);
 }
 
 async function makeVariants(
@@ -62,6 +71,7 @@ async function makeVariants(
   variants: readonly VariantInput[],
   before: EarlierRenders,
   reused: EarlierRenders["newest"],
+  ready: readonly string[],
   signal: AbortSignal,
 ): Promise<Bundled> {
   const { spec, metadata } = app;
@@ -71,7 +81,7 @@ async function makeVariants(
   for (const { clusters, source, patches, inputs } of variants) {
     const same = reused?.bundle.variants[reused.inputs.indexOf(inputs)];
     if (same) {
-      for (const [id, served] of await kinds.of(same.parts)) known.set(id, served);
+      for (const [id, served] of await kinds.of(same.parts, ready)) known.set(id, served);
       made.push({ clusters, parts: same.parts });
       continue;
     }
@@ -93,7 +103,7 @@ async function makeVariants(
     facts = factsOf(result);
     const patched = patchAll(result.objects, patches);
     if ("kind" in patched) return patched;
-    for (const [id, served] of await kinds.of(patched.objects)) known.set(id, served);
+    for (const [id, served] of await kinds.of(patched.objects, ready)) known.set(id, served);
     const parts = place(patched.objects, known, spec.targetNamespace);
     if ("kind" in parts) return parts;
     made.push({ clusters, parts: withNamespace(parts.parts, app) });
@@ -106,12 +116,33 @@ async function makeVariants(
       remedy: "Correct the source; to remove the application, delete it.",
     };
   }
+  const misnamed = misnamedWorkload(spec.replicas ?? [], made[0]?.parts ?? []);
+  if (misnamed) return misnamed;
   return {
     kind: "bundle",
     bundle: { variants: made, ...facts },
     kinds: known,
     inputs: variants.map(({ inputs }) => inputs),
   };
+}
+
+/** A workload that is not found would run whole in every cluster, and two of one name would get each other's share. */
+function misnamedWorkload(
+  replicas: NonNullable<ParsedDistributedApplication["spec"]["replicas"]>,
+  parts: readonly Part[],
+): Refused | undefined {
+  const own = parts.filter(({ hook }) => !hook).map(({ object: { kind, metadata } }) => `${kind} ${metadata.name}`);
+  for (const [at, { kind, name }] of replicas.entries()) {
+    const title = `${kind} ${name}`;
+    const count = own.filter((each) => each === title).length;
+    if (count === 1) continue;
+    const sameKind = own.filter((each) => each.startsWith(`${kind} `));
+    const similar = nearest(title, sameKind.length > 0 ? sameKind : own);
+    const message = `spec.replicas[${at}]: the source has ${count === 0 ? `no ${title}` : `${count} objects ${title}`}`;
+    const guess = count > 0 || similar === undefined ? "" : `; the source has ${similar}`;
+    return { kind: "refused", message, remedy: `Correct spec.replicas${guess}.` };
+  }
+  return undefined;
 }
 
 function factsOf({ chartVersion, sourceDigest }: Pick<Bundle, "chartVersion" | "sourceDigest">) {
@@ -205,7 +236,7 @@ function place(
     if (!kind) {
       return {
         kind: "refused",
-        message: `${title}: neither the hub nor the source's own CustomResourceDefinitions know this kind`,
+        message: `${title}: neither the hub nor the source's own CustomResourceDefinitions know this kind, nor clusters that can be asked, in one way`,
         remedy: "Install its CustomResourceDefinition on the hub, or correct the object.",
       };
     }

@@ -91,7 +91,7 @@ export class ApplicationController {
     this.#hubObjects = new HubObjects({ client: hub, clock, random, log, changed }, signal);
     this.#sessions = new Sessions({ ledgers, revisions, confirmLeadership, mustStillExist });
     this.#statuses = new StatusWriter({ hub, resource: APPLICATIONS, cache, clock, random, log, mayAct, changed });
-    const kinds = new Kinds(hub);
+    const kinds = new Kinds(hub, engine.memberKind?.bind(engine));
     const reviser = new Reviser({
       renderer: options.renderer,
       renderings: new Renderings({ clock, changed }),

@@ -1,5 +1,6 @@
 import type { RenderedObject, RenderRequest } from "../../charts/index.ts";
-import type { KubeClient } from "../../kube/index.ts";
+import type { MemberKind } from "../../engine/index.ts";
+import type { KubeClient, KubeObject } from "../../kube/index.ts";
 import { UnknownKindError } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import { groupOf } from "./manifest.ts";
@@ -11,6 +12,8 @@ export interface ServedKind {
   readonly namespaced: boolean;
   /** Only the source's own CustomResourceDefinition knows it. */
   readonly isOwn?: boolean;
+  /** Only the clusters themselves know it. */
+  readonly isOfMembers?: boolean;
   /** How the source's own CustomResourceDefinition differs from what the hub serves. */
   readonly conflict?: string;
 }
@@ -25,19 +28,25 @@ export interface KindsHub {
   readonly isGuess?: boolean;
 }
 
+/** How one cluster serves a kind; undefined: it does not, or cannot be asked. */
+export type AskMember = (cluster: string, apiVersion: string, kind: string) => Promise<MemberKind | undefined>;
+
 /**
- * The kinds of a render: as the hub serves them, otherwise from the source's own CRDs. The hub comes first, because
- * rights are asked by plural: a tenant must not give a kind that the hub knows another one.
+ * The kinds of a render: as the hub serves them, otherwise from the source's own CRDs, otherwise as the clusters serve
+ * them. The hub comes first, because rights are asked by plural: a tenant must not give a kind that the hub knows
+ * another one.
  */
 export class Kinds {
   readonly #hub: KindsHub;
+  readonly #askMember: AskMember | undefined;
 
-  constructor(hub: KindsHub) {
+  constructor(hub: KindsHub, askMember?: AskMember) {
     this.#hub = hub;
+    this.#askMember = askMember;
   }
 
-  /** By apiVersion and kind; a kind that is not known is missing. */
-  async of(objects: readonly RenderedObject[]): Promise<ReadonlyMap<string, ServedKind>> {
+  /** By apiVersion and kind; a kind that is not known is missing. `clusters`: those that can be asked. */
+  async of(objects: readonly RenderedObject[], clusters: readonly string[]): Promise<ReadonlyMap<string, ServedKind>> {
     const own = new Map(objects.flatMap(({ object }) => definedBy(object)));
     const kinds = new Map<string, ServedKind>();
     for (const { object } of objects) {
@@ -45,10 +54,31 @@ export class Kinds {
       if (kinds.has(id)) continue;
       const defined = own.get(id);
       const served = defined && this.#hub.isGuess ? undefined : await this.#served(object.apiVersion, object.kind);
-      const kind = served ? compared(served, defined) : defined;
+      const kind = served ? compared(served, defined, "the hub") : await this.#ofMembers(clusters, object, defined);
       if (kind) kinds.set(id, kind);
     }
     return kinds;
+  }
+
+  /**
+   * Those that serve it must agree, with each other and with the source: a right is asked for once, by one plural, and
+   * every cluster delivers by its own.
+   */
+  async #ofMembers(
+    clusters: readonly string[],
+    { apiVersion, kind }: KubeObject,
+    defined: ServedKind | undefined,
+  ): Promise<ServedKind | undefined> {
+    const ask = this.#askMember;
+    if (!ask) return defined;
+    const found = await Promise.all(clusters.map((cluster) => ask(cluster, apiVersion, kind)));
+    const served = found
+      .filter((each) => each !== undefined)
+      .map(({ plural, namespaced }) => ({ group: groupOf(apiVersion), plural, namespaced, isOfMembers: true }));
+    const [first] = served;
+    if (!first) return defined;
+    if (defined) return compared(served.find((each) => !isSame(each, defined)) ?? defined, defined, "a cluster");
+    return served.every((each) => isSame(each, first)) ? first : undefined;
   }
 
   /** The cluster that a chart is rendered for. One render serves all clusters, so it is the hub. */
@@ -73,12 +103,16 @@ export function kindId({ apiVersion, kind }: { readonly apiVersion: string; read
   return `${apiVersion}/${kind}`;
 }
 
-function compared(served: ServedKind, defined: ServedKind | undefined): ServedKind {
-  if (!defined || (defined.plural === served.plural && defined.namespaced === served.namespaced)) return served;
+function isSame(one: ServedKind, other: ServedKind): boolean {
+  return one.plural === other.plural && one.namespaced === other.namespaced;
+}
+
+function compared(served: ServedKind, defined: ServedKind | undefined, who: string): ServedKind {
+  if (!defined || isSame(defined, served)) return served;
   const words = ({ plural, namespaced }: ServedKind) => `${plural}, ${namespaced ? "namespaced" : "cluster-scoped"}`;
   return {
     ...served,
-    conflict: `the source's CustomResourceDefinition has ${words(defined)}; the hub ${words(served)}`,
+    conflict: `the source's CustomResourceDefinition has ${words(defined)}; ${who} ${words(served)}`,
   };
 }
 

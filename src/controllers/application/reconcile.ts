@@ -39,7 +39,7 @@ import { type NewsItem, newsOf } from "./news.ts";
 import { observe } from "./observe.ts";
 import { ownStatuses } from "./own-status.ts";
 import { momentOf, namedRemedy, refusalStatus, statusOf } from "./report.ts";
-import { REFUSED_RETRY_MS, type Reviser } from "./reviser.ts";
+import { REFUSED_RETRY_MS, type Reviser, type Target } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
 import { gatherInputs } from "./source.ts";
 import { Standing } from "./standing.ts";
@@ -160,22 +160,18 @@ export class Reconciler {
       this.#refuse(key, object, "InvalidSpec", undivided);
       return undefined;
     }
+    const asked = { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") };
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(
-          key,
-          { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") },
-          gatherInputs(hubObjects, key, app, chosen, fleet),
-          session,
-        );
+      : await reviser.revise(key, asked, gatherInputs(hubObjects, key, app, chosen, fleet), session);
     if (revised.kind === "forbidden") return this.#forbid(key, object, revised.message);
     const target = targetOf(revised, session.ledger, app);
     // An undo goes back to what the account may distribute now, not to what it once might.
     const isOther = !isDeleting && target !== undefined && !(revised.kind === "known" && revised.id === target);
-    const barred = isOther ? await reviser.barred(app, target) : undefined;
+    const barred = isOther ? await reviser.barred(asked, target) : undefined;
     if (barred !== undefined) return this.#forbid(key, object, barred);
     const bundles = await this.#bundles(app, session.ledger, target);
-    const unhooked = isDeleting ? await this.#forbiddenHooks(app, bundles) : undefined;
+    const unhooked = isDeleting ? await this.#forbiddenHooks(asked, bundles) : undefined;
     if (unhooked !== undefined) this.#sayUnhooked(key, object, unhooked);
     const way = new Way({
       app,
@@ -198,8 +194,8 @@ export class Reconciler {
       standing: this.#standingOf(key),
     });
     const parts = isDeleting ? [] : way.divided(target);
-    const asked = await askScheduler(engine, owner, parts, clusters, () => this.#confirm(session));
-    const { divided } = asked;
+    const divisions = await askScheduler(engine, owner, parts, clusters, () => this.#confirm(session));
+    const { divided } = divisions;
     const window = this.#windows.state(app.spec.rollout.maintenanceWindows, nowMs);
     const facts = { app, revision: revised, clusters, way, divided, approvals: approvals.of(key), window };
     const before = session.ledger;
@@ -207,7 +203,7 @@ export class Reconciler {
     const absences = this.#absences.get(key) ?? new Absences(clock);
     this.#absences.set(key, absences);
     const done = await this.#carryOut(key, app, session, owner, way, result, refusals, absences);
-    const isEmpty = engine.dispatched(owner).length === 0 && asked.isTidy;
+    const isEmpty = engine.dispatched(owner).length === 0 && divisions.isTidy;
     if (isDeleting && result.finished && isEmpty) {
       await revisions.removeAll(ownerOf(object));
       await session.removeLedger();
@@ -241,12 +237,12 @@ export class Reconciler {
         ? Math.max(app.spec.revisionSettleSeconds * 1000, LEAST_LOOK_MS)
         : undefined;
     const absentMs = absences.isWaiting && !isDeleting ? LOOK_AGAIN_MS : undefined;
-    const isPending = done.unfinished || done.failures.length > 0 || !asked.isTidy;
+    const isPending = done.unfinished || done.failures.length > 0 || !divisions.isTidy;
     const retryMs = isPending ? UNFINISHED_RETRY_MS : undefined;
     // A stage with nothing to do has no event that would say so: the next plan looks at it at once.
     const againMs = done.isNew ? 0 : undefined;
     const refusedMs = revised.kind === "refused" ? REFUSED_RETRY_MS : undefined;
-    const askMs = asked.isKnown ? undefined : REFUSED_RETRY_MS;
+    const askMs = divisions.isKnown ? undefined : REFUSED_RETRY_MS;
     const delays = [askMs, againMs, absentMs, dueMs, retryMs, settleMs, refusedMs].filter((each) => each !== undefined);
     return delays.length > 0 ? { requeueAfterMs: Math.min(...delays) } : undefined;
   }
@@ -433,12 +429,9 @@ export class Reconciler {
   }
 
   /** [A27] Why the hooks of the deletion do not run; undefined: they may. */
-  async #forbiddenHooks(
-    app: ParsedDistributedApplication,
-    bundles: ReadonlyMap<string, Bundle>,
-  ): Promise<string | undefined> {
+  async #forbiddenHooks(asked: Target, bundles: ReadonlyMap<string, Bundle>): Promise<string | undefined> {
     for (const bundle of bundles.values()) {
-      const missing = await this.#parts.reviser.barredHooks(app, bundle);
+      const missing = await this.#parts.reviser.barredHooks(asked, bundle);
       if (missing !== undefined) return `${missing}; the application is deleted without its hooks`;
     }
     return undefined;

@@ -15,7 +15,7 @@ import {
 } from "../../applications/index.ts";
 import { MEMBER_ACCESS_LABEL } from "../../engine/index.ts";
 import { type Happening, REASONS, type RolloutMoment, type Waiting } from "../../rollout/index.ts";
-import { isJsonObject, type JsonObject, timestamp } from "../../runtime/index.ts";
+import { isJsonObject, type Json, type JsonObject, timestamp } from "../../runtime/index.ts";
 import { endOf } from "../common/lifetimes.ts";
 import type { StoredRevision } from "../common/revisions/revision-store.ts";
 import type { Bundle } from "./content.ts";
@@ -69,7 +69,7 @@ export function statusOf(facts: ReportFacts, before: Status | undefined): Status
     ...(figures.rejectedRevision !== undefined && { rejectedRevision: figures.rejectedRevision }),
     ...(figures.previousRevision !== undefined && { previousRevision: figures.previousRevision }),
     ...(bundle?.sourceDigest !== undefined && { sourceDigest: bundle.sourceDigest }),
-    ...(bundle?.chartVersion !== undefined && { chartVersion: bundle.chartVersion }),
+    ...(bundle?.chartVersion !== undefined && { chartVersion: bundle.chartVersion.slice(0, 253) }),
     ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
     ...(rollout && {
       rollout: {
@@ -256,6 +256,10 @@ function healthWord(object: ObjectSeen | undefined): string {
   return health === "Failed" || health === "Unhealthy" ? "Unhealthy" : health === "Unknown" ? "Unknown" : "Progressing";
 }
 
+function isCount(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
 type WorkloadRow = NonNullable<Status["workloads"]>[number];
 
 /** Every workload with a number of replicas: those that are divided first, because a person watches these. */
@@ -267,7 +271,8 @@ function workloadRows(facts: ReportFacts): WorkloadRow[] {
     for (const { key: object, object: rendered, hook } of way.parts(grant?.revision ?? "", cluster) ?? []) {
       const replicas = isJsonObject(rendered.spec) ? rendered.spec.replicas : undefined;
       const key = `${rendered.kind}/${rendered.metadata.name}`;
-      if (hook || typeof replicas !== "number" || divided.some((each) => each.key === key)) continue;
+      // What no API server takes must not keep the hub from taking the status that says so.
+      if (hook || !isCount(replicas) || divided.some((each) => each.key === key)) continue;
       const row = whole.get(key) ?? { object, replicas: new Map<string, number>() };
       row.replicas.set(cluster, replicas);
       whole.set(key, row);
@@ -286,9 +291,11 @@ function workloadRows(facts: ReportFacts): WorkloadRow[] {
     return { kind, name, total: total ?? sum(({ replicas }) => replicas), ready: sum(({ ready }) => ready), clusters };
   };
   const shared = divided.map(({ key, object, total }) => {
-    const shares = Object.entries(result.ledger.clusters).map(
-      ([name, { grant }]) => [name, grant?.replicas[key] ?? 0] as const,
-    );
+    // In the order of the spec: the ledger's is the order in which something happened to them.
+    const shares = Object.keys(result.figures.phases).flatMap((name) => {
+      const entry = result.ledger.clusters[name];
+      return entry ? [[name, entry.grant?.replicas[key] ?? 0] as const] : [];
+    });
     return rowOf(key, object, new Map(shares), total);
   });
   const others = [...whole].map(([key, { object, replicas }]) => rowOf(key, object, replicas));

@@ -68,7 +68,7 @@ export class Reviser {
   }
 
   async #revise(key: string, target: Target, inputs: Inputs, session: Session): Promise<Revised> {
-    const { app, chosen } = target;
+    const { app } = target;
     const { settling, clock } = this.#options;
     if (inputs.kind !== "inputs") {
       return inputs.kind === "pending" ? { kind: "pending", message: inputs.message } : { ...inputs, kind: "refused" };
@@ -86,7 +86,7 @@ export class Reviser {
         kind: "pending",
         message: `the source changed; it is rendered when it has been quiet for ${app.spec.revisionSettleSeconds} s`,
       };
-    const revised = await this.#make(key, app, chosen, inputs, session);
+    const revised = await this.#make(key, target, inputs, session);
     if (revised.kind === "known") {
       this.#refused.delete(key);
       return this.#allowed(key, target, session);
@@ -114,21 +114,20 @@ export class Reviser {
 
   async #make(
     key: string,
-    app: ParsedDistributedApplication,
-    chosen: readonly string[],
+    { app, chosen, ready }: Target,
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
     const { renderer, renderings, kinds, store, settling, mustStillExist, signal } = this.#options;
     const made = await renderings.of(key, inputs.attempt, async () => {
       const before = await this.#earlier(app, session);
-      return makeBundle(renderer, kinds, app, inputs.variants, before, signal);
+      return makeBundle(renderer, kinds, app, inputs.variants, before, ready, signal);
     });
     if (!made) return { kind: "pending", message: "the source is being rendered" };
     if (made.kind === "refused") return made;
     const unserved = this.#options.needsHubKinds(chosen) ? notOnHub(made) : undefined;
     if (unserved) return unserved;
-    const missing = await this.#missing(app, made.bundle);
+    const missing = await this.#missing(app, ready, made.bundle);
     if (missing) return missing;
     try {
       const { id } = await store.save(ownerOf(app), packBundle(app.metadata.name, made.bundle), () =>
@@ -156,7 +155,7 @@ export class Reviser {
     const id = session.source?.revision ?? "";
     const bundle = await this.bundle(app, id);
     if (!bundle) return { kind: "known", id };
-    const missing = await this.#missing(app, bundle);
+    const missing = await this.#missing(app, ready, bundle);
     return missing ?? this.#tried(key, app, session, bundle, id, ready);
   }
 
@@ -191,27 +190,28 @@ export class Reviser {
   }
 
   /** Why another revision than the source's, such as that of an undo, may not be distributed any more. */
-  async barred(app: ParsedDistributedApplication, id: RevisionId): Promise<string | undefined> {
+  async barred({ app, ready }: Target, id: RevisionId): Promise<string | undefined> {
     const bundle = await this.bundle(app, id).catch(unlessDamaged);
-    const missing = bundle && (await this.#missing(app, bundle));
+    const missing = bundle && (await this.#missing(app, ready, bundle));
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
 
   /** Why the hooks of a deletion may not be distributed any more; undefined: they may. */
-  async barredHooks(app: ParsedDistributedApplication, bundle: Bundle): Promise<string | undefined> {
+  async barredHooks({ app, ready }: Target, bundle: Bundle): Promise<string | undefined> {
     const hooks = partsOfAll(bundle).filter(({ hook }) => hook?.events.some((event) => event.endsWith("-delete")));
-    const missing = hooks.length > 0 ? await this.#missingFor(app, hooks, partsOfAll(bundle)) : undefined;
+    const missing = hooks.length > 0 ? await this.#missingFor(app, ready, hooks, partsOfAll(bundle)) : undefined;
     return missing?.kind === "forbidden" ? missing.message : undefined;
   }
 
-  #missing(app: ParsedDistributedApplication, bundle: Bundle): Promise<Revised | undefined> {
+  #missing(app: ParsedDistributedApplication, ready: readonly string[], bundle: Bundle): Promise<Revised | undefined> {
     const parts = partsOfAll(bundle);
-    return this.#missingFor(app, parts, parts);
+    return this.#missingFor(app, ready, parts, parts);
   }
 
   /** `all`: the whole bundle, whose own CustomResourceDefinitions tell kinds. */
   async #missingFor(
     app: ParsedDistributedApplication,
+    ready: readonly string[],
     parts: readonly Part[],
     all: readonly Part[],
   ): Promise<Revised | undefined> {
@@ -222,7 +222,7 @@ export class Reviser {
     const copied = parts.filter(({ object }) =>
       scheduled.some((each) => each.kind === object.kind && each.name === object.metadata.name),
     );
-    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(all), copied);
+    const missing = await rights.missing({ namespace, name }, parts, await kinds.of(all, ready), copied);
     if (missing.length === 0) return undefined;
     return { kind: "forbidden", message: `ServiceAccount ${namespace}/${name} may not ${missing.join(", ")}` };
   }
@@ -232,10 +232,11 @@ export class Reviser {
 function notOnHub({ bundle, kinds }: Extract<Bundled, { kind: "bundle" }>): Revised | undefined {
   for (const { object, key } of allParts(bundle)) {
     const kind = kinds.get(kindId(object));
-    if (!kind?.isOwn) continue;
+    if (!kind?.isOwn && !kind?.isOfMembers) continue;
+    const who = kind.isOwn ? "the source's own CustomResourceDefinition knows" : "some of the clusters know";
     return {
       kind: "refused",
-      message: `${key}: only the source's own CustomResourceDefinition knows this kind, and the engine delivers only kinds that the hub serves`,
+      message: `${key}: only ${who} this kind, and the engine delivers only kinds that the hub serves`,
       remedy: `Ask an administrator to create CustomResourceDefinition ${kind.plural}.${kind.group} on the hub, too.`,
     };
   }

@@ -40,7 +40,7 @@ it("a role or a binding needs escalate or bind whatever plural the source's own 
 it("a kind that the hub no longer serves counts as not allowed: its plural is not known", async () => {
   const rights = new Rights(hub, systemClock);
   expect(await rights.missing(ACCOUNT, parts, new Map())).toEqual([
-    "distribute Ticket of orders.example/v1, which the hub no longer serves",
+    "distribute Ticket of orders.example/v1, which neither the hub nor a cluster that can be asked serves now",
   ]);
   const served = new Map([[kindId(ticket), { group: "orders.example", plural: "tickets", namespaced: true }]]);
   expect(await rights.missing(ACCOUNT, parts, served)).toEqual([]);

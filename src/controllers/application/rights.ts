@@ -51,11 +51,20 @@ export class Rights {
     const user = `system:serviceaccount:${account.namespace}:${account.name}`;
     const asked = new Map<string, Asked>();
     const unknown = new Set<string>();
+    const names = new Map<string, Set<string>>();
     for (const part of parts) {
       const kind = kinds.get(kindId(part.object));
       // Without its plural no right can be asked for, so none is there: the kind may have vanished from the hub.
-      if (kind) for (const each of neededFor(part, kind)) asked.set(JSON.stringify(each), each);
-      else unknown.add(`distribute ${part.object.kind} of ${part.object.apiVersion}, which the hub no longer serves`);
+      if (!kind) {
+        unknown.add(
+          `distribute ${part.object.kind} of ${part.object.apiVersion}, which neither the hub nor a cluster that can be asked serves now`,
+        );
+        continue;
+      }
+      for (const each of neededFor(part, kind)) asked.set(JSON.stringify(each), each);
+      if (kind.namespaced) continue;
+      const id = JSON.stringify(distributeOf(kind, ""));
+      names.set(id, (names.get(id) ?? new Set()).add(part.object.metadata.name));
     }
     for (const { object } of copied) {
       const kind = kinds.get(kindId(object));
@@ -65,8 +74,14 @@ export class Rights {
       asked.set(JSON.stringify(each), each);
     }
     const found = [...unknown];
-    for (const each of asked.values()) {
-      if (!(await this.#allowed(user, account.namespace, each))) found.push(textOf(each));
+    const isAllowed = (each: Asked) => this.#allowed(user, account.namespace, each);
+    for (const [id, each] of asked) {
+      if (await isAllowed(each)) continue;
+      // Of kinds without a namespace, a role may allow single objects: the one Namespace that a tenant may use.
+      const refused: Asked[] = [];
+      const own = [...(names.get(id) ?? [])].map((name) => ({ ...each, name }));
+      for (const one of own) if (!(await isAllowed(one))) refused.push(one);
+      found.push(...(refused.length === own.length ? [each] : refused).map(textOf));
     }
     const rest = found.length - LISTED_MAX;
     return rest > 0 ? [...found.slice(0, LISTED_MAX), `${rest} more`] : found;
@@ -89,9 +104,14 @@ export class Rights {
   }
 }
 
-function neededFor({ object }: Part, { group, plural, namespaced }: ServedKind): Asked[] {
-  const namespace = namespaced ? (object.metadata.namespace ?? "") : "";
-  const needed: Asked[] = [{ verb: "distribute", group, resource: plural, namespace }];
+function distributeOf({ group, plural }: ServedKind, namespace: string): Asked {
+  return { verb: "distribute", group, resource: plural, namespace };
+}
+
+function neededFor({ object }: Part, served: ServedKind): Asked[] {
+  const { group, plural } = served;
+  const namespace = served.namespaced ? (object.metadata.namespace ?? "") : "";
+  const needed: Asked[] = [distributeOf(served, namespace)];
   // A role or a binding gives rights away: the same verbs guard that as inside one cluster. By the kind as well as by the
   // plural, because a source's own definition may name another plural for a version that some clusters still serve.
   if (group !== RBAC_GROUP) return needed;

@@ -339,6 +339,10 @@ export class KarmadaEngine implements Engine {
     return this.#holds.giveUp(app, this.#binding(app.template) !== undefined);
   }
 
+  delivers(mark: string, cluster: string, ref: ObjectRef): boolean {
+    return this.#own.delivers(mark, cluster, ref);
+  }
+
   dispatched(app: EngineOwner): readonly Dispatched[] {
     return this.#dispatches.of(app);
   }

@@ -22,6 +22,7 @@ import type {
   EngineSetting,
   HoldState,
   MemberAccess,
+  MemberKind,
   ObjectRef,
   Snapshot,
 } from "../port.ts";
@@ -231,6 +232,15 @@ export class OcmEngine implements Engine {
     return clusters.some((cluster) => !this.#accesses.client(cluster));
   }
 
+  async memberKind(cluster: string, apiVersion: string, kind: string): Promise<MemberKind | undefined> {
+    const client = this.#accesses.client(cluster);
+    try {
+      return await client?.discovery.resource(apiVersion, kind, { maxAttempts: 2 });
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Only where reports are all that is known does it matter how soon they come. */
   settings(app: EngineApp): readonly EngineSetting[] {
     const works = this.#own.of(app).filter((work) => this.#isReadFrom(work));
@@ -246,6 +256,10 @@ export class OcmEngine implements Engine {
 
   async hold(app: EngineApp): Promise<HoldState> {
     return this.#foreign.state(app);
+  }
+
+  delivers(mark: string, cluster: string, ref: ObjectRef): boolean {
+    return this.#own.delivers(mark, cluster, ref);
   }
 
   dispatched(app: EngineOwner): readonly Dispatched[] {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { KubeObject } from "../../../kube/index.ts";
 import { appMark } from "../../dispatch-objects.ts";
 import { OWNER_LABEL } from "../../marks.ts";
-import type { Dispatched, DispatchOrder, EngineBundle } from "../../port.ts";
+import type { Dispatched, DispatchOrder, EngineBundle, ObjectRef } from "../../port.ts";
 import type { ContractBench } from "./bench.ts";
 import { appOf } from "./objects.ts";
 
@@ -57,6 +57,10 @@ export function bundlesContract(bench: ContractBench): void {
 
     const dispatched = engine.dispatched(BUNDLE);
     expect(dispatched.map(({ ref }) => ref.kind).sort()).toEqual(["ClusterRole", "ConfigMap"]);
+    const delivers = (ref: ObjectRef, cluster = "member1") => engine.delivers(appMark(BUNDLE), cluster, ref);
+    expect(BUNDLE.objects.map((ref) => delivers(ref))).toEqual([true, true]);
+    expect(delivers({ ...ROLE, apiVersion: "rbac.authorization.k8s.io/v2" })).toBe(true);
+    expect([delivers(ROLE, "member2"), delivers({ ...SETTINGS, name: "no-such" })]).toEqual([false, false]);
     for (const one of dispatched) {
       await bench.fleet.until(`${one.ref.kind} is withdrawn`, () => engine.withdraw(BUNDLE, one, "remove"));
     }
@@ -64,6 +68,7 @@ export function bundlesContract(bench: ContractBench): void {
       const isGone = async () => (await engine.member("member1").read(ref)).kind === "absent";
       await bench.fleet.until(`${ref.kind} is gone`, isGone);
     }
+    expect(BUNDLE.objects.map((ref) => delivers(ref))).toEqual([false, false]);
   });
 
   it("gives owners of two kinds with one name dispatch objects of their own", async () => {
@@ -73,6 +78,7 @@ export function bundlesContract(bench: ContractBench): void {
     await engine.reserve(job, [SETTINGS], { cluster: "member2", term: 1 });
     expect(engine.dispatched(BUNDLE)).toHaveLength(1);
     expect(engine.dispatched(job)).toHaveLength(1);
+    expect(engine.delivers(appMark(job), "member2", SETTINGS)).toBe(true);
     for (const owner of [BUNDLE, job]) {
       for (const one of engine.dispatched(owner)) {
         await bench.fleet.until("it is withdrawn", () => engine.withdraw(owner, one, "keep"));
