@@ -35,7 +35,7 @@ describe("an XlineCluster, by reports of agents as OCM ships them", () => {
       await world.stage.declare(world, "withheld", xline("xline:1", "withheld"));
       await world.until("the status names the gate", async () => {
         const said = JSON.stringify({ ...(await world.status("withheld")), ledger: undefined });
-        return /SettingsConflict.*RawFeedbackJsonString/.test(said) || said;
+        return (said.includes("SettingsConflict") && said.includes("RawFeedbackJsonString")) || said;
       });
       expect((await world.status("withheld")).phase).not.toBe("Settled");
     });
