@@ -32,7 +32,9 @@ const clusters = (one: number, two: number, three: number) =>
   [one, two, three].map((replicas, at) => ({ name: `member${at + 1}`, replicas }));
 const declare = (name: string, spec: object, image = `${name}:1`, requests: Record<string, string> = {}) => {
   const object = statefulSet(name, 3, image);
-  const containers = [{ name: "app", image, resources: { requests } }];
+  // An API server drops empty fields, and the observer would miss them.
+  const resources = Object.keys(requests).length > 0 ? { resources: { requests } } : {};
+  const containers = [{ name: "app", image, ...resources }];
   const template = { metadata: { labels: { app: name } }, spec: { containers } };
   const workload = { ...object, spec: { ...(isJsonObject(object.spec) ? object.spec : {}), template } };
   return world.stage.declare(world, name, workload, spec);
