@@ -314,6 +314,8 @@ export type Snapshot =
       readonly atMs: number;
       /** The pods that belong to it, where they can be seen. */
       readonly pods?: readonly KubeObject[];
+      /** Some of their labels may not be known, but that of their revision is. */
+      readonly lacksLabels?: true;
     };
 
 export interface PodSeen {

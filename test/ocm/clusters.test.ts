@@ -4,6 +4,7 @@ import { CLUSTERS_IN_USE, DETACH_WITHOUT_DRAIN } from "../../src/api/index.ts";
 import { executorWork } from "../../src/cli/commands/install/ocm.ts";
 import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "../../src/engine/ocm/resources.ts";
 import { OCM_HUB, statefulSet } from "../../src/engine/testing/contract/index.ts";
+import type { Observer } from "../../src/engine/testing/observer.ts";
 import { isKubeObject, type KubeObject, resource } from "../../src/kube/index.ts";
 import { isJsonObject } from "../../src/runtime/index.ts";
 import { CCS, podImages, podUids, STATEFULSETS, SYSTEM_NAMESPACE, type World } from "../stories/world.ts";
@@ -20,8 +21,10 @@ const BINDINGS = resource({
 const SCORES = "apis/cluster.open-cluster-management.io/v1alpha1";
 
 let world: World;
+let observer: Observer;
 beforeAll(async () => {
   world = await startWorld();
+  observer = await world.watch(STATEFULSETS);
 });
 afterAll(() => world?.stop());
 
@@ -29,13 +32,20 @@ const clusters = (one: number, two: number, three: number) =>
   [one, two, three].map((replicas, at) => ({ name: `member${at + 1}`, replicas }));
 const declare = (name: string, spec: object, image = `${name}:1`, requests: Record<string, string> = {}) => {
   const object = statefulSet(name, 3, image);
-  const containers = [{ name: "app", image, resources: { requests } }];
+  // An API server drops empty fields, and the observer would miss them.
+  const resources = Object.keys(requests).length > 0 ? { resources: { requests } } : {};
+  const containers = [{ name: "app", image, ...resources }];
   const template = { metadata: { labels: { app: name } }, spec: { containers } };
   const workload = { ...object, spec: { ...(isJsonObject(object.spec) ? object.spec : {}), template } };
   return world.stage.declare(world, name, workload, spec);
 };
 const counts = async (name: string) =>
   Object.fromEntries(Object.entries(await podImages(world, name)).map(([cluster, pods]) => [cluster, pods.length]));
+const waits = (name: string, ...words: string[]) =>
+  world.until(`${name} waits, and the status says ${words.join(", ")}`, async () => {
+    const said = JSON.stringify({ ...(await world.status(name)), ledger: undefined });
+    return words.every((each) => said.includes(each)) || said;
+  });
 const remove = async (name: string) => {
   await world.hub.delete(CCS, { namespace: "default", name });
   await world.until(
@@ -61,13 +71,24 @@ describe("the scores that an add-on gives clusters", () => {
     if (answer.status !== 200) throw new Error(answer.text);
   };
 
-  it("decide which cluster gets an instance, and a cluster without a score gets none", async () => {
-    await score("member1", 90);
-    await score("member2", -60);
+  const scored = (replicas: number) => {
+    const placementRef = { name, score: { resourceName: "usage", scoreName: "free" } };
+    return declare(name, { replicas, topology: { placementRef } });
+  };
+
+  it("are waited for, with the reason, while no selected cluster has one", async () => {
     const template = { apiVersion: "apps/v1", kind: "StatefulSet", namespace: "default", name };
     await OCM_HUB.schedule(world.hub, { namespace: "default", name, template, placement: name }, 5);
-    const placementRef = { name, score: { resourceName: "usage", scoreName: "free" } };
-    await declare(name, { replicas: 5, topology: { placementRef } });
+    await scored(1);
+    await waits(name, "ScheduleUnknown", "no cluster that the Placement selects has a valid score");
+    expect(await counts(name)).toEqual({ member1: 0, member2: 0, member3: 0 });
+    await score("member1", 90);
+    await world.until("one instance is ready", () => world.settled(name, 1));
+  });
+
+  it("decide which cluster gets an instance, and a cluster without a score gets none", async () => {
+    await score("member2", -60);
+    await scored(5);
     await world.until("five instances are ready", () => world.settled(name, 5));
     expect(await counts(name)).toEqual({ member1: 4, member2: 1, member3: 0 });
   });
@@ -76,8 +97,7 @@ describe("the scores that an add-on gives clusters", () => {
     const before = await podUids(world, name);
     await score("member1", -100);
     await score("member2", 100);
-    const placementRef = { name, score: { resourceName: "usage", scoreName: "free" } };
-    await declare(name, { replicas: 6, topology: { placementRef } });
+    await scored(6);
     await world.until("six instances are ready", () => world.settled(name, 6));
     expect(await counts(name)).toEqual({ member1: 4, member2: 2, member3: 0 });
     expect(await podUids(world, name)).toMatchObject(before);
@@ -85,18 +105,43 @@ describe("the scores that an add-on gives clusters", () => {
   });
 });
 
-describe("what the nodes of a cluster offer", () => {
-  it("keeps instances out that request more than all of it", async () => {
+describe("room in a cluster", () => {
+  const quota = async (memory: string) => {
+    const hard = { "requests.memory": memory };
+    const metadata = { name: "memory", namespace: "default" };
+    const api = world.stack.members.get("member2");
+    await api?.apply({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec: { hard } });
+    await world.until(`the quota of ${memory} is counted`, async () => {
+      const found = await api?.get("/api/v1/namespaces/default/resourcequotas/memory");
+      return JSON.stringify(found?.status ?? {}).includes(`"hard":${JSON.stringify(hard)}`);
+    });
+  };
+
+  it("that nodes do not offer, or a quota does not leave, is waited for with the reason, before any grant", async () => {
     // As the cluster's agent reports them: the simulated nodes of a member have 64 cores.
     const found = await world.hub.get(MANAGED_CLUSTERS, { name: "member1" });
     expect(found.status).toMatchObject({ allocatable: { cpu: "64" } });
+    await quota("512Mi");
     await declare("large", { topology: { clusters: clusters(1, 0, 0) } }, "large:1", { cpu: "65" });
-    await world.until("it waits for room", async () => {
-      const said = JSON.stringify({ ...(await world.status("large")), ledger: undefined });
-      return (said.includes("NoRoom") && said.includes("its nodes offer 64 cpu")) || said;
-    });
+    await declare("limited", { topology: { clusters: clusters(0, 1, 0) } }, "limited:1", { memory: "1Gi" });
+    await waits("large", "NoRoom", "its nodes offer 64 cpu");
+    await waits("limited", "NoRoom", "ResourceQuota memory leaves 512Mi of 512Mi requests.memory");
     expect((await counts("large")).member1).toBe(0);
+    expect((await counts("limited")).member2).toBe(0);
+  });
+
+  it("that is there at last is used: the instances are granted", async () => {
+    const resources = { cpu: "128" };
+    const status = { capacity: resources, allocatable: resources };
+    const node = "/api/v1/nodes/member1-node/status";
+    const member = world.stack.members.get("member1");
+    await member?.request("PATCH", node, { status }, "application/merge-patch+json");
+    await quota("1Gi");
+    await world.until("the node is large enough", () => world.settled("large", 1));
+    await world.until("the quota is", () => world.settled("limited", 1));
+    await world.stack.members.get("member2")?.request("DELETE", "/api/v1/namespaces/default/resourcequotas/memory");
     await remove("large");
+    await remove("limited");
   });
 });
 
@@ -133,10 +178,7 @@ describe("agents that act as an account of their own", () => {
     await world.member("member1").delete(BINDINGS, { name: "lockstep-executor" });
     // The agent remembers its answer for a while; another change is another question.
     await declare("acting", { topology: { clusters: clusters(1, 1, 1) } }, "acting:2");
-    await world.until("it is refused", async () => {
-      const said = JSON.stringify({ ...(await world.status("acting")), ledger: undefined });
-      return (said.includes(`${account.namespace}/${account.name}`) && said.includes("--executor")) || said;
-    });
+    await waits("acting", `${account.namespace}/${account.name}`, "--executor");
     const running = await world.member("member1").get(STATEFULSETS, { namespace: "default", name: "acting" });
     expect(JSON.stringify(running.spec)).toContain("acting:1");
     for (const cluster of world.stack.members.keys()) {
@@ -201,4 +243,9 @@ describe("a cluster that is to be detached", () => {
     expect(await uidIn("member2")).toBe(uid);
     expect(Object.keys(await podUids(world, name)).some((pod) => pod.startsWith("member2/"))).toBe(true);
   });
+});
+
+it("no member ever showed a spec that was not granted, in any of these", () => {
+  expect(observer.violations()).toEqual([]);
+  expect(observer.states).toBeGreaterThan(10);
 });

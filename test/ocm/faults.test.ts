@@ -7,6 +7,7 @@ import { statefulSet } from "../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
 import { isLongForm } from "../form.ts";
 import { crashStory } from "../stories/crash-story.ts";
+import { editsStory } from "../stories/edits.ts";
 import { PodRecorder, podImages, STATEFULSETS, type World } from "../stories/world.ts";
 import { startReportedWorld } from "./world.ts";
 
@@ -134,6 +135,10 @@ describe("a StatefulSet in clusters of which only the agents' reports are known"
 
   describe("and whose controller is killed", () => {
     crashStory(() => world, "web", { isNew: false });
+  });
+
+  describe("and another one that is edited in quick succession", () => {
+    editsStory(() => world, "edited");
   });
 
   it("never ran what it was not granted", () => {

@@ -5,6 +5,7 @@ import { systemClock, systemRandom } from "../../src/runtime/index.ts";
 import type { Api } from "../stack/api.ts";
 import { type RealFleet, startFleet } from "../stack/fleet.ts";
 import type { Stack, StackOptions } from "../stack/ground.ts";
+import { startClusterProxy } from "./cluster-proxy.ts";
 import { startStack } from "./stack/stack.ts";
 
 export interface OcmFleet extends RealFleet {
@@ -32,11 +33,28 @@ export async function startOcmFleetWithAccess(): Promise<OcmFleet> {
   return fleet;
 }
 
+/** The same, and every member is reached through a proxy that has the cluster's name in its path. */
+export async function startProxiedOcmFleet(): Promise<OcmFleet> {
+  const fleet = await startOcmFleet();
+  const proxy = await startClusterProxy(fleet.stack.members);
+  for (const [name, member] of fleet.stack.members) {
+    await giveAccess(fleet.stack, name, member, { server: proxy.addressOf(name), ca: proxy.ca });
+  }
+  return {
+    ...fleet,
+    async stop() {
+      await fleet.stop();
+      await proxy.stop();
+    },
+  };
+}
+
 /** An account in the member that may do what Lockstep does there directly, and its token on the hub. */
 export async function giveAccess(
   { hub, ways }: Pick<Stack, "hub" | "ways">,
   cluster: string,
   member: Api,
+  door = { server: ways.get(cluster) ?? member.server, ca: member.tls.ca },
 ): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const metadata = { name: ACCOUNT.name };
@@ -66,6 +84,6 @@ export async function giveAccess(
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: "lockstep", namespace: cluster, labels: { "lockstep.karmada.io/member-access": "true" } },
-    stringData: { server: ways.get(cluster) ?? member.server, "ca.crt": member.tls.ca, token: answer.status.token },
+    stringData: { server: door.server, "ca.crt": door.ca, token: answer.status.token },
   });
 }

@@ -78,4 +78,4 @@ export function inlineCrossCluster(name: string, workload: KubeObject, spec: obj
 export const startWorld = (more: WorldOptions = {}): Promise<World> => startWorldOn(stageOf(true), more);
 /** The connection to each member can be cut. */
 export const startRelayedWorld = (): Promise<World> => startWorldOn(stageOf(true, { relays: true }));
-export const startReportedWorld = (): Promise<World> => startWorldOn(stageOf(false));
+export const startReportedWorld = (options: StackOptions = {}): Promise<World> => startWorldOn(stageOf(false, options));

@@ -84,6 +84,8 @@ export type Say = (line: string) => void;
 export interface StackOptions {
   /** The hub's side reaches each member over a relay, so that the connection can be cut. */
   readonly relays?: boolean;
+  /** The agents of Open Cluster Management report whole parts of objects, which their gate forbids by default. */
+  readonly reportsParts?: boolean;
   /** More flags for the hub's controller manager, on Karmada. */
   readonly managerFlags?: readonly string[];
 }

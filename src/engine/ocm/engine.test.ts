@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { KubeClient, type KubeObject } from "../../kube/index.ts";
-import { FakeApi } from "../../kube/testing/fake-api.ts";
-import { seededRandom } from "../../runtime/index.ts";
+import { FakeApi, type Fault } from "../../kube/testing/fake-api.ts";
+import { type JsonObject, seededRandom } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { SupersededError } from "../errors.ts";
 import { MEMBER_ACCESS_LABEL, SECRETS } from "../members/access.ts";
+import { STATEFULSETS } from "../testing/contract/objects.ts";
 import { SETTLING_MS } from "./drops.ts";
 import { OcmEngine } from "./engine.ts";
 import {
@@ -24,6 +25,8 @@ let hub: FakeApi;
 let told: number;
 /** The servers that Lockstep has tried to reach. */
 let opened: string[];
+/** What answers there; absent: nothing does. */
+let member: FakeApi | undefined;
 
 beforeEach(() => {
   stop = new AbortController();
@@ -33,6 +36,7 @@ beforeEach(() => {
   hub = new FakeApi({ clock, fault: ({ body }) => (isQuestion(body) ? { kind: "answer", status: 422 } : undefined) });
   told = 0;
   opened = [];
+  member = undefined;
 });
 
 afterEach(async () => {
@@ -65,7 +69,8 @@ async function started(): Promise<OcmEngine> {
     random: seededRandom(2),
     openMember: ({ server }) => {
       opened.push(server);
-      return Promise.reject(new Error("no server answers here"));
+      if (!member) return Promise.reject(new Error("no server answers here"));
+      return Promise.resolve({ transport: member, close: async () => {} });
     },
   });
   engine.track(APP, () => told++);
@@ -208,14 +213,45 @@ it("a cluster that the hub has lost is unreachable, however fresh the last repor
   expect(told).toBeGreaterThan(before);
 });
 
+const secretIn = (namespace: string): KubeObject => {
+  const text = (value: string) => Buffer.from(value).toString("base64");
+  const metadata = { name: "access", namespace, labels: { [MEMBER_ACCESS_LABEL]: "true" } };
+  const data = { server: text(`https://${namespace}.example`), token: text("token") };
+  return { apiVersion: SECRETS.apiVersion, kind: SECRETS.kind, metadata, data };
+};
+
+it("a cluster whose access ends is asked for a report at once, and for the pods that no report has shown yet", async () => {
+  const kinds: Record<string, JsonObject> = {
+    "/apis/apps/v1": { name: "statefulsets", kind: "StatefulSet" },
+    "/api/v1": { name: "pods", kind: "Pod" },
+  };
+  const discovered = ({ path }: { readonly path: string }): Fault | undefined => {
+    const kind = kinds[path];
+    const resources = [{ ...kind, namespaced: true, verbs: ["get", "list", "watch"] }];
+    const body = { kind: "APIResourceList", groupVersion: "v1", resources };
+    return kind && { kind: "answer", status: 200, body };
+  };
+  member = new FakeApi({ clock, fault: discovered });
+  const engine = await started();
+  const { manifest } = orderFor(1);
+  member.put(STATEFULSETS, manifest);
+  hub.put(SECRETS, secretIn("east"));
+  await clock.advance(1_000);
+  expect(engine.snapshot(APP, "east")).toMatchObject({ kind: "present", source: "live" });
+  await engine.stamp(APP, 1, ["east"]);
+  const dispatched = engine.dispatched(APP)[0] ?? null;
+  await engine.dispatch(APP, orderFor(1, { expected: dispatched }));
+  await clock.advance(2 * FRESH_MS);
+  expect(questions()).toBe(0);
+  hub.remove(SECRETS, { namespace: "east", name: "access" });
+  await clock.advance(1_000);
+  const [question] = hub.requests.flatMap(({ body }) => (Array.isArray(body) ? [body] : []));
+  expect(JSON.stringify(question)).toContain('"op":"add","path":"/spec/workload/manifests/-"');
+  expect(JSON.stringify(question)).toContain('"name":"web-0"');
+});
+
 it("a Secret gives access only in the namespace of a cluster; one that a tenant writes elsewhere is not followed", async () => {
   await started();
-  const secretIn = (namespace: string): KubeObject => {
-    const text = (value: string) => Buffer.from(value).toString("base64");
-    const metadata = { name: "access", namespace, labels: { [MEMBER_ACCESS_LABEL]: "true" } };
-    const data = { server: text(`https://${namespace}.example`), token: text("token") };
-    return { apiVersion: SECRETS.apiVersion, kind: SECRETS.kind, metadata, data };
-  };
   for (const namespace of ["shop", "east", "west"]) hub.put(SECRETS, secretIn(namespace));
   await clock.advance(1_000);
   expect(opened).toEqual(["https://east.example"]);

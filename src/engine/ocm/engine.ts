@@ -41,6 +41,7 @@ import { Reported } from "./reported.ts";
 import { isApplied } from "./reports.ts";
 import { MANAGED_CLUSTERS, MANIFEST_WORKS } from "./resources.ts";
 import { Selections } from "./selections.ts";
+import { settingsOf } from "./settings.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { podsToObserve } from "./values.ts";
 import { configsOf, outlineOf, readWork, reservationFor, versionOf, wasRemoving, workFor } from "./works.ts";
@@ -112,6 +113,8 @@ export class OcmEngine implements Engine {
       },
       closed: (cluster) => {
         this.#streams.removeCluster(cluster);
+        // From now on its agent's reports count, and their last question may be old.
+        for (const work of this.#readFrom()) if (work.metadata.namespace === cluster) void this.#signs.ask(work);
         this.#tracking.allChanged();
       },
     });
@@ -241,17 +244,10 @@ export class OcmEngine implements Engine {
     }
   }
 
-  /** Only where reports are all that is known does it matter how soon they come. */
+  /** Only where reports are all that is known does it matter how soon they come, and what they leave out. */
   settings(app: EngineApp): readonly EngineSetting[] {
     const works = this.#own.of(app).filter((work) => this.#isReadFrom(work));
-    const slow = new Set(
-      works.flatMap(({ metadata: { namespace = "" } }) => (this.#signs.isSlow(namespace) ? [namespace] : [])),
-    );
-    return [...slow].sort().map((cluster) => ({
-      message: `the agent of cluster ${cluster} takes seconds to report a change, as one that polls does; every step waits for it`,
-      remedy:
-        "update its klusterlet to OCM 1.2 or newer; give it list and watch for the kind ('lockstep install --apply'); an agent watches at most --max-feedback-watch (50) kinds and namespaces; or give access to the cluster with a Secret (docs/guides/ocm.md)",
-    }));
+    return settingsOf(app.template, works, this.#signs);
   }
 
   async hold(app: EngineApp): Promise<HoldState> {
@@ -296,7 +292,7 @@ export class OcmEngine implements Engine {
       const writing = await this.#writing(cluster, ref);
       this.#led.set(this.#own.mark(app), term);
       return (previous) => {
-        const pods = this.#accesses.client(cluster) ? [] : podsToObserve(manifest, previous);
+        const pods = this.#isReadDirectly(app, cluster, ref) ? [] : podsToObserve(manifest, previous);
         return workFor(app, order, previous, { ...writing, pods });
       };
     });
@@ -396,9 +392,13 @@ export class OcmEngine implements Engine {
     const app = this.#tracking.ownerOf(work);
     if (!app || deletionTimestamp !== undefined) return false;
     const ref = objectsOf(app).find((each) => workName(app, each) === name);
-    if (!ref) return false;
-    if (!this.#accesses.client(cluster)) return true;
-    return this.#streams.state(cluster, { ...ref, isOwned: app.kind !== undefined }).kind === "never";
+    return ref !== undefined && !this.#isReadDirectly(app, cluster, ref);
+  }
+
+  /** False also for a cluster whose API server has not answered since this process began. */
+  #isReadDirectly(owner: EngineOwner, cluster: string, ref: ObjectRef): boolean {
+    if (!this.#accesses.client(cluster)) return false;
+    return this.#streams.state(cluster, { ...ref, isOwned: owner.kind !== undefined }).kind !== "never";
   }
 
   #clusterNames(): string[] {

@@ -33,22 +33,34 @@ const STATEFUL_SET = [
   ...[...COUNTS, "currentReplicas", "currentRevision", "updateRevision"].map((field) => `/status/${field}`),
 ];
 
+const STATUS = "/status";
+
+/** What an operator on the contract reports, without the list of members. */
+const REPORT = ["epoch", "revision", "phase", "desired", "updated", "ready", "leader", "message", "membersAt"];
+
 /**
- * For unknown kinds. Whole parts come only from agents with the gate RawFeedbackJsonString, and only up to 1024 bytes
- * each; a missing part is unknown.
+ * For unknown kinds. Whole parts come only from agents with the gate RawFeedbackJsonString, which is off by default, and
+ * only up to 1024 bytes each; a missing part is unknown. So what has a known name is also asked for by itself.
  */
 const ANY_WORKLOAD = [
-  "/status",
+  STATUS,
   "/status/crossCluster",
   "/status/phase",
   "/spec/replicas",
   ...COUNTS.map((field) => `/status/${field}`),
+  ...REPORT.map((field) => `/status/crossCluster/${field}`),
 ];
 
-const POD = [...METADATA, "/metadata/labels", "/metadata/ownerReferences", "/status/phase", "/status/reason"];
+const LABELS = "/metadata/labels";
+/** Every pod of a StatefulSet has it. */
+const REVISION_LABEL = `${LABELS}/controller-revision-hash`;
+const OWNERS = "/metadata/ownerReferences";
+const POD = [...METADATA, LABELS, REVISION_LABEL, OWNERS, "/status/phase", "/status/reason"];
 
 /** A pod's conditions would seldom fit as a whole; each of these is one word. */
 const POD_CONDITIONS = ["Ready", "DisruptionTarget"];
+/** A pod has one owner that controls it, and rarely another. */
+const OWNER = { kind: "ownerKind", name: "ownerName" };
 const WAITING = "waiting";
 const WAITING_PATH = ".status.containerStatuses[*].state.waiting.reason";
 
@@ -67,7 +79,11 @@ export function feedbackPaths({ apiVersion, kind }: ObjectRef): FeedbackPath[] {
       name: type,
       path: `.status.conditions[?(@.type=="${type}")].status`,
     }));
-    return [...POD.map(pathAt), ...conditions, { name: WAITING, path: WAITING_PATH }];
+    const owner = Object.entries(OWNER).map(([field, name]) => ({
+      name,
+      path: `.metadata.ownerReferences[0].${field}`,
+    }));
+    return [...POD.map(pathAt), ...owner, ...conditions, { name: WAITING, path: WAITING_PATH }];
   }
   // Kubernetes' own supporting kinds (ConfigMaps, Services): whether they exist, and from which write.
   if (apiVersion === "v1") return [...METADATA, WRITE, EPOCH].map(pathAt);
@@ -136,9 +152,19 @@ export function objectOf(ref: ObjectRef, values: ReadonlyMap<string, Json>, base
   };
 }
 
+/** Its status as a whole is needed and is withheld: its operator is not on the contract. */
+export function lacksStatus(values: ReadonlyMap<string, Json>, withheld: readonly string[]): boolean {
+  return withheld.includes(STATUS) && !values.has(`${STATUS}/crossCluster/epoch`);
+}
+
+/** Whether all labels were reported: others than that of the revision may show which pod leads. */
+export function hasAllLabels(values: ReadonlyMap<string, Json>): boolean {
+  return values.has(LABELS);
+}
+
 /**
- * A pod from its values. Its labels show which revision it runs, and whether it leads. A pod without them would look
- * like a pod that has none, so it is not returned.
+ * A pod from its values. Its labels show which revision it runs. A pod without them would look like a pod that has none,
+ * so it is not returned.
  */
 export function podOf(ref: ObjectRef, values: ReadonlyMap<string, Json>): KubeObject | undefined {
   const pod = objectOf(ref, values);
@@ -150,8 +176,11 @@ export function podOf(ref: ObjectRef, values: ReadonlyMap<string, Json>): KubeOb
   const waiting = [values.get(WAITING)].flat().filter((reason) => typeof reason === "string");
   const containerStatuses = waiting.map((reason) => ({ state: { waiting: { reason } } }));
   const status = isJsonObject(pod.status) ? pod.status : {};
+  const [kind, name] = [values.get(OWNER.kind), values.get(OWNER.name)];
+  const isOwned = !values.has(OWNERS) && kind !== undefined && name !== undefined;
   return {
     ...pod,
+    metadata: { ...pod.metadata, ...(isOwned && { ownerReferences: [{ kind, name }] }) },
     status: { ...status, conditions, ...(containerStatuses.length > 0 && { containerStatuses }) },
   };
 }

@@ -5,6 +5,7 @@ import { orderFor, reported, SENT_AT_MS, written } from "./testing/agent.ts";
 
 const values = (ready: number, resourceVersion: string) => ({
   values: { "/status/readyReplicas": ready, "/metadata/resourceVersion": resourceVersion },
+  podValues: {},
 });
 
 /** The same write, asked about again. */

@@ -32,6 +32,13 @@ export function isThere(report: JsonObject | undefined): boolean | undefined {
   return status === "True" ? true : status === "False" ? false : undefined;
 }
 
+/** Fields that the agent may not report because they are no single values: its gate for them is off by default. */
+export function withheldParts(report: JsonObject | undefined): string[] {
+  const { status, message } = conditionIn(report, "StatusFeedbackSynced") ?? {};
+  if (status !== "False" || typeof message !== "string") return [];
+  return [...message.matchAll(/ of the value for (\/\S+) is not found/g)].map(([, pointer = ""]) => pointer);
+}
+
 /** Whether the agent's last check came after it had seen exactly this generation. */
 export function isLookedAt(work: KubeObject): boolean {
   const available = conditionsOf(work).find(({ type }) => type === "Available");

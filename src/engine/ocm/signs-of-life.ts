@@ -3,6 +3,7 @@ import type { Clock, Log } from "../../runtime/index.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import { RoundTrips } from "./round-trips.ts";
+import { podsUnobserved } from "./values.ts";
 import { askingPatch, returnedMark, sentMark, wasRemoving } from "./works.ts";
 
 /**
@@ -124,7 +125,7 @@ export class SignsOfLife {
   async ask(work: KubeObject): Promise<KubeObject | undefined> {
     const { hub, clock, log, works } = this.#options;
     const sentAtMs = clock.now();
-    const patch = askingPatch(work, sentAtMs);
+    const patch = askingPatch(work, sentAtMs, podsUnobserved(work));
     if (!patch) return undefined;
     this.#trips.asked(work.metadata.uid ?? "", sentAtMs, clock.monotonicMs());
     try {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import { feedbackPaths, podOf } from "./feedback.ts";
 import { APP, LINEAGE, orderFor, reported, SENT_AT_MS, written } from "./testing/agent.ts";
-import { podsToObserve, snapshotByValues } from "./values.ts";
-import { outlineOf, workFor } from "./works.ts";
+import { podsToObserve, podsUnobserved, snapshotByValues } from "./values.ts";
+import { askingPatch, outlineOf, workFor } from "./works.ts";
 
 const look = (work: KubeObject) => snapshotByValues(APP.template, outlineOf(work), SENT_AT_MS);
 const observing = (replicas: number, previous?: KubeObject) => {
@@ -86,6 +86,51 @@ describe("pods by name", () => {
     expect(withoutLabels.kind === "present" && withoutLabels.pods).toBeUndefined();
   });
 
+  it("are shown by an agent that reports no whole parts, as all do by default; which of them leads is not known then", () => {
+    const plain = {
+      "/metadata/uid": "p",
+      "/metadata/labels/controller-revision-hash": "web-1",
+      ownerKind: "StatefulSet",
+      ownerName: "web",
+      Ready: "True",
+    };
+    const seen = look(reported(observing(2), { podValues: plain }));
+    expect(seen).toMatchObject({
+      lacksLabels: true,
+      pods: [{ metadata: { name: "web-0", labels: { "controller-revision-hash": "web-1" } } }, {}],
+    });
+    const strangers = look(reported(observing(2), { podValues: { ...plain, ownerName: "other" } }));
+    expect(strangers).toMatchObject({ pods: [] });
+    const whole = look(reported(observing(2), { podValues: { ...plain, ...labelled } }));
+    expect(whole).not.toHaveProperty("lacksLabels");
+  });
+
+  it("that were not named when it was written are named by the next question, with those that are going away", () => {
+    const bare = workFor(APP, orderFor(2), undefined, {
+      plural: "statefulsets",
+      lineage: LINEAGE,
+      nowMs: SENT_AT_MS,
+      pods: [],
+    });
+    const work = { ...bare, metadata: { ...bare.metadata, uid: "u1", generation: 7 } };
+    const seen = reported(work, { values: { "/status/replicas": 3 } });
+    expect(look(seen)).not.toHaveProperty("pods");
+    const pods = podsUnobserved(outlineOf(seen));
+    expect(pods.map(({ name }) => name)).toEqual(["web-0", "web-1", "web-2"]);
+    const patch = askingPatch(outlineOf(seen), SENT_AT_MS + 5, pods);
+    const operations = patch?.type === "json" ? patch.operations : [];
+    expect(operations).toContainEqual({ op: "test", path: "/metadata/generation", value: 7 });
+    const added = operations.filter(({ op }) => op === "add");
+    expect(added.map(({ path }) => path).slice(0, 2)).toEqual([
+      "/spec/workload/manifests/-",
+      "/spec/manifestConfigs/-",
+    ]);
+    expect(added[1]).toMatchObject({
+      value: { resourceIdentifier: { resource: "pods", name: "web-0" }, updateStrategy: { type: "ReadOnly" } },
+    });
+    expect(podsUnobserved(outlineOf(observing(2)))).toEqual([]);
+  });
+
   it("are not returned without labels, because a leader would look like a follower", () => {
     const ref = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "web-0" };
     expect(podOf(ref, new Map([["/metadata/uid", "p"]]))).toBeUndefined();
@@ -98,6 +143,13 @@ describe("what agents are asked for", () => {
     expect(paths).toContain(".metadata.annotations.crossclusterstatefulset\\.karmada\\.io/epoch");
     expect(paths).toContain(".status.updateRevision");
     expect(paths.some((path) => path.endsWith("/topology"))).toBe(false);
+  });
+
+  it("requests every field of an operator's report by itself, because agents report no whole parts by default", () => {
+    const kind = { apiVersion: "apps.my.io/v1alpha1", kind: "XlineCluster", namespace: "default", name: "x" };
+    const paths = feedbackPaths(kind).map(({ path }) => path);
+    for (const field of ["epoch", "revision", "phase", "desired", "updated", "ready", "leader"])
+      expect(paths).toContain(`.status.crossCluster.${field}`);
   });
 
   it("requests of supporting objects only whether they exist, and from which write", () => {

@@ -1,14 +1,16 @@
 /** A workload in a cluster that is only visible through the reports of its agent. */
 import type { KubeObject } from "../../kube/index.ts";
-import { isJsonObject } from "../../runtime/index.ts";
-import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
+import { isJsonObject, type Json } from "../../runtime/index.ts";
+import { isManifest, manifestOf, manifestsOf, refOf } from "../dispatch-objects.ts";
 import { MEMBER_ACCESS_LABEL } from "../members/access.ts";
 import type { ObjectRef, Snapshot } from "../port.ts";
-import { markIn, objectOf, podOf, readValues } from "./feedback.ts";
+import { hasAllLabels, markIn, objectOf, podOf, readValues } from "./feedback.ts";
 import { appliedMessage, isApplied, isThere, manifestStatus } from "./reports.ts";
 import { isReserved, returnedMark, sentMark, writtenSpec } from "./works.ts";
 
 const UID = "/metadata/uid";
+/** All pods of a StatefulSet, those included that are going away. */
+const TOTAL = "/status/replicas";
 const ACCESS = `a Secret labelled ${MEMBER_ACCESS_LABEL} in its namespace on the hub lets Lockstep read it directly`;
 
 export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: number): Snapshot {
@@ -36,7 +38,15 @@ export function snapshotByValues(ref: ObjectRef, work: KubeObject, provenMs: num
   const spec = returned?.version === sent?.version ? writtenSpec(work) : undefined;
   const object = objectOf(ref, readValues(report), spec === undefined ? {} : { spec });
   const pods = podsByValues(ref, work, object);
-  return { kind: "present", object, source: "values", atMs: provenMs, ...(pods && { pods }) };
+  const lacksLabels = pods?.some(({ metadata }) => !hasAllLabels(podValues(work, namespace, metadata.name)));
+  return {
+    kind: "present",
+    object,
+    source: "values",
+    atMs: provenMs,
+    ...(pods && { pods }),
+    ...(lacksLabels === true && { lacksLabels }),
+  };
 }
 
 /** Undefined if one of them is unknown: missing pods would look deleted. */
@@ -55,6 +65,10 @@ function podsByValues(workload: ObjectRef, work: KubeObject, object: KubeObject)
   return pods;
 }
 
+function podValues(work: KubeObject, namespace: string, name: string): ReadonlyMap<string, Json> {
+  return readValues(manifestStatus(work, { apiVersion: "v1", kind: "Pod", namespace, name }));
+}
+
 /** A StatefulSet's own controller counts terminating pods too, until they are gone. */
 function hasNoPods({ kind, metadata, status, spec }: KubeObject): boolean {
   if (kind !== "StatefulSet" || !isJsonObject(status) || !isJsonObject(spec)) return false;
@@ -70,6 +84,20 @@ function isOwnedBy({ metadata }: KubeObject, { kind, name }: ObjectRef): boolean
 function observedPods(work: KubeObject): ObjectRef[] {
   const [, ...others] = manifestsOf(work).filter(isManifest);
   return others.map(refOf).filter(({ apiVersion, kind }) => apiVersion === "v1" && kind === "Pod");
+}
+
+/**
+ * The pods that its reports should show and do not: it was written while its cluster could be read directly. Without
+ * them no gate opens, because a StatefulSet's status counts pods that are going away as ready.
+ */
+export function podsUnobserved(work: KubeObject): ObjectRef[] {
+  const [manifest, spec] = [manifestOf(work), writtenSpec(work)];
+  if (!manifest || !isJsonObject(spec) || observedPods(work).length > 0) return [];
+  const granted = typeof spec.replicas === "number" ? spec.replicas : 1;
+  const counted = readValues(manifestStatus(work)).get(TOTAL);
+  // More than were granted: some are going away.
+  const replicas = Math.max(granted, typeof counted === "number" ? counted : 0);
+  return podsToObserve({ ...manifest, spec: { ...spec, replicas } }, undefined);
 }
 
 /** Above this, a ManifestWork would come near OCM's limit of 500 KiB; then none is observed. */

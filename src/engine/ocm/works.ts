@@ -330,18 +330,30 @@ export function removing(work: KubeObject, plural: string): KubeObject | undefin
 
 const MARK_POINTER = `/spec/workload/manifests/0/metadata/annotations/${escapePointer(OCM_MARKS.write)}`;
 
-/** Requests a sign of life: the mark is sent again with another time, for exactly this version and term. */
-export function askingPatch(work: KubeObject, sentAtMs: number): Patch | undefined {
+/**
+ * Requests a sign of life: the mark is sent again with another time, for exactly this version and term. `pods`: those to
+ * be observed in addition, from now on.
+ */
+export function askingPatch(work: KubeObject, sentAtMs: number, pods: readonly ObjectRef[] = []): Patch | undefined {
   const mark = sentMark(work);
   if (!mark) return undefined;
-  const { annotations = {} } = work.metadata;
+  const { annotations = {}, generation } = work.metadata;
   const isStill = [OCM_MARKS.version, MARKS.term].map((key) => ({
     op: "test",
     path: `/metadata/annotations/${escapePointer(key)}`,
     value: annotations[key] ?? "",
   }));
   const value = markText({ ...mark, sentAtMs });
-  return { type: "json", operations: [...isStill, { op: "replace", path: MARK_POINTER, value }] };
+  // Another question may have added them already.
+  const isSame = pods.length > 0 ? [{ op: "test", path: "/metadata/generation", value: generation ?? 0 }] : [];
+  const observing = pods.flatMap((pod) => [
+    { op: "add", path: "/spec/workload/manifests/-", value: { ...headOf(pod) } },
+    { op: "add", path: "/spec/manifestConfigs/-", value: configOf(pod, "pods", OBSERVING) },
+  ]);
+  return {
+    type: "json",
+    operations: [...isStill, ...isSame, { op: "replace", path: MARK_POINTER, value }, ...observing],
+  };
 }
 
 export function configsOf({ spec }: KubeObject): JsonObject[] {

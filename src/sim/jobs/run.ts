@@ -69,7 +69,14 @@ class JobStage {
     const members = this.#members;
     const ocm =
       scenario.engine === "ocm"
-        ? new OcmModel({ world, server: hub, members, reach, joinedAs: () => ({ access: true, polls: false }) })
+        ? new OcmModel({
+            world,
+            server: hub,
+            members,
+            reach,
+            joinedAs: () => ({ access: true, polls: false }),
+            reportsParts: false,
+          })
         : undefined;
     this.#engine = ocm ?? new KarmadaModel({ world, server: hub, members, templates: new Set() });
     const dice = world.dice.branch("weather");

@@ -40,7 +40,7 @@ describe.each([
 
 function ocmOn({ world, server, clusters, reach, wireTo }: LeanBench, joined: Joined): LeanEngine {
   const joinedAs = () => joined;
-  const ocm = new OcmModel({ world, server, members: clusters, reach, joinedAs });
+  const ocm = new OcmModel({ world, server, members: clusters, reach, joinedAs, reportsParts: false });
   return {
     start: () => ocm.start(),
     cut: (cluster) => ocm.cut(cluster),

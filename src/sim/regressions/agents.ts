@@ -76,6 +76,20 @@ export const AGENTS: readonly Story[] = [
     ],
   },
   {
+    title: "an eviction after a torn-off finalizer takes nothing with it while no controller is there to prevent it",
+    timing: 605,
+    reaches: ["a finalizer is torn off", "an eviction after a torn-off finalizer"],
+    protocol: "statefulset",
+    replicas: { member1: 1, member2: 1 },
+    ocm: { joined: { member1: BY_REPORTS, member2: BY_REPORTS } },
+    calmAtMs: 150_000,
+    ending: "keeps running",
+    happenings: [
+      { atMs: 35_000, kind: "pause leader", forMs: 110_000, clockStands: true },
+      { atMs: 40_000, kind: "tear off", cluster: "member2" },
+    ],
+  },
+  {
     title: "a silent cluster that answers again is news, and what waited for it continues",
     timing: 604,
     timings: 1,

@@ -21,6 +21,7 @@ describe("a bug that a seed once found does not return", () => {
       const seed = at === 0 ? story.timing : OTHER_TIMINGS + at;
       const result = await runScenario({ ...scenario, seed }, { image, tier: story.tier ?? "lean" });
       expect(result.failure && describeFailure(result)).toBeUndefined();
+      expect(Object.keys(result.reach)).toEqual(expect.arrayContaining([...(story.reaches ?? [])]));
     }
   });
 });

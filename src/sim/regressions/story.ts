@@ -19,6 +19,8 @@ export interface Story {
   readonly timings?: number;
   /** By default lean. */
   readonly tier?: Tier;
+  /** Situations that must have occurred: without them the story shows nothing. */
+  readonly reaches?: readonly string[];
   readonly protocol: Protocol;
   /** Instances in each cluster. */
   readonly replicas: Readonly<Record<string, number>>;

@@ -50,9 +50,8 @@ const OCM_SEEDS_IN_CI = 40;
 /** The lean tier on Open Cluster Management. */
 export async function ocmCampaign(pool: SeedPool): Promise<Campaign> {
   const found = new Campaign();
-  // The form with a time limit plays few seeds again; the long form plays further ones.
   const isBounded = Number.isFinite(MAX_MINUTES);
-  const first = isBounded ? FIRST_SEED : FIRST_SEED + Math.ceil(LEAN_PASSED_OVER / LEAN_PER_OCM);
+  const first = FIRST_SEED + Math.ceil(LEAN_PASSED_OVER / LEAN_PER_OCM);
   const last = first + (isBounded ? OCM_SEEDS_IN_CI : Math.ceil(LEAN_SEEDS / LEAN_PER_OCM)) - 1;
   const collect = (result: SeedResult) => {
     found.add(result);

@@ -79,7 +79,7 @@ class Boot {
     this.say = say;
   }
 
-  async run(memberNames: string[], { relays = false }: StackOptions): Promise<Stack> {
+  async run(memberNames: string[], { relays = false, reportsParts = false }: StackOptions): Promise<Stack> {
     const { ground } = this;
     const signer = await createSigner("lockstep-signer");
     const etcd = await ground.startEtcd();
@@ -106,7 +106,8 @@ class Boot {
       ...members.map((member) => this.prepareMember(member)),
     ]);
     this.say("the hub's controllers are up");
-    await Promise.all(members.map((member) => this.join(hub, member, bootstrap)));
+    const gates = reportsParts ? ["--feature-gates=RawFeedbackJsonString=true"] : [];
+    await Promise.all(members.map((member) => this.join(hub, member, bootstrap, gates)));
     this.say(`${members.length} clusters have joined and are Available`);
     ground.startKubelets(members);
     const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
@@ -164,7 +165,7 @@ class Boot {
     await this.ground.discovered(member, definitions);
   }
 
-  async join(hub: Cluster, member: Cluster, bootstrap: string): Promise<void> {
+  async join(hub: Cluster, member: Cluster, bootstrap: string, gates: string[]): Promise<void> {
     const { processes, folder, authority } = this.ground;
     const { name, server } = member;
     // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster,
@@ -196,7 +197,7 @@ class Boot {
       `--listen=${ownAddress()}:${LISTEN_PORT}`,
       // Default: 60 s. A member whose API server is gone is noticed at the next health check.
       "--cluster-healthcheck-period=2s",
-      "--feature-gates=RawFeedbackJsonString=true",
+      ...gates,
     ]);
     interface ManagedCluster {
       status?: { conditions?: { type: string; status: string }[] };

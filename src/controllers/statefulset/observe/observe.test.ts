@@ -232,5 +232,10 @@ describe("the leader", () => {
       expect(claim(live(DONE), podLabel, [leading("web-0"), leading("web-1")])).toEqual({ kind: "unknown" });
       expect(claim(live(DONE), podLabel)).toEqual({ kind: "unknown" });
     });
+
+    it("is unknown when some labels may not be known", () => {
+      const more = { pods: [pod("web-0")], lacksLabels: true } as const;
+      expect(seen(live(DONE), more, podLabel)).toMatchObject({ leader: { kind: "unknown" }, instances: [{}] });
+    });
   });
 });

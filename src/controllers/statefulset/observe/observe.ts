@@ -53,7 +53,7 @@ export function observe(snapshot: Snapshot, context: ReadingContext, report = re
 }
 
 function observePresent(
-  { object, pods, source }: Extract<Snapshot, { kind: "present" }>,
+  { object, pods, source, lacksLabels }: Extract<Snapshot, { kind: "present" }>,
   context: ReadingContext,
   report: MemberReport | undefined,
 ): PresentObservation {
@@ -79,7 +79,7 @@ function observePresent(
     live: readLive(object, replicas),
     counts,
     health: healthOf(health, report?.phase === "Done" || figures?.complete === true),
-    leader: readLeader(object, pods, report?.leader, context),
+    leader: readLeader(object, lacksLabels ? undefined : pods, report?.leader, context),
   };
   // A reflected copy has no generation of its own, and drops observedGeneration: nothing can be proven from it. Values
   // are all of one version of the object, its generation and our epoch among them, so they prove as much as the object.

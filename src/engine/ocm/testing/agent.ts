@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index
 import { isManifest, manifestsOf } from "../../dispatch-objects.ts";
 import type { DispatchOrder, EngineApp } from "../../port.ts";
 import { OCM_MARKS } from "../resources.ts";
+import { podsToObserve } from "../values.ts";
 import { workFor } from "../works.ts";
 
 export const APP: EngineApp = {
@@ -23,7 +24,8 @@ export function orderFor(replicas: number, more: Partial<DispatchOrder> = {}): D
 
 /** A ManifestWork on the hub after a write. */
 export function written(order: DispatchOrder, previous?: KubeObject, nowMs = SENT_AT_MS): KubeObject {
-  const work = workFor(APP, order, previous, { plural: "statefulsets", lineage: LINEAGE, nowMs, pods: [] });
+  const pods = podsToObserve(order.manifest, previous);
+  const work = workFor(APP, order, previous, { plural: "statefulsets", lineage: LINEAGE, nowMs, pods });
   const generation = (previous?.metadata.generation ?? 0) + 1;
   const status = previous?.status;
   return { ...work, metadata: { ...work.metadata, uid: "u1", generation }, ...(status !== undefined && { status }) };
@@ -36,6 +38,8 @@ export interface Report {
   readonly generation?: number;
   /** In addition to the mark, which comes back unchanged. */
   readonly values?: Readonly<Record<string, Json>>;
+  /** Of every pod that it observes; absent: `values`. */
+  readonly podValues?: Readonly<Record<string, Json>>;
   /** null: the object has none. */
   readonly mark?: string | null;
 }
@@ -44,10 +48,11 @@ export function reported(work: KubeObject, report: Report = {}): KubeObject {
   const { applied = true, there = true, generation = work.metadata.generation ?? 1, message = "" } = report;
   const manifests = manifestsOf(work)
     .filter(isManifest)
-    .map(({ kind, metadata }) => {
+    .map(({ kind, metadata }, at) => {
       const mark = report.mark === undefined ? metadata.annotations?.[OCM_MARKS.write] : report.mark;
+      const own = at > 0 ? (report.podValues ?? report.values) : report.values;
       const pointer = `/metadata/annotations/${OCM_MARKS.write.replaceAll("/", "~1")}`;
-      const values = { ...(typeof mark === "string" && { [pointer]: mark }), ...report.values };
+      const values = { ...(typeof mark === "string" && { [pointer]: mark }), ...own };
       return {
         resourceMeta: { kind, namespace: metadata.namespace ?? "", name: metadata.name },
         conditions: [

@@ -17,6 +17,7 @@ export interface AgentOptions {
   readonly reach: Reach;
   /** It does not watch what it reports on: its kind is not watched, or it watches too much already. */
   readonly polls: boolean;
+  readonly reportsParts: boolean;
 }
 
 /** What the agent's AppliedManifestWork in the member says. */
@@ -55,7 +56,7 @@ export class OcmAgent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#spoke = new Spoke(options.member);
-    this.#book = new ReportBook(options.member, options.reach);
+    this.#book = new ReportBook(options.member, options.reach, options.reportsParts);
     if (!options.polls) options.member.store.onChange((plural, name, type) => this.#memberChanged(plural, name, type));
     this.#every(POLL_MS, "poll", () => this.#reportAll());
     this.#every(RESYNC_MS, "resync", () => this.#applyAll());

@@ -31,7 +31,10 @@ export class OcmGround implements Ground {
     this.members = this.#members.all;
     const joinedAs = (cluster: string) => scenario.ocm?.joined[cluster] ?? { access: true, polls: false };
     const lagMs = scenario.ocm?.placed?.lagMs ?? 0;
-    const ocm = new OcmModel({ world, server: hub, members: this.#members.all, reach, joinedAs, lagMs });
+    // A StatefulSet is known without them, but for the label that says which of its pods leads.
+    const reportsParts = scenario.protocol !== "statefulset" || scenario.labelsLeader;
+    const members = this.#members.all;
+    const ocm = new OcmModel({ world, server: hub, members, reach, joinedAs, reportsParts, lagMs });
     this.#ocm = ocm;
     this.agents = {
       die: (cluster, workOnly) => ocm.agentDies(cluster, workOnly),

@@ -23,6 +23,8 @@ export interface OcmOptions {
   readonly members: ReadonlyMap<string, OcmMember>;
   readonly reach: Reach;
   readonly joinedAs: (cluster: string) => Joined;
+  /** Agents report whole parts of objects, by a gate that is off by default. */
+  readonly reportsParts: boolean;
   /** How much later than usual Placements decide; absent: they are not late. */
   readonly lagMs?: number;
 }
@@ -64,15 +66,16 @@ export class OcmModel {
 
   constructor(options: OcmOptions) {
     this.#options = options;
-    const { world, server, members, reach, joinedAs } = options;
+    const { world, server, members, reach, joinedAs, reportsParts } = options;
     this.#dice = world.dice.branch("ocm");
     this.#chores = new Chores(world, this.#dice);
     this.#selecting = new Chores(world, world.dice.branch("ocm selection"));
     for (const [name, member] of members) {
-      const agent = new OcmAgent({ world, server, chores: this.#chores, member, reach, polls: joinedAs(name).polls });
+      const { polls } = joinedAs(name);
+      const agent = new OcmAgent({ world, server, chores: this.#chores, member, reach, polls, reportsParts });
       this.#agents.set(name, agent);
       this.#doors.set(name, new MemberDoor(member, agent.spoke));
-      if (joinedAs(name).polls) reach.count("an agent polls");
+      if (polls) reach.count("an agent polls");
     }
     server.onCommit((commit) => this.#observe(commit));
   }

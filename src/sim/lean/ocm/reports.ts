@@ -15,10 +15,12 @@ export type Report = {
 export class ReportBook {
   readonly #member: OcmMember;
   readonly #reach: Reach;
+  readonly #reportsParts: boolean;
   /** By ManifestWork: the objects that it has found, and watches from then on. */
   readonly #watched = new Map<string, Set<string>>();
 
-  constructor(member: OcmMember, reach: Reach) {
+  constructor(member: OcmMember, reach: Reach, reportsParts: boolean) {
+    this.#reportsParts = reportsParts;
     this.#member = member;
     this.#reach = reach;
   }
@@ -68,10 +70,11 @@ export class ReportBook {
       else if (was === "True") this.#reach.count("feedback stays after its object is gone");
       const synced = conditionOf("StatusFeedbackSynced", true);
       const others = conditionsOf(entry).filter(({ type }) => type === "Applied");
+      const values = object && valuesOf(object, part.paths, this.#reportsParts);
       return {
         ...entry,
         conditions: [...others, conditionOf("Available", object !== undefined), synced],
-        statusFeedback: object ? { values: valuesOf(object, part.paths) } : (entry.statusFeedback ?? { values: [] }),
+        statusFeedback: values ? { values } : (entry.statusFeedback ?? { values: [] }),
       };
     });
     const isAvailable = manifests.every((entry) =>

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import type { KubeObject } from "../../kube/index.ts";
+import type { JsonObject } from "../../runtime/index.ts";
+import { settingsOf } from "./settings.ts";
+import { APP, orderFor, reported, written } from "./testing/agent.ts";
+
+const QUICK = { isSlow: () => false };
+/** As the work agent of OCM 1.2 words it. */
+const WITHHELD =
+  "Sync status feedback failed with error [the type map[string]interface {} of the value for /status is not found]";
+
+function reporting(values: Readonly<Record<string, string | number>>, synced: JsonObject): KubeObject {
+  const work = reported(written(orderFor(1)), { values });
+  const { resourceStatus } = work.status as { resourceStatus: { manifests: { conditions: JsonObject[] }[] } };
+  resourceStatus.manifests[0]?.conditions.push({ type: "StatusFeedbackSynced", ...synced });
+  return work;
+}
+
+it("a status that the agent may not report as a whole is named, with the gate, unless the operator is on the contract", () => {
+  const withheld = { status: "False", message: WITHHELD };
+  const [setting, ...others] = settingsOf(APP.template, [reporting({}, withheld)], QUICK);
+  expect(setting?.message).toContain("the agent of cluster east does not report the status of StatefulSet web");
+  expect(setting?.remedy).toContain("RawFeedbackJsonString");
+  expect(others).toEqual([]);
+  const onContract = reporting({ "/status/crossCluster/epoch": 3 }, withheld);
+  expect(settingsOf(APP.template, [onContract], QUICK)).toEqual([]);
+  expect(settingsOf(APP.template, [reporting({}, { status: "True", message: "" })], QUICK)).toEqual([]);
+});
+
+it("an agent that reports late is named once, whatever it reports on", () => {
+  const works = [written(orderFor(1)), written(orderFor(2))];
+  const settings = settingsOf(APP.template, works, { isSlow: (cluster) => cluster === "east" });
+  expect(settings.map(({ message }) => message.split(" takes ")[0])).toEqual(["the agent of cluster east"]);
+});

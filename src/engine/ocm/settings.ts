@@ -1,0 +1,33 @@
+/** What an agent's settings keep from its reports, where these are all that is known of a cluster. */
+import type { KubeObject } from "../../kube/index.ts";
+import type { EngineSetting, ObjectRef } from "../port.ts";
+import { lacksStatus, readValues } from "./feedback.ts";
+import { manifestStatus, withheldParts } from "./reports.ts";
+import type { SignsOfLife } from "./signs-of-life.ts";
+
+const ACCESS = "give access to the cluster with a Secret (docs/guides/ocm.md)";
+
+/** `works`: those whose reports are read. */
+export function settingsOf(
+  { kind, name }: ObjectRef,
+  works: readonly KubeObject[],
+  signs: Pick<SignsOfLife, "isSlow">,
+): readonly EngineSetting[] {
+  const clustersOf = (those: readonly KubeObject[]) =>
+    [...new Set(those.map(({ metadata }) => metadata.namespace ?? ""))].sort();
+  const lacking = works.filter((work) => {
+    const report = manifestStatus(work);
+    return lacksStatus(readValues(report), withheldParts(report));
+  });
+  const slow = works.filter(({ metadata }) => signs.isSlow(metadata.namespace ?? ""));
+  return [
+    ...clustersOf(lacking).map((cluster) => ({
+      message: `the agent of cluster ${cluster} does not report the status of ${kind} ${name} as a whole, so what this kind's interpreter reads of it may be missing`,
+      remedy: `enable the feature gate RawFeedbackJsonString of its klusterlet (spec.workConfiguration.featureGates), or ${ACCESS}`,
+    })),
+    ...clustersOf(slow).map((cluster) => ({
+      message: `the agent of cluster ${cluster} takes seconds to report a change, as one that polls does; every step waits for it`,
+      remedy: `update its klusterlet to OCM 1.2 or newer; give it list and watch for the kind ('lockstep install --apply'); an agent watches at most --max-feedback-watch (50) kinds and namespaces; or ${ACCESS}`,
+    })),
+  ];
+}
