@@ -171,6 +171,7 @@ export class KarmadaEngine implements Engine {
             member: throughProxy(hub).client,
             clusters: () => this.clusters().flatMap(({ name, state }) => (state === "Ready" ? [name] : [])),
             clock,
+            log,
             everyMs,
             changed: () => this.#tracking.allChanged(),
           });

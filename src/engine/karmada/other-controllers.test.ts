@@ -17,17 +17,20 @@ const autoscaler = {
 };
 
 /** Lists by the end of their path; a number is an answer without a list. */
-type Lists = Record<string, JsonObject[] | number>;
+type Lists = Record<string, JsonObject[] | number | "never" | "nonsense">;
 
 function setUp(lists: Lists) {
   const clock = new VirtualClock();
   let asked = 0;
   const transport: Transport = {
-    request: async ({ path }): Promise<HttpResponse> => {
+    request: async ({ path, signal }): Promise<HttpResponse> => {
       asked += 1;
       const [where = ""] = path.split("?");
       const found = Object.entries(lists).find(([end]) => where.endsWith(end))?.[1] ?? 404;
       const headers = { "content-type": "application/json" };
+      if (found === "never")
+        return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+      if (found === "nonsense") return { status: 200, headers, body: '{"kind":"List","items":[null,7]}' };
       if (typeof found === "number") {
         return { status: found, headers, body: JSON.stringify({ kind: "Status", code: found, message: "no" }) };
       }
@@ -45,6 +48,7 @@ function setUp(lists: Lists) {
     member: (cluster) => hub.below("members", cluster),
     clusters: () => ["member1"],
     clock,
+    log: silentLog,
     everyMs: EVERY_MS,
     changed: () => {
       changes += 1;
@@ -99,5 +103,20 @@ it("keeps what it read last of a member that does not answer, and asks no more t
   await clock.advance(EVERY_MS);
   expect(found()).toEqual([]);
   expect(asked()).toBeLessThanOrEqual(9);
+  await stop();
+});
+
+it("ends without an error while a question is not answered, and outlives an answer that makes no sense", async () => {
+  const path = "member1/apis/autoscaling/v2/horizontalpodautoscalers";
+  const lists: Lists = { [path]: "nonsense" };
+  const { clock, found, asked, stop } = setUp(lists);
+  await clock.advance(1_000);
+  lists[path] = [autoscaler];
+  await clock.advance(EVERY_MS);
+  expect(found()).toEqual(["kubectl --context member1 -n shop delete hpa web"]);
+  const before = asked();
+  lists[path] = "never";
+  await clock.advance(EVERY_MS);
+  expect(asked()).toBeGreaterThan(before);
   await stop();
 });

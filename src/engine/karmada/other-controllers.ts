@@ -7,7 +7,7 @@ import {
   type RequestOptions,
   resource,
 } from "../../kube/index.ts";
-import { type Clock, isJsonObject, type JsonObject } from "../../runtime/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Log } from "../../runtime/index.ts";
 import type { EngineSetting, ObjectRef } from "../port.ts";
 
 const REBALANCERS = resource({
@@ -139,6 +139,7 @@ export interface WatchmanOptions {
   /** Those that may be asked now. */
   readonly clusters: () => readonly string[];
   readonly clock: Clock;
+  readonly log: Log;
   readonly everyMs: number;
   readonly changed: () => void;
 }
@@ -159,12 +160,17 @@ export class Watchman {
     return this.#others;
   }
 
+  /** Runs until aborted; resolves then, and never rejects: whatever a member answers, nothing else depends on it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, clusters, everyMs } = this.#options;
+    const { clock, log, clusters, everyMs } = this.#options;
     while (!signal.aborted) {
       // At the start the fleet is not yet known.
       const isKnown = clusters().length > 0;
-      if (isKnown) await this.#look(signal);
+      try {
+        if (isKnown) await this.#look(signal);
+      } catch (error) {
+        if (!signal.aborted) log.warn("other controllers could not be looked for", { reason: String(error) });
+      }
       await clock.sleep(isKnown ? everyMs : Math.min(everyMs, UNTIL_KNOWN_MS), signal).catch(() => undefined);
     }
   }
