@@ -9,7 +9,7 @@ import { httpWebhookTransports } from "../../../interpret/index.ts";
 import { connectCluster, KubeClient, Reflector } from "../../../kube/index.ts";
 import { systemClock as clock, type Log, systemRandom as random, silentLog } from "../../../runtime/index.ts";
 import type { ProgramOptions } from "../../applications/program-options.ts";
-import { openRenderer } from "../../applications/renderer.ts";
+import { openLocalRenderer } from "../../applications/renderer.ts";
 import { serveDashboard } from "../../dashboard/serve.ts";
 import { isLogLevel, jsonLog } from "../../terminal/log.ts";
 import type { UpArguments } from "./command.ts";
@@ -217,7 +217,7 @@ function startController(fleet: EmbeddedFleet, programs: ProgramOptions, log: Lo
       engine: () => new KarmadaEngine({ hub, clock, random, log }),
       webhookTransports: httpWebhookTransports,
       systemNamespace: DEFAULT_SYSTEM_NAMESPACE,
-      renderer: openRenderer({ env: process.env }, { clock, random, log }, programs),
+      renderer: openLocalRenderer({ env: process.env }, { clock, random, log }, programs),
       identity: "lockstep-up",
       allowedClusters: { required: false },
     },
