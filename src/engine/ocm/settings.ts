@@ -26,8 +26,8 @@ export function settingsOf(
       remedy: `enable the feature gate RawFeedbackJsonString of its klusterlet (spec.workConfiguration.featureGates), or ${ACCESS}`,
     })),
     ...clustersOf(slow).map((cluster) => ({
-      message: `the agent of cluster ${cluster} takes seconds to report a change, as one that polls does; every step waits for it`,
-      remedy: `update its klusterlet to OCM 1.2 or newer; give it list and watch for the kind ('lockstep install --apply'); an agent watches at most --max-feedback-watch (50) kinds and namespaces; or ${ACCESS}`,
+      message: `the agent of cluster ${cluster} takes seconds to report a change; every step waits for it`,
+      remedy: `see whether its klusterlet lacks processor time or its connection is slow; 'lockstep doctor' names rights that it lacks; or ${ACCESS}`,
     })),
   ];
 }

@@ -109,7 +109,7 @@ export class SignsOfLife {
     return Math.abs(clock.now() - provenMs) <= FRESH_MS;
   }
 
-  /** Its agent reports later than a watch would: it polls. */
+  /** Its agent reports late. One that polls need not: it reports at once what it has just applied. */
   isSlow(cluster: string): boolean {
     return this.#trips.isSlow(cluster);
   }

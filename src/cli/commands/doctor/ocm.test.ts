@@ -118,13 +118,20 @@ const named = async (name: string, workloads = [XLINE]) =>
 
 it("an agent applies a custom kind only with the role that install carries to it", async () => {
   const right = () => named("rights");
-  const missing = { state: "problem", message: expect.stringContaining("may not apply xlineclusters.apps.my.io") };
+  const missing = {
+    state: "problem",
+    message: expect.stringContaining("may not apply and watch xlineclusters.apps.my.io"),
+  };
   expect(await right()).toMatchObject(missing);
   putWork(memberRightsWork("east", []), "True");
   expect(await right()).toMatchObject({
     ...missing,
     remedy: expect.stringContaining("--distribute xlineclusters.apps.my.io"),
   });
+  // A kind that the agent may write but not watch would be polled, and no report would tell.
+  const unwatched = JSON.stringify(memberRightsWork("east", [XLINE])).replaceAll(/,?"(list|watch)"/g, "");
+  putWork(JSON.parse(unwatched), "True");
+  expect(await right()).toMatchObject(missing);
   putWork(memberRightsWork("east", [XLINE]));
   expect(await right()).toMatchObject({ state: "problem", message: "are not applied yet: no report" });
   putWork(memberRightsWork("east", [XLINE]), "False");

@@ -6,7 +6,7 @@ import { isJsonObject } from "../../../runtime/index.ts";
 import { CommandError } from "../../errors.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { withMember } from "../../hub/members.ts";
-import { agentMayApply, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
+import { agentMayApplyAndWatch, MEMBER_RIGHTS_WORK } from "../install/ocm.ts";
 import type { DistributedKind } from "./applications.ts";
 import type { Finding } from "./findings.ts";
 
@@ -148,18 +148,19 @@ async function checkMemberRights(
   const check = `rights: agent of ${name}`;
   try {
     const work = await client.find(WORKS, { namespace: name, name: MEMBER_RIGHTS_WORK }, request);
-    const missing = [...workloads, ...distributed].filter((kind) => !work || !agentMayApply(work, kind));
+    const missing = [...workloads, ...distributed].filter((kind) => !work || !agentMayApplyAndWatch(work, kind));
     const custom = missing.filter(({ group }) => group !== "").map(({ plural, group }) => `${plural}.${group}`);
     const options = custom.map((kind) => ` --distribute ${kind}`).join("");
     const remedy = `As an administrator of the hub: lockstep install --apply${options}, in addition to the options that you use already.`;
     if (!work || missing.length > 0) {
       const names = missing.map(({ plural, group }) => (group === "" ? plural : `${plural}.${group}`));
-      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply ${names.join(", ")}`;
+      const message = `ManifestWork ${name}/${MEMBER_RIGHTS_WORK} is missing or outdated: the agent may not apply and watch ${names.join(", ")}`;
       return [{ check, state: "problem", message, remedy }];
     }
     const conditions = isJsonObject(work.status) && Array.isArray(work.status.conditions) ? work.status.conditions : [];
     const applied = conditions.filter(isJsonObject).find(({ type }) => type === "Applied");
-    if (applied?.status === "True") return [{ check, state: "ok", message: "may apply all kinds that are used" }];
+    if (applied?.status === "True")
+      return [{ check, state: "ok", message: "may apply and watch all kinds that are used" }];
     return [
       { check, state: "problem", message: `are not applied yet: ${String(applied?.message ?? "no report")}`, remedy },
     ];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isKubeObject } from "../../../kube/index.ts";
 import { distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
-import { agentMayApply, executorWork, memberRightsWork } from "./ocm.ts";
+import { agentMayApplyAndWatch, executorWork, memberRightsWork } from "./ocm.ts";
 
 const workloads = [{ plural: "xlineclusters", group: "apps.my.io" }];
 const settings = { systemNamespace: "lockstep-system", engine: "ocm", workloads, standingHold: true } as const;
@@ -80,7 +80,7 @@ describe("what is installed on a hub of Open Cluster Management", () => {
   it("lets agents apply Kubernetes' own kinds and those that are named, and says of each kind whether they may", () => {
     const work = (...texts: string[]) => memberRightsWork("member1", [], distributedOf(texts));
     const may = (given: unknown, plural: string, group: string) =>
-      isKubeObject(given) && agentMayApply(given, { plural, group });
+      isKubeObject(given) && agentMayApplyAndWatch(given, { plural, group });
     expect(may(work(), "deployments", "apps")).toBe(true);
     expect(may(work(), "priorityclasses", "scheduling.k8s.io")).toBe(true);
     expect(may(work(), "tickets", "orders.example")).toBe(false);

@@ -10,6 +10,8 @@ const WORK_GROUP = "work.open-cluster-management.io";
 /** The agent's own role in a member collects the rules of all roles with this label. */
 const AGGREGATE_TO_WORK = "open-cluster-management.io/aggregate-to-work";
 const AGENT_ROLE = "lockstep-work";
+/** What an agent may not list and watch it polls, and no report of it says so. */
+const NEEDED_BY_AGENTS = ["patch", "list", "watch"];
 /** Roles for the account by which Lockstep reads a member directly; the member's administrator binds them to it. */
 const READING_ROLE = "lockstep-member";
 const DRY_RUN_ROLE = "lockstep-member-dry-run";
@@ -96,11 +98,19 @@ export function executeAs({ namespace, name }: Executor): Rule {
 }
 
 /** Whether the role that a ManifestWork carries lets the agent apply a kind. */
-export function agentMayApply(work: KubeObject, { group, plural }: Pick<Workload, "group" | "plural">): boolean {
+export function agentMayApplyAndWatch(
+  work: KubeObject,
+  { group, plural }: Pick<Workload, "group" | "plural">,
+): boolean {
   return manifestsIn(work)
     .filter(({ kind, metadata }) => kind === "ClusterRole" && isJsonObject(metadata) && metadata.name === AGENT_ROLE)
     .flatMap(({ rules }) => (Array.isArray(rules) ? rules.filter(isJsonObject) : []))
-    .some(({ apiGroups, resources }) => includesOne(apiGroups, group) && includesOne(resources, plural));
+    .some(
+      ({ apiGroups, resources, verbs }) =>
+        includesOne(apiGroups, group) &&
+        includesOne(resources, plural) &&
+        NEEDED_BY_AGENTS.every((verb) => includesOne(verbs, verb)),
+    );
 }
 
 function manifestsIn({ spec }: KubeObject): JsonObject[] {
