@@ -13,7 +13,7 @@ import { startOcmFleet } from "./fleet.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const PAGE = "docs/guides/ocm.md";
-const HERE = "npm run test:ocm:long runs it there";
+const HERE = "npm run test:ocm runs it there";
 
 /** The page's files, and the blocks that it says this suite runs; the controller continues in another terminal. */
 const TASKS = tasksOf(PAGE, readFileSync(join(ROOT, PAGE), "utf8")).flatMap((task): Task[] => {
@@ -66,7 +66,7 @@ describe("the guide, on a real Open Cluster Management", () => {
     const said = lockstep("doctor", "--engine", "ocm");
     for (const cluster of ["member1", "member2", "member3"]) {
       expect(said).toMatch(new RegExp(`member ${cluster}: .*known by its agent's reports alone`));
-      expect(said).toMatch(new RegExp(`agent of ${cluster}: may apply all kinds that are used`));
+      expect(said).toMatch(new RegExp(`agent of ${cluster}: may apply and watch all kinds that are used`));
     }
     expect(said).toContain("agents can report changes at once");
   });
