@@ -19,10 +19,6 @@ const started = (reportsParts: boolean) => {
 describe("an XlineCluster, by reports of agents as OCM ships them", () => {
   started(false);
 
-  describe("with an operator on the contract", () => {
-    contractStory(() => world, "led");
-  });
-
   describe("with an operator of whose status they report no field", () => {
     let operators: XlineOperator[];
     beforeAll(() => {
@@ -45,6 +41,9 @@ describe("an XlineCluster, by reports of agents as OCM ships them", () => {
 describe("an XlineCluster, by reports of agents with the gate RawFeedbackJsonString", () => {
   started(true);
 
+  describe("with an operator on the contract", () => {
+    contractStory(() => world, "led");
+  });
   describe("with an operator written to the proposal's annotations", () => {
     xlineStory(() => world, { object: "xline", readsAnnotations: true });
   });

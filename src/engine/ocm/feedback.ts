@@ -152,9 +152,9 @@ export function objectOf(ref: ObjectRef, values: ReadonlyMap<string, Json>, base
   };
 }
 
-/** Its status as a whole is needed and is withheld: its operator is not on the contract. */
-export function lacksStatus(values: ReadonlyMap<string, Json>, withheld: readonly string[]): boolean {
-  return withheld.includes(STATUS) && !values.has(`${STATUS}/crossCluster/epoch`);
+/** Its status as a whole was asked for, and is withheld: a script that reads a field of its own there finds nothing. */
+export function lacksStatus(withheld: readonly string[]): boolean {
+  return withheld.includes(STATUS);
 }
 
 /** Whether all labels were reported: others than that of the revision may show which pod leads. */

@@ -1,7 +1,7 @@
 /** What an agent's settings keep from its reports, where these are all that is known of a cluster. */
 import type { KubeObject } from "../../kube/index.ts";
 import type { EngineSetting, ObjectRef } from "../port.ts";
-import { lacksStatus, readValues } from "./feedback.ts";
+import { lacksStatus } from "./feedback.ts";
 import { manifestStatus, withheldParts } from "./reports.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
 
@@ -15,14 +15,11 @@ export function settingsOf(
 ): readonly EngineSetting[] {
   const clustersOf = (those: readonly KubeObject[]) =>
     [...new Set(those.map(({ metadata }) => metadata.namespace ?? ""))].sort();
-  const lacking = works.filter((work) => {
-    const report = manifestStatus(work);
-    return lacksStatus(readValues(report), withheldParts(report));
-  });
+  const lacking = works.filter((work) => lacksStatus(withheldParts(manifestStatus(work))));
   const slow = works.filter(({ metadata }) => signs.isSlow(metadata.namespace ?? ""));
   return [
     ...clustersOf(lacking).map((cluster) => ({
-      message: `the agent of cluster ${cluster} does not report the status of ${kind} ${name} as a whole, so what this kind's interpreter reads of it may be missing`,
+      message: `the agent of cluster ${cluster} does not report the status of ${kind} ${name} as a whole, so what the kind's health is read from may be missing, and then no step ends`,
       remedy: `enable the feature gate RawFeedbackJsonString of its klusterlet (spec.workConfiguration.featureGates), or ${ACCESS}`,
     })),
     ...clustersOf(slow).map((cluster) => ({
