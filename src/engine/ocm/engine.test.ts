@@ -259,3 +259,15 @@ it("a Secret gives access only in the namespace of a cluster; one that a tenant 
   await clock.advance(1_000);
   expect(opened).toEqual(["https://east.example", "https://west.example"]);
 });
+
+it("applications notice a cluster that is back when its taint is removed, too: a Placement's reason may be over", async () => {
+  await started();
+  const taints = [{ key: "cluster.open-cluster-management.io/unreachable", effect: "NoSelect" }];
+  const back = cluster("True");
+  hub.put(MANAGED_CLUSTERS, { ...back, spec: { hubAcceptsClient: true, taints } });
+  await clock.advance(1_000);
+  const before = told;
+  hub.put(MANAGED_CLUSTERS, back);
+  await clock.advance(1_000);
+  expect(told).toBeGreaterThan(before);
+});

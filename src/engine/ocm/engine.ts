@@ -27,7 +27,7 @@ import type {
   Snapshot,
 } from "../port.ts";
 import { markOf, type Tracked, Tracking } from "../tracking.ts";
-import { isDetaching, readManagedCluster } from "./clusters.ts";
+import { isDetaching, isWell, readManagedCluster } from "./clusters.ts";
 import { ClustersInUse } from "./clusters-in-use.ts";
 import { Drops } from "./drops.ts";
 import { ClusterDetachingError, Endings } from "./endings.ts";
@@ -370,7 +370,9 @@ export class OcmEngine implements Engine {
     }
     // What nodes offer changes on its own: an application that waits for room looks again by itself.
     const essence = (each: EngineCluster | undefined) => JSON.stringify({ ...each, capacity: undefined });
-    if (essence(now) !== essence(before)) this.#tracking.allChanged();
+    // OCM removes its taints a moment after the cluster is available again, and a Placement's decision waits for that.
+    const isWellAgain = isWell(cluster) !== isWell(previous);
+    if (isWellAgain || essence(now) !== essence(before)) this.#tracking.allChanged();
   }
 
   #workChanged(work: KubeObject): void {
