@@ -12,7 +12,7 @@ function after(...tripsMs: number[]): RoundTrips {
   return trips;
 }
 
-it("an agent that polls is slow, although some polls come quickly; one that watches is not, although the hub was away once", () => {
+it("an agent that answers late is slow, although some answers come quickly; a quick one is not, although the hub was away once", () => {
   expect(after(11_000, 500, 15_000, 7_000, 12_000).isSlow("east")).toBe(true);
   expect(after(100, 13_000, 50, 300, 200).isSlow("east")).toBe(false);
   expect(after(11_000, 11_000, 11_000).isSlow("east")).toBe(false);
@@ -38,7 +38,7 @@ it("a later answer ends earlier questions; those of other processes are not meas
   expect(trips.isSlow("west")).toBe(false);
 });
 
-it("whatever happens, a cluster whose agent is never slower than a watch is never called slow", () => {
+it("whatever happens, a cluster whose agent never answers late is never called slow", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: SLOW_MS })), (tripsMs) => {
       expect(after(...tripsMs).isSlow("east")).toBe(false);

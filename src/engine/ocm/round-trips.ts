@@ -1,15 +1,15 @@
 /** How long each cluster's agent takes from a question to its report, measured on the monotonic clock. */
 
 /**
- * A report that a watch causes is back in a tenth of a second, and in half a second on a busy agent. A poll takes 10 s on
- * average, or a minute.
+ * An agent answers in a tenth of a second, and in half a second when it is busy: it reports at once what it has just
+ * applied, also if it polls for everything else. What takes longer is a slow agent or connection.
  */
 export const SLOW_MS = 3_000;
 
 /** Between the two nothing changes: a warning that comes and goes is worse than none. */
 const QUICK_MS = 1_000;
 
-/** A poll is quick by chance, and a hub that restarts is slow once. */
+/** A hub that restarts is slow once. */
 export const SAMPLES = 5;
 
 /** Questions that were not answered meanwhile are those of a dead agent. */

@@ -118,7 +118,7 @@ it("a report without this generation proves nothing if the object is absent", ()
   scene.stop.abort();
 });
 
-it("an agent that takes seconds to report is slow, and the application is notified; also when it watches again", async () => {
+it("an agent that takes seconds to report is slow, and the application is notified; also when it is quick again", async () => {
   const scene = new Scene();
   await scene.clock.advance(FRESH_MS);
   expect(scene.signs.isSlow("east")).toBe(false);
