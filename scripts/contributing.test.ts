@@ -25,7 +25,7 @@ function sources(): string[] {
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((path) => `${folder}/${path}`),
   );
   const code = below.filter((path) => /(?:\.m?ts|\.mjs|bin\/[\w-]+)$/.test(path));
-  return [...code, "vitest.config.ts", "vitest.unit.config.ts"].map(read);
+  return [...code, "vitest.config.ts"].map(read);
 }
 
 function variablesRead(): Set<string> {
