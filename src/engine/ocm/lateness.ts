@@ -12,7 +12,7 @@ const AWAY_MS = 120_000;
 
 /**
  * After a write of ours the agent looks at the object at once, also if it polls otherwise. What it reports in time then
- * proves nothing.
+ * proves nothing; nor does it if the write took longer to be applied.
  */
 const PROMPTED_MS = 2_000;
 
@@ -21,13 +21,20 @@ export const REPORTS = 6;
 /** An agent that polls reports about half of them late. */
 export const LATE_REPORTS = 3;
 
+interface Reported {
+  /** Of the write that the agent had applied last, and when that was reported. */
+  readonly sentAtMs: number;
+  readonly answeredMs: number;
+  readonly changedMs: number;
+}
+
 /**
  * An agent that polls says so nowhere. It answers questions as fast as another, because it looks at what it has just
  * applied; only its reports of changes that the cluster itself has made come late.
  */
 export class Lateness {
-  /** By ManifestWork: when the status had last changed, as it was reported last. */
-  readonly #changedMs = new Map<string, number>();
+  /** By ManifestWork: what was reported last. */
+  readonly #last = new Map<string, Reported>();
   /** By cluster: which of the last reports were late. */
   readonly #reports = new Map<string, readonly boolean[]>();
   readonly #late = new Set<string>();
@@ -39,15 +46,17 @@ export class Lateness {
     const times = isThere(report) === true ? memberTimes(readValues(report)) : undefined;
     const [sent, applied] = [sentMark(work), returnedMark(work)];
     if (!times || !sent || applied?.lineage !== sent.lineage) return;
-    const before = this.#changedMs.get(uid);
-    this.#changedMs.set(uid, times.changedMs);
-    if (before === undefined || before === times.changedMs) return;
-    // The mark says when the write was sent that the agent applied at `appliedMs`.
-    const lateMs = nowMs - (applied.sentAtMs + times.changedMs - times.appliedMs);
+    const before = this.#last.get(uid);
+    const isAnswered = before?.sentAtMs === applied.sentAtMs;
+    const answeredMs = isAnswered ? before.answeredMs : nowMs;
+    this.#last.set(uid, { sentAtMs: applied.sentAtMs, answeredMs, changedMs: times.changedMs });
+    if (before === undefined || before.changedMs === times.changedMs) return;
+    // The agent applied that write before it reported so: this late at least.
+    const lateMs = nowMs - (answeredMs + times.changedMs - times.appliedMs);
     if (lateMs > AWAY_MS) return;
     const isLate = lateMs > LATE_MS;
-    if (!isLate && nowMs - sent.sentAtMs < PROMPTED_MS) return;
-    this.#note(cluster, isLate);
+    const isPrompted = nowMs - sent.sentAtMs < PROMPTED_MS || answeredMs - applied.sentAtMs > PROMPTED_MS;
+    if (isLate || !isPrompted) this.#note(cluster, isLate);
   }
 
   #note(cluster: string, isLate: boolean): void {
@@ -62,6 +71,6 @@ export class Lateness {
   }
 
   forget(uid: string): void {
-    this.#changedMs.delete(uid);
+    this.#last.delete(uid);
   }
 }
