@@ -123,7 +123,7 @@ export class OwnWorks {
       const written = await Promise.all(works.map((work) => this.#stampOne(app, work, term)));
       works = written.flatMap((work) => work ?? []);
     }
-    throw new DispatchConflictError(app.name, "a Work of this application");
+    throw new DispatchConflictError(app.name, `a ${this.#works.kind} of this application`);
   }
 
   /** An empty Work; undefined if one exists already. */

@@ -11,7 +11,7 @@ export const CONTROLLER_REASONS = {
     "Another CrossClusterStatefulset manages the selected object; nothing is written for this one until it is gone.",
   ),
   HoldDefeated: asks(
-    "A setting, or a Work of another writer, delivers the template past every grant; nothing is " +
+    "A setting, or a Work or ManifestWork of another writer, delivers the template past every grant; nothing is " +
       "granted until it is gone.",
   ),
   Forbidden: asks(
@@ -19,7 +19,9 @@ export const CONTROLLER_REASONS = {
   ),
   LedgerUnreadable: asks("The ledger object is there but cannot be read by this version; nothing is done."),
   WaitingForInterpreter: waits("A webhook has not said yet how the grant is written; that cluster keeps what it has."),
-  TermOutOfRange: asks("A Work carries a term that no leader gave; nothing is written for this application."),
+  TermOutOfRange: asks(
+    "A dispatch object carries a term that no leader gave; nothing is written for this application.",
+  ),
   ReconcileFailed: waits(
     "Several attempts in a row failed; it is tried again, and what runs is not touched meanwhile.",
   ),

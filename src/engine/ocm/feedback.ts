@@ -24,6 +24,13 @@ const WRITE = annotation(OCM_MARKS.write);
 /** Of objects of bundles; the others have none. */
 const EPOCH = annotation(EPOCH_ANNOTATION);
 
+/**
+ * When the agent last applied a write of ours, and when the status was last written: both by the member's own clock, in
+ * whole seconds. Their difference shows how late a report is, whatever that clock says.
+ */
+const TIMES = { applied: "appliedAt", changed: "changedAt" };
+const CHANGED_PATH = { name: TIMES.changed, path: '.metadata.managedFields[?(@.subresource=="status")].time' };
+
 const COUNTS = ["observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas"];
 
 const STATEFUL_SET = [
@@ -73,7 +80,8 @@ interface FeedbackPath extends JsonObject {
   readonly path: string;
 }
 
-export function feedbackPaths({ apiVersion, kind }: ObjectRef): FeedbackPath[] {
+/** `manager`: the name by which the agent applies it. */
+export function feedbackPaths({ apiVersion, kind }: ObjectRef, manager?: string): FeedbackPath[] {
   if (apiVersion === "v1" && kind === "Pod") {
     const conditions = POD_CONDITIONS.map((type) => ({
       name: type,
@@ -88,7 +96,10 @@ export function feedbackPaths({ apiVersion, kind }: ObjectRef): FeedbackPath[] {
   // Kubernetes' own supporting kinds (ConfigMaps, Services): whether they exist, and from which write.
   if (apiVersion === "v1") return [...METADATA, WRITE, EPOCH].map(pathAt);
   const fields = apiVersion === "apps/v1" && kind === "StatefulSet" ? STATEFUL_SET : ANY_WORKLOAD;
-  return [...METADATA, WRITE, EPOCH, ...CONTRACT_ANNOTATIONS, ...fields].map(pathAt);
+  const paths = [...METADATA, WRITE, EPOCH, ...CONTRACT_ANNOTATIONS, ...fields].map(pathAt);
+  if (manager === undefined) return paths;
+  const applied = { name: TIMES.applied, path: `.metadata.managedFields[?(@.manager=="${manager}")].time` };
+  return [...paths, applied, CHANGED_PATH];
 }
 
 function pathAt(pointer: string): FeedbackPath {
@@ -133,6 +144,24 @@ function parsed(text: string): Json | undefined {
 
 export function markIn(values: ReadonlyMap<string, Json>): Json | undefined {
   return values.get(WRITE);
+}
+
+/** The time at which something was done moves with every question, and is no news by itself. */
+export function isTime(name: string): boolean {
+  return name === TIMES.applied || name === TIMES.changed;
+}
+
+export interface MemberTimes {
+  readonly appliedMs: number;
+  readonly changedMs: number;
+}
+
+/** Undefined if one of them is not known. */
+export function memberTimes(values: ReadonlyMap<string, Json>): MemberTimes | undefined {
+  // An agent with the gate for whole parts reports all that match: the latest counts.
+  const latest = (name: string) => Math.max(...[values.get(name)].flat().map((time) => Date.parse(String(time))));
+  const [appliedMs, changedMs] = [latest(TIMES.applied), latest(TIMES.changed)];
+  return Number.isFinite(appliedMs) && Number.isFinite(changedMs) ? { appliedMs, changedMs } : undefined;
 }
 
 /** The part of the object that the values form; `base` has what is known from elsewhere. */

@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from "../../kube/index.ts";
 import { isManifest, manifestsOf, refOf } from "../dispatch-objects.ts";
-import { readValues } from "./feedback.ts";
+import { isTime, readValues } from "./feedback.ts";
 import { isThere, manifestStatus } from "./reports.ts";
 import { deliveryFailure } from "./works.ts";
 
@@ -31,7 +31,9 @@ function reportText(work: KubeObject): string {
   const refs = manifestsOf(work).filter(isManifest).map(refOf);
   const reports = refs.map((ref, at) => {
     const report = manifestStatus(work, ref);
-    const values = [...readValues(report)].filter(([name]) => at > 0 || name !== "/metadata/resourceVersion");
+    const values = [...readValues(report)].filter(
+      ([name]) => !isTime(name) && (at > 0 || name !== "/metadata/resourceVersion"),
+    );
     return [isThere(report), values];
   });
   return JSON.stringify(reports).replaceAll(MARK_TIME, '$1"');

@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { settingsOf } from "./settings.ts";
+import type { Pace } from "./signs-of-life.ts";
 import { APP, orderFor, reported, written } from "./testing/agent.ts";
 
-const QUICK = { isSlow: () => false };
+const QUICK = { paceOf: (): Pace => "prompt" };
 /** As the work agent of OCM 1.2 words it. */
 const WITHHELD =
   "Sync status feedback failed with error [the type map[string]interface {} of the value for /status is not found]";
@@ -28,8 +29,15 @@ it("a status that the agent may not report as a whole is named, with the gate; o
   expect(settingsOf(APP.template, [reporting({}, { status: "True", message: "" })], QUICK)).toEqual([]);
 });
 
-it("an agent that reports late is named once, whatever it reports on", () => {
+it("an agent that answers late, and one that polls, are named once each, with what to do", () => {
   const works = [written(orderFor(1)), written(orderFor(2))];
-  const settings = settingsOf(APP.template, works, { isSlow: (cluster) => cluster === "east" });
-  expect(settings.map(({ message }) => message.split(" takes ")[0])).toEqual(["the agent of cluster east"]);
+  const at = (pace: Pace) =>
+    settingsOf(APP.template, works, { paceOf: (cluster) => (cluster === "east" ? pace : "prompt") });
+  const [slow, late] = [at("slow"), at("late")];
+  expect(slow.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^the agent of cluster east takes seconds/),
+  ]);
+  expect(slow[0]?.remedy).toContain("lacks processor time");
+  expect(late.map(({ message }) => message)).toEqual([expect.stringMatching(/cluster east .* as one that polls does/)]);
+  expect(late[0]?.remedy).toContain("--max-feedback-watch");
 });

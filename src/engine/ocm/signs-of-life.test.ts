@@ -3,9 +3,15 @@ import type { KubeObject, Patch } from "../../kube/index.ts";
 import { isKubeObject } from "../../kube/index.ts";
 import { silentLog } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { LATE_MS, REPORTS } from "./lateness.ts";
 import { FRESH_MS, SignsOfLife } from "./signs-of-life.ts";
-import { orderFor, reported, written } from "./testing/agent.ts";
-import { askingPatch } from "./works.ts";
+import { orderFor, reported, withTimes, written } from "./testing/agent.ts";
+import { askingPatch, sentMark } from "./works.ts";
+
+/** Not a multiple of the time between two questions. */
+const SEEN_EVERY_MS = 11_000;
+
+const sentAtMs = (work: KubeObject) => sentMark(work)?.sentAtMs ?? 0;
 
 /** A hub with one ManifestWork, and an agent that answers at once while it is alive. */
 class Scene {
@@ -121,14 +127,27 @@ it("a report without this generation proves nothing if the object is absent", ()
 it("an agent that takes seconds to report is slow, and the application is notified; also when it is quick again", async () => {
   const scene = new Scene();
   await scene.clock.advance(FRESH_MS);
-  expect(scene.signs.isSlow("east")).toBe(false);
+  expect(scene.signs.paceOf("east")).toBe("prompt");
   scene.reportsAfterMs = 8_000;
   await scene.clock.advance(3 * FRESH_MS);
-  expect(scene.signs.isSlow("east")).toBe(true);
+  expect(scene.signs.paceOf("east")).toBe("slow");
   expect(scene.told).toBe(1);
   scene.reportsAfterMs = 0;
   await scene.clock.advance(3 * FRESH_MS);
-  expect(scene.signs.isSlow("east")).toBe(false);
+  expect(scene.signs.paceOf("east")).toBe("prompt");
   expect(scene.told).toBe(2);
+  scene.stop.abort();
+});
+
+it("an agent that answers at once and reports the cluster's own changes late is named, and the application is notified", async () => {
+  const scene = new Scene();
+  for (let at = 1; at <= 2 * REPORTS; at++) {
+    await scene.clock.advance(SEEN_EVERY_MS);
+    const changedMs = scene.clock.now() - 2 * LATE_MS;
+    scene.work = withTimes(scene.work, { appliedMs: sentAtMs(scene.work), changedMs });
+    scene.signs.saw(scene.work);
+  }
+  expect(scene.signs.paceOf("east")).toBe("late");
+  expect(scene.told).toBe(1);
   scene.stop.abort();
 });

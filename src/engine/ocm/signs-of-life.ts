@@ -1,5 +1,6 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
 import type { Clock, Log } from "../../runtime/index.ts";
+import { Lateness } from "./lateness.ts";
 import { isLookedAt, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import { RoundTrips } from "./round-trips.ts";
@@ -17,6 +18,9 @@ export const FRESH_MS = 45_000;
 
 /** The maximum number of requests in progress. */
 const PARALLEL_QUESTIONS = 16;
+
+/** `slow`: its answers take seconds. `late`: it answers soon, and reports changes of the cluster's own seconds later. */
+export type Pace = "prompt" | "slow" | "late";
 
 export interface SignsOptions {
   readonly hub: Pick<KubeClient, "patch">;
@@ -42,7 +46,8 @@ export class SignsOfLife {
   readonly #answered = new Map<string, { readonly sentAtMs: number; readonly notedMs: number }>();
   readonly #wasFresh = new Map<string, boolean>();
   readonly #trips = new RoundTrips();
-  readonly #wasSlow = new Set<string>();
+  readonly #lateness = new Lateness();
+  readonly #wasPace = new Map<string, Pace>();
 
   constructor(options: SignsOptions) {
     this.#options = options;
@@ -94,6 +99,7 @@ export class SignsOfLife {
    * when a caller asks. Returns whether a cluster that had been silent gives signs of life again.
    */
   saw(work: KubeObject): boolean {
+    this.#lateness.reported(work, this.#options.clock.now());
     const isFresh = this.#isFreshNow(work);
     return isFresh && this.#wasFresh.get(work.metadata.uid ?? "") === false;
   }
@@ -109,14 +115,16 @@ export class SignsOfLife {
     return Math.abs(clock.now() - provenMs) <= FRESH_MS;
   }
 
-  /** Its agent reports late. One that polls need not: it reports at once what it has just applied. */
-  isSlow(cluster: string): boolean {
-    return this.#trips.isSlow(cluster);
+  /** How soon the cluster's agent reports. A slow one is also late with everything. */
+  paceOf(cluster: string): Pace {
+    if (this.#trips.isSlow(cluster)) return "slow";
+    return this.#lateness.isLate(cluster) ? "late" : "prompt";
   }
 
   forget(work: KubeObject): void {
     this.#trips.forget(work.metadata.uid ?? "");
-    this.#wasSlow.delete(work.metadata.uid ?? "");
+    this.#lateness.forget(work.metadata.uid ?? "");
+    this.#wasPace.delete(work.metadata.uid ?? "");
     this.#answered.delete(work.metadata.uid ?? "");
     this.#wasFresh.delete(work.metadata.uid ?? "");
   }
@@ -147,10 +155,9 @@ export class SignsOfLife {
     }
     for (const work of works) {
       const uid = work.metadata.uid ?? "";
-      const isSlow = this.isSlow(work.metadata.namespace ?? "");
-      if (isSlow !== this.#wasSlow.has(uid)) changed(work);
-      if (isSlow) this.#wasSlow.add(uid);
-      else this.#wasSlow.delete(uid);
+      const pace = this.paceOf(work.metadata.namespace ?? "");
+      if (pace !== (this.#wasPace.get(uid) ?? "prompt")) changed(work);
+      this.#wasPace.set(uid, pace);
       const before = this.#wasFresh.get(uid);
       const now = this.isFresh(cache.get(work.metadata) ?? work);
       if (before !== undefined && before !== now) changed(work);

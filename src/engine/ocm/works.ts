@@ -151,7 +151,7 @@ function configOf(ref: ObjectRef, plural: string, updateStrategy: JsonObject): J
     resourceIdentifier: { group, resource: plural, namespace: ref.namespace, name: ref.name },
     updateStrategy,
     feedbackScrapeType: "Watch",
-    feedbackRules: [{ type: "JSONPaths", jsonPaths: feedbackPaths(ref) }],
+    feedbackRules: [{ type: "JSONPaths", jsonPaths: feedbackPaths(ref, managerIn(updateStrategy)) }],
   };
 }
 
@@ -272,17 +272,20 @@ export function isOwner(work: KubeObject): boolean {
 }
 
 function isForced(work: KubeObject): boolean {
-  return applyOf(work).force === true;
+  return applyIn(configsOf(work)[0]?.updateStrategy).force === true;
 }
 
 /** A field manager is kept from write to write: what the next one drops would otherwise stay the last one's. */
 function managerOf(work: KubeObject): string | undefined {
-  const { fieldManager } = applyOf(work);
+  return managerIn(configsOf(work)[0]?.updateStrategy);
+}
+
+function managerIn(strategy: Json | undefined): string | undefined {
+  const { fieldManager } = applyIn(strategy);
   return typeof fieldManager === "string" ? fieldManager : undefined;
 }
 
-function applyOf(work: KubeObject): JsonObject {
-  const strategy = configsOf(work)[0]?.updateStrategy;
+function applyIn(strategy: Json | undefined): JsonObject {
   return isJsonObject(strategy) && isJsonObject(strategy.serverSideApply) ? strategy.serverSideApply : {};
 }
 

@@ -27,7 +27,7 @@ const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "con
 
 /** What an agent's reports alone never prove; gates and deletions that need it wait, and the status says so. */
 const UNPROVEN =
-  "pods that Lockstep did not name, claims that exist, what quotas leave, what a dry run would refuse, and the content of objects that others created";
+  "pods that Lockstep did not name, claims that exist, what quotas leave, what a dry run would refuse, and the content of objects that others created. A broken pod that blocks a rollback cannot be deleted there";
 
 /** Whether ManifestWorks have the field with which agents report at once (OCM 1.2). */
 export async function checkFeedback({ client, request }: Hub): Promise<Finding[]> {

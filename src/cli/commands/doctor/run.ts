@@ -19,6 +19,7 @@ import { checkPolicies, installedSettings } from "./policies.ts";
 import { checkRoom } from "./room.ts";
 import { checkSettings } from "./settings.ts";
 import { checkTemplates } from "./templates.ts";
+import { checkTold } from "./told.ts";
 
 const DEFINITIONS = resource({
   apiVersion: "apiextensions.k8s.io/v1",
@@ -92,17 +93,20 @@ async function examine(hub: Hub, named: string | undefined, tell: (finding: Find
       : await checkMember(hub, cluster, memberRules({ workloads }), distributed);
     for (const finding of [...findings, ...checkRoom(engine, cluster)]) tell(finding);
   }
-  if (!isOcm) {
-    for (const finding of await checkHolds(hub)) tell(finding);
-    const check = () => checkSettings(hub, items, MEMBER_TIMEOUT_MS);
-    for (const finding of await asFarAsAllowed("settings", check)) tell(finding);
-  }
-  // Without its CRD there is no CrossClusterStatefulset, and the finding above says so.
-  const templates = await checkTemplates(hub).catch((error: unknown) => {
+  if (!isOcm) for (const finding of await checkHolds(hub)) tell(finding);
+  const conflicts = isOcm ? () => checkTold(hub) : () => checkSettings(hub, items, MEMBER_TIMEOUT_MS);
+  const checks = [() => asFarAsAllowed("settings", conflicts), () => checkTemplates(hub)];
+  for (const check of checks) for (const finding of await whereServed(check)) tell(finding);
+}
+
+/** Without its CRD there is no CrossClusterStatefulset, and another finding says so. */
+async function whereServed(check: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await check();
+  } catch (error) {
     if (error instanceof UnknownKindError) return [];
     throw error;
-  });
-  for (const finding of templates) tell(finding);
+  }
 }
 
 /** The controller's own account may not read everything that an administrator may; that is not a problem of the hub. */

@@ -39,6 +39,11 @@ describe.each(["karmada", "ocm"] as const)("on a hub of %s", (engine) => {
   });
 });
 
+it("what a reason means is said without the dispatch objects of one engine alone", () => {
+  const meanings = Object.values({ ...REASONS, ...CONTROLLER_REASONS }).map(({ meaning }) => meaning);
+  for (const meaning of meanings) expect(/\bWorks?\b/.test(meaning)).toBe(/\bManifestWorks?\b/.test(meaning));
+});
+
 it("the planners' own remedies name no kind of any engine", () => {
   const folder = new URL("../../../", import.meta.url);
   const files = ["plan", "applications", "jobs", "rollout"].flatMap((room) =>

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../kube/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../runtime/index.ts";
 import { isManifest, manifestsOf } from "../../dispatch-objects.ts";
 import type { DispatchOrder, EngineApp } from "../../port.ts";
+import type { MemberTimes } from "../feedback.ts";
 import { OCM_MARKS } from "../resources.ts";
 import { podsToObserve } from "../values.ts";
 import { workFor } from "../works.ts";
@@ -69,6 +70,12 @@ export function reported(work: KubeObject, report: Report = {}): KubeObject {
   });
   const conditions = [condition("Applied", applied), condition("Available", there)];
   return { ...work, status: { conditions, resourceStatus: { manifests } } };
+}
+
+/** The report as it is, with the times that the member's own clock showed. */
+export function withTimes(work: KubeObject, { appliedMs, changedMs }: MemberTimes): KubeObject {
+  const time = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+  return reported(work, { values: { appliedAt: time(appliedMs), changedAt: time(changedMs) } });
 }
 
 function fed(name: string, value: Json): JsonObject {
