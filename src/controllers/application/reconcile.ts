@@ -297,7 +297,8 @@ export class Reconciler {
       else refusals.set(`${cluster} ${part}`, message);
     };
     const { adopt, prune } = app.spec;
-    const isShared = (ref: ObjectRef) => ref.kind === "Namespace" && this.#isUsed(key, ref.name);
+    const isShared = (cluster: string, { kind, name }: ObjectRef) =>
+      kind === "Namespace" && (this.#isUsed(key, name) || engine.hasOthersIn(way.mark, cluster, name));
     const standing = this.#standingOf(key);
     const done = await act(
       { engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost, isShared, standing },
@@ -312,7 +313,7 @@ export class Reconciler {
     return known;
   }
 
-  /** Whether another object of Lockstep's has objects in a namespace of the members: those would go with it. */
+  /** Whether another object of Lockstep's is to use a namespace of the members: what it has there would go with it. */
   #isUsed(key: string, namespace: string): boolean {
     const { cache, statefulsets } = this.#parts;
     const isIn = ({ metadata, spec }: KubeObject) => {
