@@ -8,11 +8,13 @@ const SECRET_KEY = /pass|secret|token|key|credential|cert/i;
 
 export function withoutSecrets(
   message: string,
-  values: readonly JsonObject[],
+  /** Of those from Secrets everything is secret, of the others what its key calls so. */
+  { values, secretValues }: { readonly values: readonly JsonObject[]; readonly secretValues: readonly JsonObject[] },
   previous: readonly KubeObject[],
 ): string {
   const secrets = new Set<string>();
   for (const layer of values) collect(layer, false, secrets);
+  for (const layer of secretValues) collect(layer, true, secrets);
   for (const object of previous) if (object.kind === "Secret") collectSecret(object, secrets);
   // The longest first: one may contain another.
   const found = [...secrets].filter((secret) => message.includes(secret)).sort((a, b) => b.length - a.length);

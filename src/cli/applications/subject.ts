@@ -28,7 +28,7 @@ import { type Before, NOTHING_BEFORE, readBefore } from "./before.ts";
 import { APPLICATIONS, applicationName, describeApplication, getApplication, readApplication } from "./kind.ts";
 import { askMembers, guessedKind } from "./member-kinds.ts";
 import type { ProgramOptions } from "./program-options.ts";
-import { openRenderer } from "./renderer.ts";
+import { openLocalRenderer } from "./renderer.ts";
 
 export interface SubjectOptions extends GlobalOptions, ProgramOptions {
   readonly filename?: string[];
@@ -84,7 +84,7 @@ export async function withSubject<T>(
     if (!clusters)
       throw new CommandError("--offline needs spec.clusters.names: without a hub no cluster can be selected");
     const [clock, random] = await Promise.all([io.clock(), io.random()]);
-    const renderer = openRenderer(io, { clock, random, log: silentLog }, options);
+    const renderer = openLocalRenderer(io, { clock, random, log: silentLog }, options);
     const bundle = await bundleOf({ app, clusters, fleet: new Map(), files, kinds: offlineKinds(), renderer });
     return use(subjectOf(app, clusters, bundle, NOTHING_BEFORE, []));
   }
@@ -96,7 +96,7 @@ export async function withSubject<T>(
     const app = await withHubsFacts(hub, asked);
     const fleet = await fleetOf(hub);
     const clusters = await chosenIn(hub, app, fleet);
-    const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
+    const renderer = openLocalRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const before = await readBefore(hub, app);
     const kinds = new Kinds(hub.client, await askMembers(hub));
     const bundle = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
@@ -211,7 +211,7 @@ interface Sources {
   readonly files: readonly KubeObject[];
   readonly hub?: Hub;
   readonly kinds: Kinds;
-  readonly renderer: ReturnType<typeof openRenderer>;
+  readonly renderer: ReturnType<typeof openLocalRenderer>;
   readonly before?: Before;
 }
 

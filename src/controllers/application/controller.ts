@@ -94,7 +94,7 @@ export class ApplicationController {
     const kinds = new Kinds(hub, engine.memberKind?.bind(engine));
     const reviser = new Reviser({
       renderer: options.renderer,
-      renderings: new Renderings({ clock, changed }),
+      renderings: new Renderings({ clock, changed, signal }),
       kinds,
       rights: new Rights(hub, clock),
       trials: new Trials({ engine, clock, log, signal, changed }),
@@ -103,7 +103,6 @@ export class ApplicationController {
       clock,
       needsHubKinds: (clusters) => engine.needsHubKinds(clusters),
       mustStillExist,
-      signal,
     });
     this.#reconciler = new Reconciler({
       hub,

@@ -30,7 +30,6 @@ export interface ReviserOptions {
   /** See the engine's port. */
   readonly needsHubKinds: (clusters: readonly string[]) => boolean;
   readonly mustStillExist: (key: string) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 export type Revised = WantedRevision | { readonly kind: "forbidden"; readonly message: string };
@@ -118,8 +117,8 @@ export class Reviser {
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
-    const { renderer, renderings, kinds, store, settling, mustStillExist, signal } = this.#options;
-    const made = await renderings.of(key, inputs.attempt, async () => {
+    const { renderer, renderings, kinds, store, settling, mustStillExist } = this.#options;
+    const made = await renderings.of(key, inputs.attempt, async (signal) => {
       const before = await this.#earlier(app, session);
       return makeBundle(renderer, kinds, app, inputs.variants, before, ready, signal);
     });

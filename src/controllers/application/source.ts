@@ -95,16 +95,18 @@ function baseOf(reader: HubReader, key: string, { metadata, spec }: ParsedDistri
   const { helm, kustomize, manifests } = spec.source;
   const read = (kind: "ConfigMap" | "Secret", name: string) => dataOf(reader, key, metadata.namespace, kind, name);
   if (helm) {
-    const values = (helm.valuesFrom ?? []).map(({ configMap, secret, key: entry }) => {
+    const layers = (helm.valuesFrom ?? []).map(({ configMap, secret, key: entry }) => {
       const [kind, name] =
         configMap === undefined ? (["Secret", secret ?? ""] as const) : (["ConfigMap", configMap] as const);
-      return parseValues(`${kind} ${name}, key ${entry}`, read(kind, name).get(entry));
+      return { kind, values: parseValues(kind, `${kind} ${name}, key ${entry}`, read(kind, name).get(entry)) };
     });
+    const secretValues = layers.flatMap(({ kind, values }) => (kind === "Secret" ? [values] : []));
     return {
       kind: "helm",
       chart: locationOf(helm, read),
       releaseName: helm.releaseName ?? metadata.name,
-      values: [...values, ...(helm.values ? [helm.values] : [])],
+      values: [...layers.map(({ values }) => values), ...(helm.values ? [helm.values] : [])],
+      ...(secretValues.length > 0 && { secretValues }),
     };
   }
   if (kustomize) {
@@ -147,14 +149,16 @@ function archiveOf({ configMap, url, sha256 }: NonNullable<Helm["archive"]>, rea
   return { bytes };
 }
 
-function parseValues(where: string, bytes: Buffer | undefined): JsonObject {
+function parseValues(kind: "ConfigMap" | "Secret", where: string, bytes: Buffer | undefined): JsonObject {
   if (!bytes)
     throw new Missing("refused", `${where} does not exist`, "Create it, or correct spec.source.helm.valuesFrom.");
   try {
     const value = readYamlValue(where, bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
   } catch (error) {
-    throw new Missing("refused", `${where} is no YAML: ${String(error)}`, "Correct it.");
+    // What a parser says quotes what it has read.
+    const why = kind === "Secret" ? "" : `: ${String(error)}`;
+    throw new Missing("refused", `${where} is no YAML${why}`, "Correct it.");
   }
   throw new Missing("refused", `${where} holds no map of values`, "Correct it.");
 }
@@ -176,13 +180,17 @@ function dataOf(reader: HubReader, key: string, namespace: string, kind: "Config
   return entries;
 }
 
-/** Credentials open the way to a source and are no part of it: rotating them must not render anything again. */
+/**
+ * Credentials open the way to a source and are no part of it: rotating them must not render anything again. Nor must it
+ * matter which of the values came from a Secret.
+ */
 function withoutCredentials(source: ChartSource): ChartSource {
   const { kind } = source;
   if (kind === "kustomize") return { ...source, archive: openly(source.archive) };
   if (kind !== "helm") return source;
   const { chart } = source;
-  return { ...source, chart: "archive" in chart ? { archive: openly(chart.archive) } : openly(chart) };
+  const opened = "archive" in chart ? { archive: openly(chart.archive) } : openly(chart);
+  return { ...source, chart: opened, secretValues: undefined };
 }
 
 function openly<Location extends object>(location: Location): Location {
