@@ -10,6 +10,7 @@ import { RefusalError } from "../refusal.ts";
 import type { RenderedObject, RenderRequest } from "../types.ts";
 import { type Difference, differencesBetween } from "./determinism.ts";
 import { refuseForeignReferences } from "./schema.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { describeLookup, type Lookup, matches } from "./stand-in.ts";
 import { checkNames, type HelmFailure, type HelmRun, type HelmSource, type HelmTools, runHelm } from "./template.ts";
 import { programWarnings, wordWarnings } from "./warnings.ts";
@@ -36,7 +37,7 @@ export async function renderChart(
   return {
     objects: pass.objects,
     warnings: [
-      ...programWarnings(pass.stderr),
+      ...programWarnings(withoutSecrets(pass.stderr, source, request.previousObjects)),
       ...wordWarnings(source.chart.files),
       ...differences.filter(({ effect }) => effect !== "Harmless").map(warningOf),
     ],

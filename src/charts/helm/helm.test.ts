@@ -212,8 +212,7 @@ describe("a program's message", () => {
     const previous = [object("Secret", "s", { data: { x: Buffer.from("generated-1").toString("base64") } })];
     const values = [{ db: { password: "hunter22", keys: ["first-key"] }, name: "ordinary" }];
     const message = "invalid: hunter22, first-key, generated-1, Z2VuZXJhdGVkLTE=, ordinary";
-    const given = { values, secretValues: [] };
-    expect(withoutSecrets(message, given, previous)).toBe("invalid: ***, ***, ***, ***, ordinary");
+    expect(withoutSecrets(message, { values }, previous)).toBe("invalid: ***, ***, ***, ***, ordinary");
     // Whatever a Secret calls it is secret.
     const secretValues = [{ name: "ordinary" }];
     expect(withoutSecrets(message, { values, secretValues }, previous)).toBe("invalid: ***, ***, ***, ***, ***");

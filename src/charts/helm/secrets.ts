@@ -1,6 +1,7 @@
 /** Keeps secret values out of messages: helm quotes what it cannot read, and messages end up in a status. Pure. */
 import type { KubeObject } from "../../kube/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json } from "../../runtime/index.ts";
+import type { HelmSource } from "./template.ts";
 
 /** Shorter ones would turn ordinary words into stars. */
 const MIN_CHARACTERS = 6;
@@ -9,7 +10,7 @@ const SECRET_KEY = /pass|secret|token|key|credential|cert/i;
 export function withoutSecrets(
   message: string,
   /** Of those from Secrets everything is secret, of the others what its key calls so. */
-  { values, secretValues }: { readonly values: readonly JsonObject[]; readonly secretValues: readonly JsonObject[] },
+  { values, secretValues = [] }: Pick<HelmSource, "values" | "secretValues">,
   previous: readonly KubeObject[],
 ): string {
   const secrets = new Set<string>();

@@ -103,6 +103,10 @@ export class ApplicationController {
       clock,
       needsHubKinds: (clusters) => engine.needsHubKinds(clusters),
       mustStillExist,
+      warn: (key, message) => {
+        const object = cache.getByKey(key);
+        if (object) options.announcer.event(object, "Warning", "RenderWarning", message);
+      },
     });
     this.#reconciler = new Reconciler({
       hub,
