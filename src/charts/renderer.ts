@@ -204,7 +204,7 @@ class ProgramRenderer implements Renderer {
     };
     const tools = { ...this.#tools(program.path), version: program.version, random: this.#options.random };
     const render = async (given: AbortSignal) => {
-      const chart = await checkedChart(fetched.bytes, fetched.name, this.#limits);
+      const chart = await checkedChart(fetched.bytes, fetched.name, this.#reader, given);
       const rendered = await renderChart(tools, { chart, releaseName, values, secretValues }, request, given);
       return { ...rendered, chartVersion: chart.version };
     };

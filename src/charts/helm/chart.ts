@@ -29,7 +29,7 @@ export async function renderChart(
   signal: AbortSignal,
 ): Promise<RenderedChart> {
   checkNames(source, request);
-  refuseForeignReferences(source.chart.files);
+  await refuseForeignReferences(source.chart.files, tools.reader.clock, signal);
   const rendering = new ChartRendering(tools, source, request, signal);
   const { pass, differences } = await rendering.settled(await rendering.first());
   const restart = differences.find(({ effect }) => effect === "Restart");
@@ -37,7 +37,7 @@ export async function renderChart(
   return {
     objects: pass.objects,
     warnings: [
-      ...programWarnings(withoutSecrets(pass.stderr, source, request.previousObjects)),
+      ...programWarnings(pass.stderr, (text) => withoutSecrets(text, source, request.previousObjects)),
       ...wordWarnings(source.chart.files),
       ...differences.filter(({ effect }) => effect !== "Harmless").map(warningOf),
     ],
