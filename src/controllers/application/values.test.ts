@@ -30,7 +30,7 @@ it("small values are read at once, and what is no YAML is named with its line", 
   expect(values.read("a", "default", "x: *y")).toMatchObject({ kind: "invalid" });
 });
 
-it("large values are read in the background, once for each application that is told", async () => {
+it("large values are read in the background, once, and make their application due", async () => {
   const { values, due, next } = begin();
   const first = next();
   expect(values.read("a", "default", large("x: on"))).toBeUndefined();

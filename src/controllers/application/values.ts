@@ -3,7 +3,7 @@ import { type YamlRead, YamlReader } from "../../charts/index.ts";
 import { FileProblem, readYamlValue } from "../../interpret/index.ts";
 import { type Clock, LruMap } from "../../runtime/index.ts";
 
-/** Reads values that are stored as YAML. Undefined: they are being read, and the application is told. */
+/** Reads values that are stored as YAML. Undefined: they are being read; `changed` is called with the key then. */
 export type ReadValues = (key: string, tenant: string, text: string) => YamlRead | undefined;
 
 export interface ValuesOptions {
