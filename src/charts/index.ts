@@ -12,6 +12,7 @@
  */
 export type { ChartLimits } from "./limits.ts";
 export { CHART_LIMITS } from "./limits.ts";
+export { type YamlRead, YamlReader } from "./read/yaml-reader.ts";
 export type { RendererOptions } from "./renderer.ts";
 export { createRenderer } from "./renderer.ts";
 export type {

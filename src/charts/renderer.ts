@@ -119,7 +119,7 @@ class ProgramRenderer implements Renderer {
       if (kept) return kept;
       // Two requests with the same inputs share one render, and so its random values.
       return await this.#running.do(key, signal, () =>
-        this.#slots.within(signal, () => this.#render(key, prepared, signal)),
+        this.#slots.within(request.tenant, signal, () => this.#render(key, prepared, signal)),
       );
     } catch (error) {
       signal.throwIfAborted();
@@ -185,8 +185,8 @@ class ProgramRenderer implements Renderer {
     signal: AbortSignal,
   ): Promise<Prepared> {
     const program = await this.#program("helm");
-    const fetched = await this.#sources.chart(source.chart, signal);
-    const { releaseName, values } = source;
+    const fetched = await this.#sources.chart(source.chart, request.tenant, signal);
+    const { releaseName, values, secretValues = [] } = source;
     const { apiVersions, isUpgrade, kubeVersion, lookups, namespace, previousObjects, tenant } = request;
     const key: JsonObject = {
       tenant,
@@ -194,6 +194,7 @@ class ProgramRenderer implements Renderer {
       chart: fetched.digest,
       releaseName,
       values: [...values],
+      secretValues: [...secretValues],
       namespace,
       kubeVersion,
       apiVersions: apiVersions.toSorted(),
@@ -203,20 +204,20 @@ class ProgramRenderer implements Renderer {
     };
     const tools = { ...this.#tools(program.path), version: program.version, random: this.#options.random };
     const render = async (given: AbortSignal) => {
-      const chart = await checkedChart(fetched.bytes, fetched.name, this.#limits);
-      const rendered = await renderChart(tools, { chart, releaseName, values }, request, given);
+      const chart = await checkedChart(fetched.bytes, fetched.name, this.#reader, given);
+      const rendered = await renderChart(tools, { chart, releaseName, values, secretValues }, request, given);
       return { ...rendered, chartVersion: chart.version };
     };
     return { key, sourceDigest: fetched.digest, render };
   }
 
   async #prepareKustomization(
-    { namespace }: RenderRequest,
+    { namespace, tenant }: RenderRequest,
     { archive, path }: Extract<ChartSource, { kind: "kustomize" }>,
     signal: AbortSignal,
   ): Promise<Prepared> {
     const program = await this.#program("kustomize");
-    const fetched: FetchedArchive = await this.#sources.archive(archive, signal);
+    const fetched: FetchedArchive = await this.#sources.archive(archive, tenant, signal);
     const render = async (given: AbortSignal) => {
       const files = await unpack(fetched.bytes, fetched.name, this.#limits);
       return plain(await buildKustomization(this.#tools(program.path), { files, path, namespace }, given));

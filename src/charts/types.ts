@@ -9,6 +9,8 @@ export type ChartSource =
       readonly releaseName: string;
       /** Layers in order, the lowest first: maps are merged, lists are replaced, null deletes a key. */
       readonly values: readonly JsonObject[];
+      /** Those of the layers that come from Secrets: nothing of them may be in a message. */
+      readonly secretValues?: readonly JsonObject[] | undefined;
     }
   | { readonly kind: "kustomize"; readonly path: string; readonly archive: ArchiveLocation }
   | { readonly kind: "manifests"; readonly objects: readonly JsonObject[] }

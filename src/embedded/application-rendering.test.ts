@@ -40,7 +40,8 @@ class Chart implements Pick<Renderer, "render"> {
         ? []
         : [secret("login", isJsonObject(known?.data) ? known.data : data(fresh), values.keeps === true)]),
     ];
-    return { kind: "rendered", objects, digest: fresh, sourceDigest: this.digest, warnings: [] };
+    const warnings = values.warns === true ? ["a later render changes it"] : [];
+    return { kind: "rendered", objects, digest: fresh, sourceDigest: this.digest, warnings };
   };
 }
 
@@ -71,6 +72,18 @@ const password = async (member: string, name: string) => {
 const revision = () => String(statusOf(world, "shop").revision);
 
 describe("a revision", () => {
+  it("is made with an Event for what the program warned of, and no other render says it again", async () => {
+    await declare({ warns: true });
+    await settled();
+    const said = async () => (await world.events("shop")).filter((event) => event.startsWith("RenderWarning"));
+    const [first, ...more] = await said();
+    expect([first, more]).toEqual([`RenderWarning ${revision()}: a later render changes it`, []]);
+    await world.clock.advance(120_000);
+    await declare({});
+    await settled();
+    expect(await said()).toEqual([first]);
+  });
+
   it("is not rendered again by another controller", async () => {
     await declare({});
     await settled();

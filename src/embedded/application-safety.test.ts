@@ -140,6 +140,42 @@ describe("an application", () => {
     expect(await inMember(NAMESPACES, "alone")).toBeUndefined();
   });
 
+  it("[A8] nor one in which another has an object that names the namespace itself, nor one in which a job runs", async () => {
+    const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    const settings = { ...configMap("b", { x: "1" }), metadata: { name: "b", namespace: "shared" } };
+    await declare("one", [namespace("shared"), namespace("work"), configMap("a", { x: "1" })]);
+    await settle(world, "one");
+    await declare("two", [settings]);
+    await settle(world, "two");
+    await world.apply(namespace("work"));
+    const metadata = { annotations: { "lockstep.test/run-ms": "3600000" } };
+    const spec = { restartPolicy: "Never", containers: [{ name: "main", image: "worker:1" }] };
+    await world.apply({
+      apiVersion: "apps.karmada.io/v1alpha1",
+      kind: "CrossClusterJob",
+      metadata: { name: "train", namespace: "work" },
+      spec: {
+        template: { apiVersion: "batch/v1", kind: "Job", spec: { template: { metadata, spec } } },
+        clusters: { names: ["member1"] },
+      },
+    });
+    const uids = async () => {
+      const { api } = world.fleet.member("member1");
+      const found = [await inMember(NAMESPACES, "shared"), await inMember(NAMESPACES, "work")];
+      found.push(await inMember(CONFIG_MAPS, "b", "shared"), api.list("batch/jobs", "work")[0]);
+      return found.map((each) => each?.metadata.uid);
+    };
+    await world.until("the job runs", () => world.fleet.member("member1").api.list("batch/jobs", "work").length === 1);
+    const before = await uids();
+    expect(before).not.toContain(undefined);
+    // Neither a revision without them nor the deletion takes them away.
+    await declare("one", [configMap("a", { x: "2" })]);
+    await settle(world, "one");
+    expect(await uids()).toEqual(before);
+    await remove("one");
+    expect(await uids()).toEqual(before);
+  });
+
   it("[A29] takes no object over that others keep in shape, with adopt either", async () => {
     const client = world.fleet.client("member1");
     const metadata = { name: "a", namespace: "default", labels: { "karmada.io/managed": "true" } };

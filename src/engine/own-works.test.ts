@@ -92,3 +92,17 @@ it("another writer's change to a Work during a write is reported when the write 
   );
   expect(told).toBe(1);
 });
+
+it("what others have in a namespace counts, also what only has its place yet, and one's own does not", async () => {
+  const found = await work([]);
+  const manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shared" } };
+  api.put(WORKS, { ...found, spec: { workload: { manifests: [manifest] } } });
+  await clock.advance(1_000);
+  const ask = (mark: string, cluster = "a", namespace = "shared") => own.hasOthersIn(mark, cluster, namespace);
+  expect([ask("another"), ask(appMark(APP))]).toEqual([true, false]);
+  expect([ask("another", "b"), ask("another", "a", "default")]).toEqual([false, false]);
+  const annotations = { [MARKS.reserved]: "v1 Secret default keys" };
+  api.put(WORKS, { ...found, metadata: { ...found.metadata, annotations } });
+  await clock.advance(1_000);
+  expect([ask("another"), ask("another", "a", "default")]).toEqual([false, true]);
+});

@@ -87,10 +87,18 @@ export class OwnWorks {
     const works = this.#cache.byIndex("app", mark);
     return works.some((work) => {
       if (work.metadata.namespace !== this.#namespaceOf(cluster)) return false;
-      const reserved = reservedRef(work.metadata.annotations?.[MARKS.reserved]);
-      const refs = [...carriedBy(work), ...(reserved ? [reserved] : [])];
+      const refs = refsOf(work);
       // What cannot be read may be this one.
       return refs.length === 0 || refs.some(isIt);
+    });
+  }
+
+  /** Whether others than the owner with this mark have an object in a namespace of the cluster, or are about to. */
+  hasOthersIn(mark: string, cluster: string, namespace: string): boolean {
+    const works = this.#cache.list().filter(({ metadata }) => metadata.namespace === this.#namespaceOf(cluster));
+    return works.some((work) => {
+      const of = work.metadata.labels?.[MARKS.app];
+      return of !== undefined && of !== mark && refsOf(work).some((ref) => ref.namespace === namespace);
     });
   }
 
@@ -210,4 +218,10 @@ export class OwnWorks {
     for (const work of works) this.#cache.wrote(work);
     return works;
   }
+}
+
+/** What it delivers, and what it has the place of. */
+function refsOf(work: KubeObject): ObjectRef[] {
+  const reserved = reservedRef(work.metadata.annotations?.[MARKS.reserved]);
+  return [...carriedBy(work), ...(reserved ? [reserved] : [])];
 }

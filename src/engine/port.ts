@@ -114,6 +114,11 @@ export interface Engine {
    * version of its API: a mark alone says only who wrote the object once.
    */
   delivers(mark: string, cluster: string, ref: ObjectRef): boolean;
+  /**
+   * Whether owners other than the one with this mark have dispatch objects for anything in a namespace of the cluster:
+   * it would go with the namespace.
+   */
+  hasOthersIn(mark: string, cluster: string, namespace: string): boolean;
   /** What has been dispatched for this application, as far as this process has seen, including its own writes. */
   dispatched(owner: EngineOwner): readonly Dispatched[];
   /** Reads the dispatch objects of the workload in every cluster from the server, without caches. */

@@ -240,6 +240,8 @@ const JSON_TEXT = { name: "JSON", parse: parseJsonText, print: printJsonText } a
 
 /** YAML 1.1, as Kubernetes' own YAML library reads it: 12:30 is not a number, and dates are strings. */
 const YAML_OPTIONS = {
+  // Each error would be drawn, with a search of the whole text, and tenants write the text.
+  prettyErrors: false,
   version: "1.1",
   // For a duplicate key the last value wins, as in Kubernetes' library; the parser's check would compare every key with
   // every other.

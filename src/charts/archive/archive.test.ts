@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../runtime/index.ts";
 import { CHART_LIMITS } from "../limits.ts";
 import { RefusalError } from "../refusal.ts";
 import { packFiles, type TestEntry, testTar, testTgz } from "../testing/tar.ts";
@@ -9,6 +10,8 @@ import { unzipped } from "./gzip.ts";
 import { readTar, writeTar } from "./tar.ts";
 
 const CHART = "apiVersion: v2\nname: web\nversion: 1.2.3\n";
+const READER = { clock: systemClock, limits: CHART_LIMITS };
+const never = new AbortController().signal;
 const budget = () => ({ entries: 100, bytes: 1_000_000, fileBytes: 100_000 });
 
 async function refusalOf(promise: Promise<unknown>): Promise<string> {
@@ -152,7 +155,7 @@ describe("a chart's archive", () => {
     const files = readTar(entries, "the archive", budget()).map((file) =>
       file.path.endsWith(".tgz") ? { ...file, bytes: subchart } : file,
     );
-    const chart = await checkedChart(gzipSync(writeTar(files)), "the chart", CHART_LIMITS);
+    const chart = await checkedChart(gzipSync(writeTar(files)), "the chart", READER, never);
     expect(chart).toMatchObject({ name: "web", version: "1.2.3" });
     expect(chart.files.map(({ path }) => path)).toContain("web/charts/db-0.1.0.tgz/db/values.schema.json");
   });
@@ -163,12 +166,12 @@ describe("a chart's archive", () => {
       { path: "web/Chart.yaml", bytes: Buffer.from(CHART) },
       { path: "web/charts/db.tgz", bytes: subchart },
     ];
-    const chart = checkedChart(gzipSync(writeTar(files)), "the chart", CHART_LIMITS);
+    const chart = checkedChart(gzipSync(writeTar(files)), "the chart", READER, never);
     expect(await refusalOf(chart)).toBe("the chart: web/charts/db.tgz contains the link 'db/l'");
   });
 
   it("is refused without a Chart.yaml, without a version, or with files outside its folder", async () => {
-    const of = (entries: TestEntry[]) => refusalOf(checkedChart(testTgz(entries), "the chart", CHART_LIMITS));
+    const of = (entries: TestEntry[]) => refusalOf(checkedChart(testTgz(entries), "the chart", READER, never));
     expect(await of([{ path: "web/values.yaml" }])).toBe("the chart has no Chart.yaml in its folder 'web'");
     expect(await of([{ path: "web/Chart.yaml", text: "name: web" }])).toBe(
       "the chart: Chart.yaml has no name or no version",

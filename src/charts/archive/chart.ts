@@ -1,6 +1,8 @@
-import { parse } from "yaml";
-import { isJsonObject, ownField } from "../../runtime/index.ts";
+import { ownField } from "../../runtime/index.ts";
 import type { ChartLimits } from "../limits.ts";
+import type { ReadResult } from "../read/documents.ts";
+import type { TextReader } from "../read/from-text.ts";
+import { readText } from "../read/thread.ts";
 import { RefusalError } from "../refusal.ts";
 import { unzipped, zipped } from "./gzip.ts";
 import { type ArchiveBudget, type ArchiveFile, badArchive, readTar, writeTar } from "./tar.ts";
@@ -22,7 +24,12 @@ export interface CheckedChart {
   readonly files: readonly ArchiveFile[];
 }
 
-export async function checkedChart(bytes: Uint8Array, name: string, limits: ChartLimits): Promise<CheckedChart> {
+export async function checkedChart(
+  bytes: Uint8Array,
+  name: string,
+  { clock, limits }: TextReader,
+  signal: AbortSignal,
+): Promise<CheckedChart> {
   const budget = budgetOf(limits);
   const own = await unpackWithin(bytes, name, budget);
   const [folder = ""] = own[0]?.path.split("/") ?? [];
@@ -30,7 +37,7 @@ export async function checkedChart(bytes: Uint8Array, name: string, limits: Char
   if (stray || folder === "") {
     throw badArchive(`${name} must contain one folder, the chart's${stray ? `; '${stray.path}' is outside` : ""}`);
   }
-  const chart = metadataOf(own, folder, name);
+  const chart = await metadataOf(own, folder, name, (text) => readText(text, clock, signal));
   const nested = await nestedFiles(own, name, budget, 1);
   return { ...chart, archive: await zipped(writeTar(own)), files: [...own, ...nested] };
 }
@@ -65,16 +72,17 @@ async function nestedFiles(
   return found;
 }
 
-function metadataOf(files: readonly ArchiveFile[], folder: string, name: string): { name: string; version: string } {
+async function metadataOf(
+  files: readonly ArchiveFile[],
+  folder: string,
+  name: string,
+  read: (text: string) => Promise<ReadResult>,
+): Promise<{ name: string; version: string }> {
   const file = files.find(({ path }) => path === `${folder}/Chart.yaml`);
   if (!file) throw badArchive(`${name} has no Chart.yaml in its folder '${folder}'`);
-  let chart: unknown;
-  try {
-    chart = parse(Buffer.from(file.bytes).toString("utf8"));
-  } catch {
-    chart = undefined;
-  }
-  const [own, version] = isJsonObject(chart) ? [ownField(chart, "name"), ownField(chart, "version")] : [];
+  const result = await read(Buffer.from(file.bytes).toString("utf8"));
+  const chart = result.kind === "read" ? result.documents[0]?.value : undefined;
+  const [own, version] = chart ? [ownField(chart, "name"), ownField(chart, "version")] : [];
   if (typeof own !== "string" || (typeof version !== "string" && typeof version !== "number")) {
     throw new RefusalError(
       "BadArchive",

@@ -10,6 +10,7 @@ import { RefusalError } from "../refusal.ts";
 import type { RenderedObject, RenderRequest } from "../types.ts";
 import { type Difference, differencesBetween } from "./determinism.ts";
 import { refuseForeignReferences } from "./schema.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { describeLookup, type Lookup, matches } from "./stand-in.ts";
 import { checkNames, type HelmFailure, type HelmRun, type HelmSource, type HelmTools, runHelm } from "./template.ts";
 import { programWarnings, wordWarnings } from "./warnings.ts";
@@ -28,7 +29,7 @@ export async function renderChart(
   signal: AbortSignal,
 ): Promise<RenderedChart> {
   checkNames(source, request);
-  refuseForeignReferences(source.chart.files);
+  await refuseForeignReferences(source.chart.files, tools.reader.clock, signal);
   const rendering = new ChartRendering(tools, source, request, signal);
   const { pass, differences } = await rendering.settled(await rendering.first());
   const restart = differences.find(({ effect }) => effect === "Restart");
@@ -36,7 +37,7 @@ export async function renderChart(
   return {
     objects: pass.objects,
     warnings: [
-      ...programWarnings(pass.stderr),
+      ...programWarnings(pass.stderr, (text) => withoutSecrets(text, source, request.previousObjects)),
       ...wordWarnings(source.chart.files),
       ...differences.filter(({ effect }) => effect !== "Harmless").map(warningOf),
     ],

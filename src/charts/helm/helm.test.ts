@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../kube/index.ts";
-import { systemRandom } from "../../runtime/index.ts";
+import { systemClock, systemRandom } from "../../runtime/index.ts";
 import type { RenderedObject } from "../types.ts";
 import { differencesBetween } from "./determinism.ts";
 import { helmError, kustomizeError } from "./message.ts";
@@ -150,43 +150,45 @@ describe("two renders", () => {
 });
 
 describe("a values schema", () => {
-  const refusal = (schema: unknown, path = "web/values.schema.json") => {
-    try {
-      refuseForeignReferences([{ path, bytes: Buffer.from(JSON.stringify(schema)) }]);
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-    return undefined;
-  };
+  const refusalOf = (text: string, path = "web/values.schema.json") =>
+    refuseForeignReferences([{ path, bytes: Buffer.from(text) }], systemClock, new AbortController().signal).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+  const refusal = (schema: unknown, path?: string) => refusalOf(JSON.stringify(schema), path);
 
-  it("may refer to itself and to the published drafts", () => {
+  it("may refer to itself and to the published drafts", async () => {
     expect(
-      refusal({
+      await refusal({
         $schema: "http://json-schema.org/draft-07/schema#",
         $id: "https://shop.example/values",
         $ref: "#/definitions/a",
       }),
     ).toBeUndefined();
     expect(
-      refusal({ $schema: "https://json-schema.org/draft/2020-12/schema", properties: { id: { type: "string" } } }),
+      await refusal({
+        $schema: "https://json-schema.org/draft/2020-12/schema",
+        properties: { id: { type: "string" } },
+      }),
     ).toBeUndefined();
   });
 
-  it("is refused if it refers to anything else, also in a subchart", () => {
+  it("is refused if it refers to anything else, also in a subchart", async () => {
     const inner = { properties: { a: [{ $ref: "https://schemas.example/x.json" }] } };
-    expect(refusal(inner, "web/charts/db.tgz/db/values.schema.json")).toBe(
+    expect(await refusal(inner, "web/charts/db.tgz/db/values.schema.json")).toBe(
       'web/charts/db.tgz/db/values.schema.json refers to another document: "https://schemas.example/x.json"',
     );
-    expect(refusal({ $ref: "file:///etc/hosts" })).toContain("file:///etc/hosts");
-    expect(refusal({ $ref: "other.json" })).toContain("other.json");
-    expect(refusal({ $schema: "https://schemas.example/own" })).toContain("https://schemas.example/own");
+    expect(await refusal({ $ref: "file:///etc/hosts" })).toContain("file:///etc/hosts");
+    expect(await refusal({ $ref: "other.json" })).toContain("other.json");
+    expect(await refusal({ $schema: "https://schemas.example/own" })).toContain("https://schemas.example/own");
   });
 
-  it("is refused if it cannot be read, however deep it is: helm may read it nevertheless", () => {
+  it("is refused if it cannot be read, however deep it is: helm may read it nevertheless", async () => {
     const deep: unknown = JSON.parse(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`);
-    expect(refusal({ $ref: "file:///etc/hosts", deep })).toContain("file:///etc/hosts");
-    const bytes = Buffer.from('{"$ref": ');
-    expect(() => refuseForeignReferences([{ path: "web/values.schema.json", bytes }])).toThrow("is not JSON");
+    expect(await refusal({ $ref: "file:///etc/hosts", deep })).toContain("file:///etc/hosts");
+    expect(await refusalOf('{"$ref": ')).toContain("is not JSON");
+    expect(await refusalOf("$ref: file:///etc/hosts")).toContain("file:///etc/hosts");
+    expect(await refusalOf(`${"# long\n".repeat(20_000)}$ref: file:///etc/hosts`)).toContain("file:///etc/hosts");
   });
 });
 
@@ -212,7 +214,10 @@ describe("a program's message", () => {
     const previous = [object("Secret", "s", { data: { x: Buffer.from("generated-1").toString("base64") } })];
     const values = [{ db: { password: "hunter22", keys: ["first-key"] }, name: "ordinary" }];
     const message = "invalid: hunter22, first-key, generated-1, Z2VuZXJhdGVkLTE=, ordinary";
-    expect(withoutSecrets(message, values, previous)).toBe("invalid: ***, ***, ***, ***, ordinary");
+    expect(withoutSecrets(message, { values }, previous)).toBe("invalid: ***, ***, ***, ***, ordinary");
+    // Whatever a Secret calls it is secret.
+    const secretValues = [{ name: "ordinary" }];
+    expect(withoutSecrets(message, { values, secretValues }, previous)).toBe("invalid: ***, ***, ***, ***, ***");
   });
 
   it("becomes a warning where helm only warns", () => {
@@ -229,5 +234,12 @@ describe("a program's message", () => {
     expect(
       wordWarnings([file("{{/* now */}} now {{ .Values.now }}{{ $now }}"), file("{{ now }}", "web/README.md")]),
     ).toEqual([]);
+    expect(wordWarnings([file('{{ "{{ now" }} {{/* }} {{ now */}} {{- .a }}{{ $now := 1 }}')])).toEqual([]);
+    expect(wordWarnings([file("{{ .a }} {{- if (now) }}")])).toHaveLength(1);
+  });
+
+  it.each(["{{", "{{/*", "{{        ", "{{ now = ", '{{"'])("costs no time in text of %j, a million times", (unit) => {
+    const bytes = Buffer.from(unit.repeat(1_000_000));
+    expect(wordWarnings([{ path: "web/files/templates/a", bytes }]).length).toBeLessThan(2);
   });
 });

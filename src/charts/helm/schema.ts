@@ -1,6 +1,6 @@
-import { isJsonObject, type Json } from "../../runtime/index.ts";
+import { type Clock, isJsonObject, type Json } from "../../runtime/index.ts";
 import type { ArchiveFile } from "../archive/tar.ts";
-import { readYaml } from "../read/documents.ts";
+import { readText } from "../read/thread.ts";
 import { RefusalError } from "../refusal.ts";
 
 const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef", "$schema", "$id", "id"]);
@@ -9,10 +9,14 @@ const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef", "$schema", "
  * helm follows a schema's references to other documents, also to files of this machine, and quotes them in its messages.
  * So a schema must be complete in itself.
  */
-export function refuseForeignReferences(files: readonly ArchiveFile[]): void {
+export async function refuseForeignReferences(
+  files: readonly ArchiveFile[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   for (const { path, bytes } of files) {
     if (!/(?:^|\/)values\.schema\.json$/.test(path)) continue;
-    const schema = readJson(Buffer.from(bytes).toString("utf8"));
+    const schema = await readJson(Buffer.from(bytes).toString("utf8"), clock, signal);
     // helm may read what this parser does not, and would then follow what was not looked at.
     if (schema === undefined) throw new RefusalError("RenderFailed", `${path} is not JSON`, "correct the chart");
     const reference = foreignReference(schema);
@@ -27,11 +31,12 @@ export function refuseForeignReferences(files: readonly ArchiveFile[]): void {
 }
 
 /** As helm does; what is only YAML is looked at as well. */
-function readJson(text: string): Json | undefined {
+async function readJson(text: string, clock: Clock, signal: AbortSignal): Promise<Json | undefined> {
   try {
     return JSON.parse(text);
   } catch {
-    return readYaml(text);
+    const result = await readText(text, clock, signal);
+    return result.kind === "read" ? result.documents.map(({ value }) => value) : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Keeps secret values out of messages: helm quotes what it cannot read, and messages end up in a status. Pure. */
 import type { KubeObject } from "../../kube/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import { isJsonObject, type Json } from "../../runtime/index.ts";
+import type { HelmSource } from "./template.ts";
 
 /** Shorter ones would turn ordinary words into stars. */
 const MIN_CHARACTERS = 6;
@@ -8,11 +9,13 @@ const SECRET_KEY = /pass|secret|token|key|credential|cert/i;
 
 export function withoutSecrets(
   message: string,
-  values: readonly JsonObject[],
+  /** Of those from Secrets everything is secret, of the others what its key calls so. */
+  { values, secretValues = [] }: Pick<HelmSource, "values" | "secretValues">,
   previous: readonly KubeObject[],
 ): string {
   const secrets = new Set<string>();
   for (const layer of values) collect(layer, false, secrets);
+  for (const layer of secretValues) collect(layer, true, secrets);
   for (const object of previous) if (object.kind === "Secret") collectSecret(object, secrets);
   // The longest first: one may contain another.
   const found = [...secrets].filter((secret) => message.includes(secret)).sort((a, b) => b.length - a.length);

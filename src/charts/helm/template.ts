@@ -16,6 +16,8 @@ export interface HelmSource {
   readonly chart: CheckedChart;
   readonly releaseName: string;
   readonly values: readonly JsonObject[];
+  /** Those of them that come from Secrets. */
+  readonly secretValues?: readonly JsonObject[];
 }
 
 export interface HelmTools {
@@ -101,14 +103,14 @@ function argumentsFor(source: HelmSource, request: RenderRequest, chart: string,
 }
 
 function outcome(
-  { values }: HelmSource,
+  source: HelmSource,
   { previousObjects }: RenderRequest,
   { exitCode, stdout, stderr }: ProgramOutput,
   folder: WorkFolder,
 ): HelmRun["result"] {
   if (exitCode !== 0) {
     const told = helmError(stderr, { [`${folder.path}/`]: "" });
-    const message = withoutSecrets(told, values, previousObjects);
+    const message = withoutSecrets(told, source, previousObjects);
     // The innermost template is the one that calls lookup; those before it include it.
     const lookup =
       /^[\s\S]*template: ?(\S+?:\d+:\d+)(?:(?!template: ?\S+?:\d+:\d+)[\s\S])*error calling lookup:\s*([\s\S]*)$/.exec(

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { ArchiveFile } from "../archive/tar.ts";
 import { kustomizeError } from "../helm/message.ts";
 import { objectsFromText, type TextReader } from "../read/from-text.ts";
+import { aside } from "../read/thread.ts";
 import { RefusalError } from "../refusal.ts";
 import { WorkFolder } from "../run/folder.ts";
 import type { ProgramRunner } from "../run/program.ts";
 import type { RenderedObject } from "../types.ts";
-import { type FolderFiles, scanKustomization } from "./scan.ts";
 
 export interface KustomizeTools {
   readonly program: string;
@@ -28,7 +28,9 @@ export async function buildKustomization(
   { files, path, namespace }: KustomizeSource,
   signal: AbortSignal,
 ): Promise<RenderedObject[]> {
-  scanKustomization(folderFiles(files), path);
+  const size = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const scanned = await aside({ kind: "scan", files, path }, size, reader.clock, signal);
+  if (scanned.kind === "invalid") throw new RefusalError("RenderFailed", scanned.message, scanned.remedy ?? "");
   return WorkFolder.within(workFolder, async (folder) => {
     const root = await folder.writeAll("source", files);
     const output = await runner.run({ program, args: ["build", join(root, path)], folder }, signal);
@@ -38,18 +40,4 @@ export async function buildKustomization(
     }
     return objectsFromText(reader, output.stdout.toString("utf8"), { hasHooks: false, namespace }, signal);
   });
-}
-
-function folderFiles(files: readonly ArchiveFile[]): FolderFiles {
-  const byPath = new Map(files.map((file) => [file.path, file.bytes]));
-  const folders = new Set(
-    files.flatMap(({ path }) => path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"))),
-  );
-  return {
-    text: (path) => {
-      const bytes = byPath.get(path);
-      return bytes && Buffer.from(bytes).toString("utf8");
-    },
-    hasFolder: (path) => folders.has(path),
-  };
 }

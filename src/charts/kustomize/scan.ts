@@ -1,6 +1,7 @@
 /** Finds what kustomize would fetch, before it runs: it has no switch against the network. Pure. */
 import { posix } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../runtime/index.ts";
+import type { ArchiveFile } from "../archive/tar.ts";
 import { readAllYaml, readYaml } from "../read/documents.ts";
 import { RefusalError } from "../refusal.ts";
 
@@ -17,6 +18,20 @@ export interface FolderFiles {
   /** The text of a file; undefined if there is none. */
   text(path: string): string | undefined;
   hasFolder(path: string): boolean;
+}
+
+export function scanFiles(files: readonly ArchiveFile[], path: string): void {
+  const byPath = new Map(files.map((file) => [file.path, file.bytes]));
+  const folders = new Set(files.flatMap((file) => foldersOf(file.path)));
+  const text = (name: string) => {
+    const bytes = byPath.get(name);
+    return bytes && Buffer.from(bytes).toString("utf8");
+  };
+  scanKustomization({ text, hasFolder: (name) => folders.has(name) }, path);
+}
+
+function foldersOf(path: string): string[] {
+  return path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
 }
 
 /** Refuses a kustomization that needs anything outside the archive, by name. */

@@ -1,5 +1,5 @@
 /** From text to documents, as Kubernetes' own parser reads it. Pure; runs in a thread of its own for large text. */
-import { parseAllDocuments, type Tags } from "yaml";
+import { LineCounter, parseAllDocuments, type Tags } from "yaml";
 import { isJsonObject, type Json, type JsonObject, LIMITS } from "../../runtime/index.ts";
 import { RefusalError } from "../refusal.ts";
 
@@ -12,7 +12,7 @@ export interface Document {
 /** What goes to the thread and back; errors travel as data. */
 export type ReadResult =
   | { readonly kind: "read"; readonly documents: readonly Document[] }
-  | { readonly kind: "invalid"; readonly message: string };
+  | { readonly kind: "invalid"; readonly message: string; readonly remedy?: string };
 
 const SOURCE = /^# Source: (.+)$/m;
 /** An alias bomb multiplies; real manifests have a handful. */
@@ -48,15 +48,29 @@ export function readAllYaml(text: string): Json[] | undefined {
   }
 }
 
+/**
+ * YAML 1.1, because Kubernetes reads it: `0644` is octal and `on` is true. Of two equal keys the last one counts. Errors
+ * are not drawn: the parser draws each of them, with a search of the whole text, and hostile text has one for each word.
+ */
+const OPTIONS = {
+  version: "1.1",
+  uniqueKeys: false,
+  prettyErrors: false,
+  customTags: kubernetesTags,
+  logLevel: "error",
+} as const;
+
 function valuesIn(text: string): Json[] {
   if (!/\S/.test(text)) return [];
   const template = SOURCE.exec(text)?.[1];
   const values: Json[] = [];
-  // YAML 1.1, because Kubernetes reads it: `0644` is octal and `on` is true. Of two equal keys the last one counts.
-  const options = { version: "1.1", uniqueKeys: false, customTags: kubernetesTags, logLevel: "error" } as const;
-  for (const document of parseAllDocuments(text, options)) {
+  const lineCounter = new LineCounter();
+  for (const document of parseAllDocuments(text, { ...OPTIONS, lineCounter })) {
     const [error] = document.errors;
-    if (error) throw invalid(`not valid YAML: ${firstLine(error.message)}`, template);
+    if (error) {
+      const { line, col } = lineCounter.linePos(error.pos[0]);
+      throw invalid(`not valid YAML: ${firstLine(error.message)} at line ${line}, column ${col}`, template);
+    }
     const value: unknown = plainValue(() => document.toJS({ maxAliasCount: MAX_ALIASES }), template);
     if (value === null || value === undefined) continue;
     if (!isJson(value, 0))

@@ -248,6 +248,19 @@ describe("large output", () => {
   });
 });
 
+describe("text with an error in each word", () => {
+  it.each(["&a ", "!a ", '"a" '])(
+    "%j is refused at the first one, without a look at all of it for each",
+    (word) => {
+      expect(readDocuments(word.repeat(100_000))).toMatchObject({
+        kind: "invalid",
+        message: expect.stringMatching(/^not valid YAML: .* at line 1, column \d+$/),
+      });
+    },
+    60_000,
+  );
+});
+
 describe("other YAML", () => {
   it("is its first value, or undefined if it is not YAML", () => {
     expect(readYaml("a: on")).toEqual({ a: true });

@@ -1,5 +1,5 @@
-/** The thread that parses large output, so that the controller's event loop stays free. An entry point of its own. */
+/** The thread that reads large text, so that the controller's event loop stays free. An entry point of its own. */
 import { parentPort, workerData } from "node:worker_threads";
-import { readDocuments } from "./documents.ts";
+import { perform } from "./tasks.ts";
 
-parentPort?.postMessage(readDocuments(workerData));
+parentPort?.postMessage(perform(workerData));

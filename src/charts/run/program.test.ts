@@ -152,6 +152,7 @@ describe("slots", () => {
     const order: string[] = [];
     let endFirst = () => {};
     const first = slots.within(
+      "a",
       never,
       () =>
         new Promise<void>((resolve) => {
@@ -159,13 +160,22 @@ describe("slots", () => {
         }),
     );
     const gaveUp = new AbortController();
-    const second = slots.within(gaveUp.signal, async () => order.push("second"));
-    const third = slots.within(never, async () => order.push("third"));
+    const second = slots.within("a", gaveUp.signal, async () => order.push("second"));
+    const third = slots.within("a", never, async () => order.push("third"));
     gaveUp.abort(new Error("enough"));
     await expect(second).rejects.toThrow("enough");
     expect(order).toEqual([]);
     endFirst();
     await Promise.all([first, third]);
     expect(order).toEqual(["third"]);
+  });
+
+  it("give the groups turns, so that one with a long queue holds another up once", async () => {
+    const slots = new Slots(1);
+    const order: string[] = [];
+    const ask = (group: string, name: string) => slots.within(group, never, async () => void order.push(name));
+    const greedy = ["a1", "a2", "a3", "a4"].map((name) => ask("a", name));
+    await Promise.all([...greedy, ask("b", "b1"), ask("c", "c1"), ask("b", "b2")]);
+    expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
   });
 });

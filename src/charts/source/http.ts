@@ -146,16 +146,15 @@ export class SourceHttp {
     const key = ca ?? "";
     const known = this.#agents.get(key);
     if (known) return known;
-    const made = import("undici").then(({ Agent }) => {
-      const connect = {
+    const made = import("./agent.ts").then(({ agentWith }) =>
+      agentWith({
         timeout: CONNECT_TIMEOUT_MS,
         // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable verification.
         rejectUnauthorized: true,
         lookup: this.#lookup,
         ...(ca !== undefined && { ca }),
-      };
-      return new Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
-    });
+      }),
+    );
     this.#agents.set(key, made);
     return made;
   }

@@ -40,7 +40,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<{ reason: string; m
   return { reason: error.reason, message: error.message };
 }
 
-const fetched = (location: ChartLocation, sources = sourcesWith()) => sources.chart(location, never);
+const fetched = (location: ChartLocation, sources = sourcesWith()) => sources.chart(location, "default", never);
 const refusal = (location: ChartLocation, sources = sourcesWith()) => refusalOf(fetched(location, sources));
 
 describe("a chart of a repository", () => {
@@ -216,7 +216,9 @@ describe("an archive by its address", () => {
   it("may be in a registry, too", async () => {
     const { address } = await start();
     const location = { oci: `oci://${address}/charts/web`, version: "1.0.0" };
-    expect((await sourcesWith().archive(location, never)).digest).toBe(`sha256:${digestOf(CHARTS[0]!.archive)}`);
+    expect((await sourcesWith().archive(location, "default", never)).digest).toBe(
+      `sha256:${digestOf(CHARTS[0]!.archive)}`,
+    );
   });
 
   it("is cut off at the limit, as bytes of a ConfigMap are", async () => {
@@ -290,7 +292,9 @@ describe("a host", () => {
   it("is not asked when the caller has given up", async () => {
     const { repository, requests } = await start();
     const gaveUp = AbortSignal.abort(new Error("enough"));
-    await expect(sourcesWith().chart({ repository, chart: "web", version: "1" }, gaveUp)).rejects.toThrow("enough");
+    await expect(sourcesWith().chart({ repository, chart: "web", version: "1" }, "default", gaveUp)).rejects.toThrow(
+      "enough",
+    );
     expect(requests).toEqual([]);
   });
 });

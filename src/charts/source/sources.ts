@@ -27,6 +27,15 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 /** Each may hold an archive in memory; a host that does not answer holds one for as long as a request may take. */
 const CONCURRENT_FETCHES = 8;
 
+interface Wanted {
+  readonly parts: readonly string[];
+  readonly credentials: Credentials | undefined;
+  /** For messages. */
+  readonly name: string;
+  readonly isImmutable: boolean;
+  readonly tenant: string;
+}
+
 interface Kept {
   readonly archive: FetchedArchive;
   readonly atMs: number;
@@ -43,18 +52,24 @@ export class Sources {
     this.#options = options;
   }
 
-  async chart(location: ChartLocation, signal: AbortSignal): Promise<FetchedArchive> {
-    if ("archive" in location) return this.archive(location.archive, signal);
-    if ("oci" in location) return this.#fromRegistry(location, true, signal);
+  /** `tenant`: who asks; tenants take turns. */
+  async chart(location: ChartLocation, tenant: string, signal: AbortSignal): Promise<FetchedArchive> {
+    if ("archive" in location) return this.archive(location.archive, tenant, signal);
+    if ("oci" in location) return this.#fromRegistry(location, true, tenant, signal);
     const { repository, chart, version } = location;
     const name = `chart ${chart} ${version}`;
     const fetch = () => fetchFromRepository(this.#options, location, signal);
-    return this.#remember(["repository", repository, chart, version], location.credentials, name, false, signal, fetch);
+    const parts = ["repository", repository, chart, version];
+    return this.#remember(
+      { parts, credentials: location.credentials, name, isImmutable: false, tenant },
+      signal,
+      fetch,
+    );
   }
 
-  async archive(location: ArchiveLocation, signal: AbortSignal): Promise<FetchedArchive> {
+  async archive(location: ArchiveLocation, tenant: string, signal: AbortSignal): Promise<FetchedArchive> {
     const { http, limits } = this.#options;
-    if ("oci" in location) return this.#fromRegistry(location, false, signal);
+    if ("oci" in location) return this.#fromRegistry(location, false, tenant, signal);
     if ("bytes" in location) {
       if (location.bytes.length > limits.archiveBytes)
         throw badArchive(`the archive has more than ${limits.archiveBytes} bytes`, "make it smaller");
@@ -62,50 +77,32 @@ export class Sources {
     }
     const url = parsedUrl(location.url, "the archive's address");
     const name = `the archive ${url.host}${url.pathname}`;
-    return this.#remember(
-      ["url", location.url, location.sha256],
-      location.credentials,
-      name,
-      true,
-      signal,
-      async () => {
-        const request = {
-          url: url.href,
-          maxBytes: limits.archiveBytes,
-          credentials: location.credentials,
-          declaredHost: url.host,
-        };
-        const bytes = found(await http.get(request, signal), name);
-        checkDigest(bytes, location.sha256, name, "'sha256'");
-        return bytes;
-      },
-    );
+    const { credentials, sha256: stated } = location;
+    const parts = ["url", location.url, stated];
+    return this.#remember({ parts, credentials, name, isImmutable: true, tenant }, signal, async () => {
+      const request = { url: url.href, maxBytes: limits.archiveBytes, credentials, declaredHost: url.host };
+      const bytes = found(await http.get(request, signal), name);
+      checkDigest(bytes, stated, name, "'sha256'");
+      return bytes;
+    });
   }
 
   #fromRegistry(
     location: Extract<ArchiveLocation, { oci: string }>,
     isChart: boolean,
+    tenant: string,
     signal: AbortSignal,
   ): Promise<FetchedArchive> {
-    const isPinned = location.oci.includes("@sha256:");
+    const isImmutable = location.oci.includes("@sha256:");
     const fetch = () => fetchFromRegistry(this.#options, location, isChart, signal);
     const name = `${location.oci} ${location.version}`.trim();
-    return this.#remember(
-      ["oci", location.oci, location.version, String(isChart)],
-      location.credentials,
-      name,
-      isPinned,
-      signal,
-      fetch,
-    );
+    const parts = ["oci", location.oci, location.version, String(isChart)];
+    return this.#remember({ parts, credentials: location.credentials, name, isImmutable, tenant }, signal, fetch);
   }
 
   /** Credentials are part of the key: who may not read a chart does not get another user's copy. */
   async #remember(
-    parts: readonly string[],
-    credentials: Credentials | undefined,
-    name: string,
-    isImmutable: boolean,
+    { parts, credentials, name, isImmutable, tenant }: Wanted,
     signal: AbortSignal,
     fetch: () => Promise<Buffer>,
   ): Promise<FetchedArchive> {
@@ -114,7 +111,7 @@ export class Sources {
     const kept = this.#kept.get(key);
     if (kept && (isImmutable || clock.monotonicMs() - kept.atMs < keepMs)) return kept.archive;
     return this.#running.do(key, signal, async () => {
-      const bytes = await this.#slots.within(signal, fetch);
+      const bytes = await this.#slots.within(tenant, signal, fetch);
       const archive = { bytes, digest: `sha256:${sha256(bytes)}`, name };
       this.#kept.set(key, { archive, atMs: clock.monotonicMs() }, bytes.length);
       return archive;

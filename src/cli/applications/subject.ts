@@ -3,6 +3,7 @@ import type { ParsedDistributedApplication } from "../../api/index.ts";
 import { baseShares, type Mode } from "../../applications/index.ts";
 import {
   type Bundle,
+  type Bundled,
   gatherInputs,
   Kinds,
   makeBundle,
@@ -28,7 +29,7 @@ import { type Before, NOTHING_BEFORE, readBefore } from "./before.ts";
 import { APPLICATIONS, applicationName, describeApplication, getApplication, readApplication } from "./kind.ts";
 import { askMembers, guessedKind } from "./member-kinds.ts";
 import type { ProgramOptions } from "./program-options.ts";
-import { openRenderer } from "./renderer.ts";
+import { openLocalRenderer } from "./renderer.ts";
 
 export interface SubjectOptions extends GlobalOptions, ProgramOptions {
   readonly filename?: string[];
@@ -84,9 +85,9 @@ export async function withSubject<T>(
     if (!clusters)
       throw new CommandError("--offline needs spec.clusters.names: without a hub no cluster can be selected");
     const [clock, random] = await Promise.all([io.clock(), io.random()]);
-    const renderer = openRenderer(io, { clock, random, log: silentLog }, options);
-    const bundle = await bundleOf({ app, clusters, fleet: new Map(), files, kinds: offlineKinds(), renderer });
-    return use(subjectOf(app, clusters, bundle, NOTHING_BEFORE, []));
+    const renderer = openLocalRenderer(io, { clock, random, log: silentLog }, options);
+    const made = await bundleOf({ app, clusters, fleet: new Map(), files, kinds: offlineKinds(), renderer });
+    return use(subjectOf(app, clusters, made, NOTHING_BEFORE, []));
   }
   return withHub(io, options, async (hub) => {
     const files = given.map((object) => withNamespace(object, hub.namespace));
@@ -96,11 +97,11 @@ export async function withSubject<T>(
     const app = await withHubsFacts(hub, asked);
     const fleet = await fleetOf(hub);
     const clusters = await chosenIn(hub, app, fleet);
-    const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
+    const renderer = openLocalRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const before = await readBefore(hub, app);
     const kinds = new Kinds(hub.client, await askMembers(hub));
-    const bundle = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
-    return use(subjectOf(app, clusters, bundle, before, await listStatefulsets(hub, app.spec.targetNamespace)));
+    const made = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
+    return use(subjectOf(app, clusters, made, before, await listStatefulsets(hub, app.spec.targetNamespace)));
   });
 }
 
@@ -129,7 +130,7 @@ async function withHubsFacts(
 function subjectOf(
   app: ParsedDistributedApplication,
   clusters: readonly string[],
-  bundle: Bundle,
+  { bundle, warnings }: Pick<Made, "bundle" | "warnings">,
   { granted, unread }: Before,
   statefulsets: readonly KubeObject[],
 ): Subject {
@@ -180,6 +181,7 @@ function subjectOf(
       return stages.flatMap((stage) => (stage.kind === "hook" ? [`${stage.object} (${stage.title})`] : []));
     },
     notes: [
+      ...warnings,
       ...(unread.length === 0
         ? []
         : [
@@ -204,6 +206,8 @@ function withReplicas(object: KubeObject, replicas: number | undefined): KubeObj
   return { ...object, spec: { ...(typeof spec === "object" && !Array.isArray(spec) ? spec : {}), replicas } };
 }
 
+type Made = Extract<Bundled, { kind: "bundle" }>;
+
 interface Sources {
   readonly app: ParsedDistributedApplication;
   readonly clusters: readonly string[];
@@ -211,24 +215,33 @@ interface Sources {
   readonly files: readonly KubeObject[];
   readonly hub?: Hub;
   readonly kinds: Kinds;
-  readonly renderer: ReturnType<typeof openRenderer>;
+  readonly renderer: ReturnType<typeof openLocalRenderer>;
   readonly before?: Before;
 }
 
-async function bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before }: Sources): Promise<Bundle> {
+async function bundleOf({
+  app,
+  clusters,
+  fleet,
+  files,
+  hub,
+  kinds,
+  renderer,
+  before,
+}: Sources): Promise<Pick<Made, "bundle" | "warnings">> {
   const reads = new HubReads(hub, files);
   for (let round = 0; ; round++) {
     const inputs = gatherInputs(reads, "cli", app, clusters, fleet);
     if (inputs.kind === "pending" && round < MAX_ROUNDS && (await reads.read())) continue;
     if (inputs.kind !== "inputs") throw new CommandError(`${inputs.message}. ${inputs.remedy}`);
     const again = await unrendered(app, inputs.digest, before);
-    if (again) return again;
+    if (again) return { bundle: again, warnings: [] };
     const never = new AbortController().signal;
     const { earlier } = before ?? NOTHING_BEFORE;
     const ready = clusters.filter((cluster) => fleet.get(cluster)?.state === "Ready");
     const made = await makeBundle(renderer, kinds, app, inputs.variants, earlier, ready, never);
     if (made.kind === "refused") throw new CommandError(`${made.message}. ${made.remedy}`);
-    return made.bundle;
+    return made;
   }
 }
 

@@ -34,7 +34,7 @@ export interface ActContext {
   readonly adopt: boolean;
   readonly prune: boolean;
   /** Whether others use this object, such as a Namespace in which another application has objects. */
-  readonly isShared: (ref: ObjectRef) => boolean;
+  readonly isShared: (cluster: string, ref: ObjectRef) => boolean;
   /** Throws unless this process still leads. */
   readonly confirm: () => Promise<void>;
   /** Whether the cluster has lost an object that was delivered: then it is sent again. */
@@ -397,7 +397,8 @@ async function withdrawAll(
   keeps: (one: Dispatched) => boolean,
 ): Promise<boolean> {
   const order = [...list].sort((a, b) => kindOrder(b.ref, a.ref));
-  const isLeft = (one: Dispatched) => keeps(one) || isKept(one) || way.isManaged(one.ref) || isShared(one.ref);
+  const isLeft = (one: Dispatched) =>
+    keeps(one) || isKept(one) || way.isManaged(one.ref) || isShared(one.cluster, one.ref);
   const gone = order.map((one) => engine.withdraw(owner, one, isLeft(one) ? "keep" : "remove"));
   return (await Promise.all(gone)).every(Boolean);
 }

@@ -24,6 +24,8 @@ export type Bundled =
       readonly kinds: ReadonlyMap<string, ServedKind>;
       /** What each variant was rendered from, in their order. */
       readonly inputs: readonly string[];
+      /** What the programs said of what was rendered now, although it can be used. */
+      readonly warnings: readonly string[];
     }
   | { readonly kind: "refused"; readonly message: string; readonly remedy: string };
 
@@ -77,6 +79,7 @@ async function makeVariants(
   const { spec, metadata } = app;
   const made: { clusters: readonly string[]; parts: readonly Part[] }[] = [];
   const known = new Map<string, ServedKind>();
+  const warnings = new Set<string>();
   let facts: Pick<Bundle, "chartVersion" | "sourceDigest"> = reused ? factsOf(reused.bundle) : {};
   for (const { clusters, source, patches, inputs } of variants) {
     const same = reused?.bundle.variants[reused.inputs.indexOf(inputs)];
@@ -101,6 +104,7 @@ async function makeVariants(
     );
     if (result.kind === "refused") return { kind: "refused", message: result.message, remedy: sentence(result.remedy) };
     facts = factsOf(result);
+    for (const warning of result.warnings) warnings.add(warning);
     const patched = patchAll(result.objects, patches);
     if ("kind" in patched) return patched;
     for (const [id, served] of await kinds.of(patched.objects, ready)) known.set(id, served);
@@ -123,6 +127,7 @@ async function makeVariants(
     bundle: { variants: made, ...facts },
     kinds: known,
     inputs: variants.map(({ inputs }) => inputs),
+    warnings: [...warnings],
   };
 }
 

@@ -32,6 +32,7 @@ import { Reviser } from "./reviser.ts";
 import { Rights } from "./rights.ts";
 import { ApplicationLedgers, DAPP_KIND, Sessions } from "./session.ts";
 import { Trials } from "./trials.ts";
+import { Values } from "./values.ts";
 
 export interface ApplicationControllerOptions {
   readonly hub: KubeClient;
@@ -91,10 +92,11 @@ export class ApplicationController {
     this.#hubObjects = new HubObjects({ client: hub, clock, random, log, changed }, signal);
     this.#sessions = new Sessions({ ledgers, revisions, confirmLeadership, mustStillExist });
     this.#statuses = new StatusWriter({ hub, resource: APPLICATIONS, cache, clock, random, log, mayAct, changed });
+    const values = new Values({ clock, changed, signal });
     const kinds = new Kinds(hub, engine.memberKind?.bind(engine));
     const reviser = new Reviser({
       renderer: options.renderer,
-      renderings: new Renderings({ clock, changed }),
+      renderings: new Renderings({ clock, changed, signal }),
       kinds,
       rights: new Rights(hub, clock),
       trials: new Trials({ engine, clock, log, signal, changed }),
@@ -103,7 +105,10 @@ export class ApplicationController {
       clock,
       needsHubKinds: (clusters) => engine.needsHubKinds(clusters),
       mustStillExist,
-      signal,
+      warn: (key, message) => {
+        const object = cache.getByKey(key);
+        if (object) options.announcer.event(object, "Warning", "RenderWarning", message);
+      },
     });
     this.#reconciler = new Reconciler({
       hub,
@@ -115,6 +120,7 @@ export class ApplicationController {
       cache,
       statefulsets: this.#statefulsets.cache,
       hubObjects: this.#hubObjects,
+      readValues: values.read,
       sessions: this.#sessions,
       ledgers,
       revisions,
@@ -124,7 +130,7 @@ export class ApplicationController {
       ...(options.allowedClusters && { allowedClusters: options.allowedClusters }),
       changed: (key, news) => (news === "own" ? this.#queue.add(key) : this.#queue.addWhenFree(key)),
       forget: (key) => {
-        for (const part of [this.#sessions, this.#statuses, this.#hubObjects, reviser]) part.forget(key);
+        for (const part of [this.#sessions, this.#statuses, this.#hubObjects, reviser, values]) part.forget(key);
         this.#failures.delete(key);
         this.#queue.forget(key);
       },

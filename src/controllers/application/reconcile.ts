@@ -43,6 +43,7 @@ import { REFUSED_RETRY_MS, type Reviser, type Target } from "./reviser.ts";
 import { type ApplicationLedgers, DAPP_KIND, type Session, type Sessions } from "./session.ts";
 import { gatherInputs } from "./source.ts";
 import { Standing } from "./standing.ts";
+import type { ReadValues } from "./values.ts";
 import { Way } from "./way.ts";
 
 export interface ReconcilerParts {
@@ -55,6 +56,7 @@ export interface ReconcilerParts {
   readonly cache: Cache<KubeObject>;
   readonly statefulsets: Cache<KubeObject>;
   readonly hubObjects: HubObjects;
+  readonly readValues: ReadValues;
   readonly sessions: Sessions;
   readonly ledgers: ApplicationLedgers;
   readonly revisions: RevisionStore;
@@ -163,7 +165,12 @@ export class Reconciler {
     const asked = { app, chosen, ready: chosen.filter((name) => fleet.get(name)?.state === "Ready") };
     const revised = isDeleting
       ? ({ kind: "pending", message: "the application is being deleted" } as const)
-      : await reviser.revise(key, asked, gatherInputs(hubObjects, key, app, chosen, fleet), session);
+      : await reviser.revise(
+          key,
+          asked,
+          gatherInputs(hubObjects, key, app, chosen, fleet, this.#parts.readValues),
+          session,
+        );
     if (revised.kind === "forbidden") return this.#forbid(key, object, revised.message);
     const target = targetOf(revised, session.ledger, app);
     // An undo goes back to what the account may distribute now, not to what it once might.
@@ -297,7 +304,8 @@ export class Reconciler {
       else refusals.set(`${cluster} ${part}`, message);
     };
     const { adopt, prune } = app.spec;
-    const isShared = (ref: ObjectRef) => ref.kind === "Namespace" && this.#isUsed(key, ref.name);
+    const isShared = (cluster: string, { kind, name }: ObjectRef) =>
+      kind === "Namespace" && (this.#isUsed(key, name) || engine.hasOthersIn(way.mark, cluster, name));
     const standing = this.#standingOf(key);
     const done = await act(
       { engine, owner, way, term: session.term, adopt, prune, confirm, refuse, isLost, isShared, standing },
@@ -312,7 +320,7 @@ export class Reconciler {
     return known;
   }
 
-  /** Whether another object of Lockstep's has objects in a namespace of the members: those would go with it. */
+  /** Whether another object of Lockstep's is to use a namespace of the members: what it has there would go with it. */
   #isUsed(key: string, namespace: string): boolean {
     const { cache, statefulsets } = this.#parts;
     const isIn = ({ metadata, spec }: KubeObject) => {

@@ -9,8 +9,9 @@ const bundled = (message: string): Bundled => ({ kind: "refused", message, remed
 function begin() {
   const clock = new VirtualClock({ random: seededRandom(1) });
   const changed: string[] = [];
-  const renderings = new Renderings({ clock, changed: (key) => void changed.push(key) });
-  return { clock, changed, renderings };
+  const ending = new AbortController();
+  const renderings = new Renderings({ clock, changed: (key) => void changed.push(key), signal: ending.signal });
+  return { clock, changed, renderings, ending };
 }
 
 describe("a source", () => {
@@ -39,17 +40,29 @@ describe("a source", () => {
   });
 
   it("that changes meanwhile is rendered again, and what was asked for before counts no more", async () => {
-    const { clock, changed, renderings } = begin();
+    const { clock, changed, renderings, ending } = begin();
     let answer: (made: Bundled) => void = () => {};
-    const old = () =>
-      new Promise<Bundled>((resolve) => {
+    let under: AbortSignal | undefined;
+    const old = (signal: AbortSignal) => {
+      under = signal;
+      return new Promise<Bundled>((resolve) => {
         answer = resolve;
       });
+    };
     expect(await clock.run(renderings.of("a", "1", old))).toBeUndefined();
+    expect(under?.aborted).toBe(false);
     expect(await clock.run(renderings.of("a", "2", async () => bundled("two")))).toEqual(bundled("two"));
+    // Its program is stopped: an edit a second must not leave a program of each behind.
+    expect(under?.aborted).toBe(true);
     answer(bundled("one"));
     await clock.settle();
     expect(changed).toEqual([]);
+    expect(await clock.run(renderings.of("b", "1", old))).toBeUndefined();
+    renderings.forget("b");
+    expect(under?.aborted).toBe(true);
+    expect(await clock.run(renderings.of("c", "1", old))).toBeUndefined();
+    ending.abort();
+    expect(under?.aborted).toBe(true);
   });
 
   it("whose rendering fails unexpectedly fails the attempt, and the next one renders again", async () => {

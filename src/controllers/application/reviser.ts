@@ -30,7 +30,8 @@ export interface ReviserOptions {
   /** See the engine's port. */
   readonly needsHubKinds: (clusters: readonly string[]) => boolean;
   readonly mustStillExist: (key: string) => Promise<void>;
-  readonly signal: AbortSignal;
+  /** What a user should know of a revision that was made. */
+  readonly warn: (key: string, message: string) => void;
 }
 
 export type Revised = WantedRevision | { readonly kind: "forbidden"; readonly message: string };
@@ -118,8 +119,8 @@ export class Reviser {
     inputs: Extract<Inputs, { kind: "inputs" }>,
     session: Session,
   ): Promise<Revised> {
-    const { renderer, renderings, kinds, store, settling, mustStillExist, signal } = this.#options;
-    const made = await renderings.of(key, inputs.attempt, async () => {
+    const { renderer, renderings, kinds, store, settling, mustStillExist, warn } = this.#options;
+    const made = await renderings.of(key, inputs.attempt, async (signal) => {
       const before = await this.#earlier(app, session);
       return makeBundle(renderer, kinds, app, inputs.variants, before, ready, signal);
     });
@@ -135,6 +136,7 @@ export class Reviser {
       );
       session.source = { inputs: inputs.digest, revision: id, variants: made.inputs };
       settling.end(key);
+      for (const warning of made.warnings) warn(key, `${id}: ${warning}`);
       return { kind: "known", id };
     } catch (error) {
       if (!(error instanceof RevisionTooLargeError)) throw error;

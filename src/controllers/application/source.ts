@@ -1,11 +1,11 @@
 import type { ParsedDistributedApplication } from "../../api/index.ts";
-import type { ArchiveLocation, ChartLocation, ChartSource, Credentials } from "../../charts/index.ts";
+import type { ArchiveLocation, ChartLocation, ChartSource, Credentials, YamlRead } from "../../charts/index.ts";
 import type { EngineCluster } from "../../engine/index.ts";
-import { readYamlValue } from "../../interpret/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { HubReader } from "../common/hub/hub-reader.ts";
 import { digestOf } from "./manifest.ts";
+import { type ReadValues, readAtOnce } from "./values.ts";
 
 type Spec = ParsedDistributedApplication["spec"];
 type Override = NonNullable<Spec["overrides"]>[number];
@@ -49,6 +49,7 @@ export function gatherInputs(
   app: ParsedDistributedApplication,
   chosen: readonly string[],
   fleet: ReadonlyMap<string, EngineCluster>,
+  readValues: ReadValues = readAtOnce,
 ): Inputs {
   try {
     const groups = new Map<string, { clusters: string[]; overrides: readonly Override[] }>();
@@ -61,7 +62,7 @@ export function gatherInputs(
       if (group) group.clusters.push(cluster);
       else groups.set(id, { clusters: [cluster], overrides });
     }
-    const base = baseOf(reader, key, app);
+    const base = baseOf(reader, key, app, readValues);
     const { targetNamespace: namespace, lookups } = app.spec;
     const variants = [...groups.values()].map(({ clusters, overrides }): VariantInput => {
       const values = overrides.flatMap((override) => (override.values ? [override.values] : []));
@@ -91,20 +92,28 @@ function withValues(source: ChartSource, values: readonly JsonObject[]): ChartSo
   return source.kind === "helm" ? { ...source, values: [...source.values, ...values] } : source;
 }
 
-function baseOf(reader: HubReader, key: string, { metadata, spec }: ParsedDistributedApplication): ChartSource {
+function baseOf(
+  reader: HubReader,
+  key: string,
+  { metadata, spec }: ParsedDistributedApplication,
+  readValues: ReadValues,
+): ChartSource {
   const { helm, kustomize, manifests } = spec.source;
   const read = (kind: "ConfigMap" | "Secret", name: string) => dataOf(reader, key, metadata.namespace, kind, name);
   if (helm) {
-    const values = (helm.valuesFrom ?? []).map(({ configMap, secret, key: entry }) => {
+    const layers = (helm.valuesFrom ?? []).map(({ configMap, secret, key: entry }) => {
       const [kind, name] =
         configMap === undefined ? (["Secret", secret ?? ""] as const) : (["ConfigMap", configMap] as const);
-      return parseValues(`${kind} ${name}, key ${entry}`, read(kind, name).get(entry));
+      const parse = (text: string) => readValues(key, metadata.namespace, text);
+      return { kind, values: parseValues(kind, `${kind} ${name}, key ${entry}`, read(kind, name).get(entry), parse) };
     });
+    const secretValues = layers.flatMap(({ kind, values }) => (kind === "Secret" ? [values] : []));
     return {
       kind: "helm",
       chart: locationOf(helm, read),
       releaseName: helm.releaseName ?? metadata.name,
-      values: [...values, ...(helm.values ? [helm.values] : [])],
+      values: [...layers.map(({ values }) => values), ...(helm.values ? [helm.values] : [])],
+      ...(secretValues.length > 0 && { secretValues }),
     };
   }
   if (kustomize) {
@@ -147,15 +156,22 @@ function archiveOf({ configMap, url, sha256 }: NonNullable<Helm["archive"]>, rea
   return { bytes };
 }
 
-function parseValues(where: string, bytes: Buffer | undefined): JsonObject {
+function parseValues(
+  kind: "ConfigMap" | "Secret",
+  where: string,
+  bytes: Buffer | undefined,
+  parse: (text: string) => YamlRead | undefined,
+): JsonObject {
   if (!bytes)
     throw new Missing("refused", `${where} does not exist`, "Create it, or correct spec.source.helm.valuesFrom.");
-  try {
-    const value = readYamlValue(where, bytes.toString("utf8"));
-    if (isJsonObject(value)) return value;
-  } catch (error) {
-    throw new Missing("refused", `${where} is no YAML: ${String(error)}`, "Correct it.");
+  const read = parse(bytes.toString("utf8"));
+  if (!read) throw new Missing("pending", `${where} is being read`, "No action needed.");
+  if (read.kind === "invalid") {
+    // What a parser says quotes what it has read.
+    const why = kind === "Secret" ? "" : `: ${read.message}`;
+    throw new Missing("refused", `${where} is no YAML${why}`, "Correct it.");
   }
+  if (isJsonObject(read.value)) return read.value;
   throw new Missing("refused", `${where} holds no map of values`, "Correct it.");
 }
 
@@ -176,13 +192,17 @@ function dataOf(reader: HubReader, key: string, namespace: string, kind: "Config
   return entries;
 }
 
-/** Credentials open the way to a source and are no part of it: rotating them must not render anything again. */
+/**
+ * Credentials open the way to a source and are no part of it: rotating them must not render anything again. Nor must it
+ * matter which of the values came from a Secret.
+ */
 function withoutCredentials(source: ChartSource): ChartSource {
   const { kind } = source;
   if (kind === "kustomize") return { ...source, archive: openly(source.archive) };
   if (kind !== "helm") return source;
   const { chart } = source;
-  return { ...source, chart: "archive" in chart ? { archive: openly(chart.archive) } : openly(chart) };
+  const opened = "archive" in chart ? { archive: openly(chart.archive) } : openly(chart);
+  return { ...source, chart: opened, secretValues: undefined };
 }
 
 function openly<Location extends object>(location: Location): Location {

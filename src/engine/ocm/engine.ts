@@ -258,6 +258,10 @@ export class OcmEngine implements Engine {
     return this.#own.delivers(mark, cluster, ref);
   }
 
+  hasOthersIn(mark: string, cluster: string, namespace: string): boolean {
+    return this.#own.hasOthersIn(mark, cluster, namespace);
+  }
+
   dispatched(app: EngineOwner): readonly Dispatched[] {
     return this.#dispatches.of(app);
   }

@@ -16,11 +16,14 @@ export class FileProblem extends Error {
   override readonly name = "FileProblem";
   readonly file: string;
   readonly line: number | undefined;
+  /** The message without the place. */
+  readonly reason: string;
 
   constructor(file: string, line: number | undefined, reason: string) {
     super(`${file}${line === undefined ? "" : `:${line}`}: ${reason}`);
     this.file = file;
     this.line = line;
+    this.reason = reason;
   }
 }
 
@@ -53,17 +56,17 @@ export function readYamlObjects(file: string, text: string): YamlObject[] {
 }
 
 /** The first document, of any type; null for an empty file. */
-export function readYamlValue(file: string, text: string): Json {
-  const value: Json | undefined = parseFile(file, text).documents[0]?.toJS();
+export function readYamlValue(file: string, text: string, maxReindentedLines = MAX_REINDENTED_LINES): Json {
+  const value: Json | undefined = parseFile(file, text, maxReindentedLines).documents[0]?.toJS();
   return value ?? null;
 }
 
-function parseFile(file: string, text: string): Parsed {
-  const parsed = parseLeniently(text);
+function parseFile(file: string, text: string, maxReindentedLines = MAX_REINDENTED_LINES): Parsed {
+  const parsed = parseLeniently(text, maxReindentedLines);
   const [error] = parsed.documents.flatMap((document) => document.errors);
   if (error === undefined) return parsed;
-  const reason = error.message.split("\n")[0]?.replace(/ at line.*$/, "") ?? "";
-  throw new FileProblem(file, error.linePos?.[0].line, `is not YAML: ${reason}`);
+  const reason = error.message.split("\n")[0] ?? "";
+  throw new FileProblem(file, parsed.lines.linePos(error.pos[0]).line, `is not YAML: ${reason}`);
 }
 
 interface Parsed {
@@ -74,7 +77,8 @@ interface Parsed {
 function parseStrictly(text: string): Parsed {
   const lines = new LineCounter();
   const options = { version: "1.1", customTags: withoutTimes, lineCounter: lines, merge: true } as const;
-  return { documents: [...parseAllDocuments(text, options)], lines };
+  // The parser would draw every error, each with a search of the whole text: a person is shown the first one.
+  return { documents: [...parseAllDocuments(text, { ...options, prettyErrors: false })], lines };
 }
 
 /** At most this many lines of one file may continue a quoted text without indentation. */
@@ -86,14 +90,14 @@ const DEEPER = " ".repeat(LIMITS.jsonDepth);
  * Go's YAML lets a quoted text continue at the parent's indentation; indenting such a line means the same in strict
  * YAML, and keeps every line number.
  */
-function parseLeniently(text: string): Parsed {
+function parseLeniently(text: string, maxReindentedLines: number): Parsed {
   const first = parseStrictly(text);
   let parsed = first;
   const rows = text.split("\n");
-  for (let attempt = 0; attempt < MAX_REINDENTED_LINES; attempt++) {
+  for (let attempt = 0; attempt < maxReindentedLines; attempt++) {
     const errors = parsed.documents.flatMap((document) => document.errors);
     if (errors.length === 0) return parsed;
-    const row = continuedRow(errors);
+    const row = continuedRow(errors, parsed.lines);
     if (row === undefined || rows[row] === undefined) return first;
     rows[row] = `${DEEPER}${rows[row]}`;
     parsed = parseStrictly(rows.join("\n"));
@@ -105,11 +109,10 @@ function parseLeniently(text: string): Parsed {
  * The row, from 0, in which a quoted text continues: the text looks unclosed on the row before, or like a key on its
  * own.
  */
-function continuedRow(errors: readonly YAMLError[]): number | undefined {
-  for (const { code, linePos } of errors) {
-    const line = linePos?.[0].line;
-    if (code === "MULTILINE_IMPLICIT_KEY") return line === undefined ? undefined : line - 1;
-    if (code === "MISSING_CHAR") return line;
+function continuedRow(errors: readonly YAMLError[], lines: LineCounter): number | undefined {
+  for (const { code, pos } of errors) {
+    if (code === "MULTILINE_IMPLICIT_KEY") return lines.linePos(pos[0]).line - 1;
+    if (code === "MISSING_CHAR") return lines.linePos(pos[0]).line;
   }
   return undefined;
 }

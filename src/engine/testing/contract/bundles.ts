@@ -61,6 +61,9 @@ export function bundlesContract(bench: ContractBench): void {
     expect(BUNDLE.objects.map((ref) => delivers(ref))).toEqual([true, true]);
     expect(delivers({ ...ROLE, apiVersion: "rbac.authorization.k8s.io/v2" })).toBe(true);
     expect([delivers(ROLE, "member2"), delivers({ ...SETTINGS, name: "no-such" })]).toEqual([false, false]);
+    // What others have in a namespace would go with it.
+    expect(engine.hasOthersIn("another", "member1", SETTINGS.namespace)).toBe(true);
+    expect(engine.hasOthersIn("another", "member1", "no-such")).toBe(false);
     for (const one of dispatched) {
       await bench.fleet.until(`${one.ref.kind} is withdrawn`, () => engine.withdraw(BUNDLE, one, "remove"));
     }
@@ -79,6 +82,7 @@ export function bundlesContract(bench: ContractBench): void {
     expect(engine.dispatched(BUNDLE)).toHaveLength(1);
     expect(engine.dispatched(job)).toHaveLength(1);
     expect(engine.delivers(appMark(job), "member2", SETTINGS)).toBe(true);
+    expect(engine.hasOthersIn(appMark(BUNDLE), "member2", SETTINGS.namespace)).toBe(true);
     for (const owner of [BUNDLE, job]) {
       for (const one of engine.dispatched(owner)) {
         await bench.fleet.until("it is withdrawn", () => engine.withdraw(owner, one, "keep"));
