@@ -41,6 +41,7 @@ function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
     done: doneOf(attempt, seen),
   });
   if (known.outcome) return credit(draft, known, seen);
+  if (seen.unreadable) endUnknown(draft, known, seen.unreadable);
   if (seen.state === "succeeded" || seen.state === "failed" || isStoppedIdle(known, seen)) ended(draft, known, seen);
 }
 
@@ -50,6 +51,16 @@ function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
  */
 function isStoppedIdle({ stop }: Attempt, { isSuspended, deadlineSeconds }: AttemptPresent): boolean {
   return stop !== null && isSuspended === true && deadlineSeconds === STOP_DEADLINE_SECONDS;
+}
+
+/** [J6] Unknown is no end. Waiting does not help, so a user has to know. */
+function endUnknown(draft: Draft, { number, cluster }: Attempt, why: string) {
+  draft.wait(
+    "EndUnknown",
+    cluster,
+    `attempt ${number} in ${cluster} counts as running, because its end cannot be told: ${why}`,
+    "add a webhook that answers InterpretCompletion for this kind, or mend it; docs/interpreter.md says how",
+  );
 }
 
 /** [J11] It has no start that its deadline counts from: it is suspended, or its Job controller has not begun with it. */

@@ -87,6 +87,8 @@ export interface AttemptPresent {
   /** In the member's own words. Each time that a Job is resumed it gets another one, and its deadline counts from that. */
   readonly startTime?: string;
   readonly state: "running" | "succeeded" | "failed" | "unknown";
+  /** Why the interpreter cannot tell the state, and will not by waiting. */
+  readonly unreadable?: string;
   readonly reason?: string;
   readonly message?: string;
   readonly active?: number;

@@ -175,6 +175,7 @@ function seenOf(
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     ...(share && { share }),
     state: completion?.state ?? "unknown",
+    ...(outcome.state === "failed" && { unreadable: plain(outcome.reason, MOST_MESSAGE_CHARS) }),
     ...(completion?.reason !== undefined && { reason: plain(completion.reason, MOST_REASON_CHARS) }),
     ...(completion?.message !== undefined && { message: plain(completion.message, MOST_MESSAGE_CHARS) }),
     ...(active !== undefined && { active }),

@@ -17,7 +17,7 @@ type AttemptRow = NonNullable<CrossClusterJobStatus["attempts"]>[number];
 
 const MAX_WAITING = 32;
 const MAX_WORKLOAD_CHARS = 64 * 1024;
-const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline"]);
+const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline", "EndUnknown"]);
 
 export interface JobReport {
   readonly job: ParsedCrossClusterJob;
