@@ -58,7 +58,7 @@ function endUnknown(draft: Draft, { number, cluster }: Attempt, why: string) {
   draft.wait(
     "EndUnknown",
     cluster,
-    `attempt ${number} in ${cluster} counts as running, because its end cannot be told: ${why}`,
+    `attempt ${number} in ${cluster} counts as running, because its end cannot be read: ${why}`,
     "add a webhook that answers InterpretCompletion for this kind, or mend it; docs/interpreter.md says how",
   );
 }

@@ -36,7 +36,7 @@ export interface JobCast {
 export class JobFaults {
   readonly #cast: JobCast;
   readonly #drained = new Set<string>();
-  /** What goes on when faults end: Jobs that queues suspend. */
+  /** What is resumed when faults end: Jobs that queues suspend. */
   readonly #held: { readonly member: JobMember; readonly job: string }[] = [];
 
   constructor(cast: JobCast) {
@@ -101,7 +101,7 @@ export class JobFaults {
   /** A Job that is suspended and resumed while no controller looks, in a cluster that is then lost, is beyond what is promised. */
   #resumeLater(member: JobMember, job: string, inMs: number): void {
     const { world, scenario, watch, reach } = this.#cast;
-    world.after(inMs, "a queue goes on", () => {
+    world.after(inMs, "a queue resumes a Job", () => {
       if (world.nowMs >= scenario.calmAtMs) return;
       if (!watch.knowsHeld(job)) return this.#resumeLater(member, job, RESUME_RETRY_MS);
       reach.count("a Job that was suspended in its member starts again");

@@ -155,7 +155,7 @@ export class JobMember implements KarmadaMember, OcmMember {
     return job.metadata.name;
   }
 
-  /** The queue lets it go on: it starts again. */
+  /** The queue resumes it: it starts again. */
   resume(name: string): void {
     const job = this.store.get(JOBS, name);
     if (this.#held.delete(name) && job) this.#suspend(job, false);
