@@ -63,18 +63,25 @@ function endUnknown(draft: Draft, { number, cluster }: Attempt, why: string) {
   );
 }
 
-/** [J11] It has no start that its deadline counts from: it is suspended, or its Job controller has not begun with it. */
+/**
+ * [J11] No deadline of it counts: it is suspended, its Job controller has not begun with it, or another writer has taken
+ * the deadline away.
+ */
 function isHeld(attempt: Attempt, seen: AttemptPresent): boolean {
-  const isOn = seen.isSuspended !== true && seen.startTime !== undefined;
+  const isOn = seen.isSuspended !== true && seen.startTime !== undefined && seen.deadlineSeconds !== undefined;
   return seen.state === "running" && !isOn && !isStoppedIdle(attempt, seen);
 }
 
-/** [J11] A Job that was suspended and resumed has started again: what it was ever told counts from now. */
+/**
+ * [J11] A Job that was suspended and resumed has started again: what it was ever told counts from now. A later deadline
+ * than any that the ledger knows is another writer's, or was sent before the hub was restored.
+ */
 function startOf(attempt: Attempt, seen: AttemptPresent, nowMs: number): Partial<Attempt> {
   if (isHeld(attempt, seen)) return { isHeld: true };
-  const { startTime } = seen;
+  const { startTime, deadlineSeconds = 0 } = seen;
   const isAnother = attempt.startTime !== undefined && startTime !== undefined && startTime !== attempt.startTime;
   return {
+    latestDeadlineSeconds: Math.max(attempt.latestDeadlineSeconds, deadlineSeconds),
     ...(startTime !== undefined && { startTime }),
     ...(isAnother && { readAtMs: nowMs }),
     ...(attempt.isHeld && { isHeld: false }),
@@ -253,7 +260,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   draft.wait(
     "AttemptLost",
     cluster,
-    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over${wasHeld ? "; its Job was suspended there, and its deadline counts again when it is resumed" : ""}`,
+    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over${wasHeld ? "; when it was last seen there, its Job was suspended or had no deadline" : ""}`,
     `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }
