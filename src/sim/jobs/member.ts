@@ -224,7 +224,10 @@ export class JobMember implements KarmadaMember, OcmMember {
   deleteOne(): boolean {
     const all = this.jobs();
     if (all.length === 0) return false;
-    this.store.remove(JOBS, this.#dice.pick(all).metadata.name);
+    const { name } = this.#dice.pick(all).metadata;
+    this.store.remove(JOBS, name);
+    // The engine creates what it misses, unless the member refuses that: a grant is for one uid.
+    this.#options.world.after(DRIFT_MS[1], `drift ${this.name}`, () => this.#correct(name));
     return true;
   }
 
