@@ -77,6 +77,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   TemplateChanged: "The job's template has changed since its attempts were made",
   WaitingForJob: "$ does not show the attempt yet",
   AttemptPending: "No pod of the attempt runs in $ yet",
+  EndUnknown: "Nothing can read whether the attempt in $ has ended",
   AttemptUnheard: "The attempt in $ is not heard of",
   AttemptLost: "$ is lost, and its attempt may still run",
   WaitingForDeadline: "$ is lost, and ends its work at the deadline",

@@ -59,6 +59,11 @@ describe("a CrossClusterJob on the embedded fleet", () => {
   const leftovers = () =>
     world.fleet.memberNames.flatMap((name) => world.fleet.member(name).api.list("batch/jobs", "default"));
 
+  const pass = (ms: number) => {
+    const endMs = world.clock.now() + ms;
+    return world.until("time has passed", () => world.clock.now() >= endMs);
+  };
+
   beforeEach(async () => {
     world = new World(7);
     await world.start();
@@ -117,6 +122,32 @@ describe("a CrossClusterJob on the embedded fleet", () => {
     await world.until("created", () => created.length > 0);
     // The time in the message is in whole seconds.
     expect((created[0] ?? 0) - Date.parse(due)).toBeLessThan(1_500);
+  });
+
+  it("[J11] with Exclusive the deadline of a Job that a user suspends and resumes in its member counts from its new start", async () => {
+    const onClusterLoss = { guarantee: "Exclusive", afterSeconds: 10, windowSeconds: 60, clockAllowanceSeconds: 5 };
+    await world.apply(ccj({}, { runMs: 400_000, failover: { onClusterLoss } }));
+    await world.until("running", () => runs.all.length === 1);
+    await pass(200_000);
+    const { api } = world.fleet.member("member1");
+    const [found] = api.list("batch/jobs", "default");
+    if (!found) throw new Error("there is no Job");
+    const before = valueAt(found, "status", "startTime");
+    const suspend = (is: boolean) => {
+      const [job] = api.list("batch/jobs", "default");
+      if (!job) throw new Error("there is no Job");
+      return api.update({ ...job, spec: { ...(job.spec as JsonObject), suspend: is } });
+    };
+    await world.ask(suspend(true));
+    await pass(1_000);
+    await world.ask(suspend(false));
+    await world.until("it runs again", () => runs.all.length === 2);
+    expect(valueAt(api.list("batch/jobs", "default")[0] ?? {}, "status", "startTime")).not.toBe(before);
+    await pass(1_000);
+    cut(world, "member1");
+    await world.until("it runs elsewhere", () => runs.all.length === 3);
+    expect(runs.clusters()).toEqual(["member1", "member1", "member2"]);
+    expect(runs.overlap()).toBe(false);
   });
 
   it("an ordinary job costs six writes of its ledger, and one dispatch object that is created once", async () => {

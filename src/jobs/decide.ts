@@ -238,6 +238,8 @@ function adopt(draft: Draft, cluster: ClusterName, seen: AttemptPresent) {
   draft.update(attempt, {
     uid: seen.uid,
     readAtMs: draft.nowMs,
+    // It may have run before: only what is read next says that its deadline counts.
+    ...(attempt.isSwitched && { isHeld: true }),
     latestDeadlineSeconds: Math.max(attempt.latestDeadlineSeconds, seen.deadlineSeconds ?? 0),
   });
   draft.again();

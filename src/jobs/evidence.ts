@@ -4,7 +4,7 @@ import { conclude } from "./conclude.ts";
 import type { Draft } from "./draft.ts";
 import { STOP_DEADLINE_SECONDS } from "./grants.ts";
 import { atPositions, indexesText, MAX_RANGES, parseIndexes, union } from "./index-set.ts";
-import { neverCreated, taken } from "./name-taken.ts";
+import { neverCreated, neverStarted, taken } from "./name-taken.ts";
 import type { Attempt, AttemptPresent, StopReason } from "./types.ts";
 
 /** [J5] Reads every attempt that may still matter; those that are over, too: a lost one may turn out to have succeeded. */
@@ -33,12 +33,15 @@ export function readAttempts(draft: Draft) {
 
 function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
   if (attempt.uid !== null && attempt.uid !== seen.uid && !attempt.outcome) return replaced(draft, attempt, seen);
+  if (attempt.isSwitched && attempt.uid === null && isHeld(attempt, seen)) return neverStarted(draft, attempt);
   const known = draft.update(attempt, {
     ...(!wasDeleted(attempt) && { goneSinceMs: null }),
     ...(attempt.uid === null && { uid: seen.uid, readAtMs: draft.nowMs }),
+    ...(attempt.isSwitched && !attempt.outcome && startOf(attempt, seen, draft.nowMs)),
     done: doneOf(attempt, seen),
   });
   if (known.outcome) return credit(draft, known, seen);
+  if (seen.unreadable) endUnknown(draft, known, seen.unreadable);
   if (seen.state === "succeeded" || seen.state === "failed" || isStoppedIdle(known, seen)) ended(draft, known, seen);
 }
 
@@ -48,6 +51,41 @@ function present(draft: Draft, attempt: Attempt, seen: AttemptPresent) {
  */
 function isStoppedIdle({ stop }: Attempt, { isSuspended, deadlineSeconds }: AttemptPresent): boolean {
   return stop !== null && isSuspended === true && deadlineSeconds === STOP_DEADLINE_SECONDS;
+}
+
+/** [J6] Unknown is no end. Waiting does not help, so a user has to know. */
+function endUnknown(draft: Draft, { number, cluster }: Attempt, why: string) {
+  draft.wait(
+    "EndUnknown",
+    cluster,
+    `attempt ${number} in ${cluster} counts as running, because its end cannot be read: ${why}`,
+    "add a webhook that answers InterpretCompletion for this kind, or mend it; docs/interpreter.md says how",
+  );
+}
+
+/**
+ * [J11] No deadline of it counts: it is suspended, its Job controller has not begun with it, or another writer has taken
+ * the deadline away.
+ */
+function isHeld(attempt: Attempt, seen: AttemptPresent): boolean {
+  const isOn = seen.isSuspended !== true && seen.startTime !== undefined && seen.deadlineSeconds !== undefined;
+  return seen.state === "running" && !isOn && !isStoppedIdle(attempt, seen);
+}
+
+/**
+ * [J11] A Job that was suspended and resumed has started again: what it was ever told counts from now. A later deadline
+ * than any that the ledger knows is another writer's, or was sent before the hub was restored.
+ */
+function startOf(attempt: Attempt, seen: AttemptPresent, nowMs: number): Partial<Attempt> {
+  if (isHeld(attempt, seen)) return { isHeld: true };
+  const { startTime, deadlineSeconds = 0 } = seen;
+  const isAnother = attempt.startTime !== undefined && startTime !== undefined && startTime !== attempt.startTime;
+  return {
+    latestDeadlineSeconds: Math.max(attempt.latestDeadlineSeconds, deadlineSeconds),
+    ...(startTime !== undefined && { startTime }),
+    ...(isAnother && { readAtMs: nowMs }),
+    ...(attempt.isHeld && { isHeld: false }),
+  };
 }
 
 /**
@@ -159,6 +197,14 @@ function gone(draft: Draft, attempt: Attempt, isUnconfirmed = false) {
       `its object is gone from ${attempt.cluster}; its pods have time to end until ${timestamp(overAtMs)}`,
     );
   }
+  // What delivers an object of another kind lets it run: until it is gone from the hub too, it may create another one.
+  if (!intent.isBatch && intent.guarantee !== "AtLeastOnce" && draft.seen.dispatched.has(known.number)) {
+    return awaitTermination(
+      draft,
+      known,
+      `its object is gone from ${known.cluster}, and is still dispatched on the hub`,
+    );
+  }
   const { reason, message } = known.stop ?? { reason: "ObjectDeleted" as const, message: why };
   conclude(draft, known, [stopOutcome(reason), reason, message]);
 }
@@ -178,7 +224,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   const attempt = draft.update(before, { unheardSinceMs: before.unheardSinceMs ?? sinceMs });
   if (attempt.outcome) return;
   const since = attempt.unheardSinceMs ?? nowMs;
-  const { number, cluster, ending } = attempt;
+  const { number, cluster, ending, isHeld: wasHeld = false } = attempt;
   // Its object was deleted, and perhaps created again since: with times of its own, and a grant that the engine let through.
   const mayBeAnother = attempt.goneSinceMs !== null;
   // Its end was seen before its cluster fell silent. With a deadline, that passes first: nothing can have run it again.
@@ -205,7 +251,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
     conclude(draft, attempt, ["unused", "NeverStarted", `it was lost with ${cluster} before it was allowed to run`]);
     return;
   }
-  if (attempt.isSwitched && !mayBeAnother) return awaitDeadline(draft, attempt);
+  if (attempt.isSwitched && !mayBeAnother && !wasHeld) return awaitDeadline(draft, attempt);
   if (intent.guarantee === "AtLeastOnce") {
     const lost = draft.over(attempt, "lost", "ClusterLost", `${cluster} did not report; its work may run twice`);
     draft.update(lost, { mayRunTwice: true });
@@ -214,7 +260,7 @@ function silent(draft: Draft, before: Attempt, sinceMs: number) {
   draft.wait(
     "AttemptLost",
     cluster,
-    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over`,
+    `attempt ${number}: ${cluster} has not reported since ${timestamp(since)}, and nothing proves that the attempt is over${wasHeld ? "; when it was last seen there, its Job was suspended or had no deadline" : ""}`,
     `bring ${cluster} back; or, if it is certain that nothing runs there any more: lockstep confirm-lost ${cluster} ccj/NAME`,
   );
 }

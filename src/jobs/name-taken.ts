@@ -48,31 +48,57 @@ export function mayMove({ intent, ledger, attempts }: Draft, reason: typeof NAME
 
 /** Dispatched, and its cluster does not show it. A Job that was never seen was never allowed to run. */
 export function neverCreated(draft: Draft, attempt: Attempt) {
-  const { intent, nowMs } = draft;
-  const { number, cluster, ending, stop } = attempt;
+  const { number, cluster } = attempt;
   const seen = draft.seenOf(attempt);
   const refusal = seen.kind === "absent" ? seen.refusal : undefined;
+  const because = refusal === undefined ? "" : `; the engine says: ${refusal}`;
+  awaitBegin(draft, attempt, {
+    left: (seconds) => `${cluster} did not show it for ${seconds} seconds${because}`,
+    waits: `attempt ${number} has been dispatched; ${cluster} does not show it yet${because}`,
+    remedy:
+      refusal === undefined
+        ? "no action needed; if this takes too long, check the engine's delivery, and whether the cluster refuses the object"
+        : `make ${cluster} accept it; spec.failover.pendingAfterSeconds lets the work continue elsewhere`,
+  });
+}
+
+/** [J11] It has no start that a deadline could count from, so it is not allowed to run yet. */
+export function neverStarted(draft: Draft, attempt: Attempt) {
+  const { number, cluster } = attempt;
+  const seen = draft.seenOf(attempt);
+  const isSuspended = seen.kind === "present" && seen.isSuspended === true;
+  const because = isSuspended ? "something suspends it there" : `the Job controller of ${cluster} has not started it`;
+  awaitBegin(draft, attempt, {
+    left: (seconds) => `it was not started in ${cluster} for ${seconds} seconds; ${because}`,
+    waits: `attempt ${number} is in ${cluster} and may not run yet: ${because}`,
+    remedy: isSuspended
+      ? `let Jobs run in ${cluster}: with guarantee Exclusive, no queue there may suspend them; spec.failover.pendingAfterSeconds lets the work continue elsewhere`
+      : `no action needed; if this takes too long, check the kube-controller-manager of ${cluster}`,
+  });
+}
+
+/** What is awaited, and what the attempt ends with if it waits for too long. */
+interface Awaited {
+  readonly left: (seconds: number) => string;
+  readonly waits: string;
+  readonly remedy: string;
+}
+
+function awaitBegin(draft: Draft, attempt: Attempt, { left, waits, remedy }: Awaited) {
+  const { intent, nowMs } = draft;
+  const { cluster, ending, stop } = attempt;
   const over = ending ?? (intent.isBatch && stop ? { kind: "unused" as const, ...stop } : undefined);
   if (over) {
     conclude(draft, attempt, [over.kind, over.reason, over.message]);
     return;
   }
-  const because = refusal === undefined ? "" : `; the engine says: ${refusal}`;
   if (intent.isBatch && intent.pendingAfterMs > 0 && mayMove(draft, PENDING)) {
     const overAtMs = attempt.startedAtMs + intent.pendingAfterMs;
     if (nowMs >= overAtMs) {
-      const why = `${cluster} did not show it for ${intent.pendingAfterMs / 1000} seconds${because}`;
-      conclude(draft, attempt, ["unused", PENDING, why]);
+      conclude(draft, attempt, ["unused", PENDING, left(intent.pendingAfterMs / 1000)]);
       return;
     }
     draft.wakeAt(overAtMs);
   }
-  draft.wait(
-    "WaitingForJob",
-    cluster,
-    `attempt ${number} has been dispatched; ${cluster} does not show it yet${because}`,
-    refusal === undefined
-      ? "no action needed; if this takes too long, check the engine's delivery, and whether the cluster refuses the object"
-      : `make ${cluster} accept it; spec.failover.pendingAfterSeconds lets the work continue elsewhere`,
-  );
+  draft.wait("WaitingForJob", cluster, waits, remedy);
 }

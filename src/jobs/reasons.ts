@@ -6,6 +6,7 @@ export const JOB_REASONS = {
   WaitingForJob: waits("The attempt's object has been dispatched; its cluster does not show it yet."),
   AttemptPending: waits("No pod of the attempt runs yet."),
   WaitingForTermination: waits("The attempt has ended or is being stopped; its pods are still going away."),
+  EndUnknown: asks("The interpreter cannot tell whether the attempt's object has ended; it counts as running."),
   AttemptUnheard: waits("The attempt's cluster cannot be observed; it may still run there."),
   AttemptLost: asks(
     "The attempt's cluster is lost, and no evidence says that the attempt is over; nothing starts elsewhere.",

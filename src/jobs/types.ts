@@ -82,9 +82,13 @@ export interface AttemptPresent {
   readonly share?: Share;
   /** The live spec's. */
   readonly deadlineSeconds?: number;
-  /** By its own `spec.suspend`, which a queue in the member may set. */
+  /** By its own `spec.suspend`, which a queue in the member may set, or by what its Job controller last said. */
   readonly isSuspended?: boolean;
+  /** In the member's own words. Each time that a Job is resumed it gets another one, and its deadline counts from that. */
+  readonly startTime?: string;
   readonly state: "running" | "succeeded" | "failed" | "unknown";
+  /** Why the interpreter cannot tell the state, and will not by waiting. */
+  readonly unreadable?: string;
   readonly reason?: string;
   readonly message?: string;
   readonly active?: number;
@@ -136,9 +140,16 @@ export interface Attempt {
   readonly startedAtMs: TimeMs;
   /** Its cluster ends it by itself at a deadline. */
   readonly isSwitched: boolean;
-  /** Of its object, and when it was first read: its own startTime is not later than that, whatever its clock says. */
+  /**
+   * Of its object, and when its start was first read: it is not later than that, whatever the member's clock says. With a
+   * deadline both are null until it has started.
+   */
   readonly uid: string | null;
   readonly readAtMs: TimeMs | null;
+  /** With a deadline: the start that `readAtMs` belongs to. */
+  readonly startTime?: string;
+  /** With a deadline: it was last seen suspended in its cluster. Its deadline counts again when it is resumed. */
+  readonly isHeld?: boolean;
   readonly grant: JobGrant;
   /** The longest deadline that was ever sent: it may arrive late. */
   readonly latestDeadlineSeconds: number;

@@ -21,6 +21,7 @@ const everything: KindHandlers = {
   }),
   ExploreHealthy: async ({ object }) => object.status !== undefined,
   ExploreDependencies: () => [{ apiVersion: "v1", kind: "Secret", namespace: "default", name: "s" }],
+  ExploreCompletion: ({ object }) => ({ state: object.status ? "failed" : "running", reason: "Told" }),
   InterpretComponent: () => [{ name: "worker", replicas: 2 }],
 };
 
@@ -64,6 +65,10 @@ describe("a webhook written with the SDK", () => {
     ).toMatchObject({ value: { status: { clusters: ["east"] } } });
     expect(await interpreter.interpretNow("InterpretHealth", { object })).toMatchObject({ ...value, value: true });
     expect(await interpreter.interpretNow("InterpretDependency", { object })).toMatchObject({ value: [{ name: "s" }] });
+    expect(await interpreter.interpretNow("InterpretCompletion", { object })).toMatchObject({
+      ...value,
+      value: { state: "failed", reason: "Told" },
+    });
   });
 
   it("accepts the kind's own type, and treats a field set to undefined as absent", async () => {

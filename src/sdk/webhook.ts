@@ -17,6 +17,13 @@ export interface StatusItem {
   readonly health?: string;
 }
 
+/** How work stands that ends. Reason: one word. */
+export interface CompletionAnswer {
+  readonly state: "running" | "succeeded" | "failed";
+  readonly reason?: string;
+  readonly message?: string;
+}
+
 type Answer<T> = T | Promise<T>;
 
 /**
@@ -34,6 +41,8 @@ export interface KindHandlers<T extends object = JsonObject> {
   ExploreStatusAggregating?(input: { object: T; items: StatusItem[] }): Answer<T>;
   ExploreHealthy?(input: { object: T }): Answer<boolean>;
   ExploreDependencies?(input: { object: T }): Answer<DependencyReference[]>;
+  /** Lockstep's own, for CrossClusterJobs of this kind. It is `succeeded` or `failed` only when that is final. */
+  ExploreCompletion?(input: { object: T }): Answer<CompletionAnswer>;
   /** Only in ResourceInterpreterContext. */
   InterpretComponent?(input: { object: T }): Answer<JsonObject[]>;
 }
@@ -76,6 +85,8 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["InterpretHealth", "ExploreHealthy"],
   ["ExploreDependencies", "ExploreDependencies"],
   ["InterpretDependency", "ExploreDependencies"],
+  ["ExploreCompletion", "ExploreCompletion"],
+  ["InterpretCompletion", "ExploreCompletion"],
   ["InterpretComponent", "InterpretComponent"],
 ]);
 
@@ -235,6 +246,11 @@ async function respond(handlers: KindHandlers, request: Request): Promise<JsonOb
       if (!handlers.ExploreDependencies) throw missing();
       const dependencies = await handlers.ExploreDependencies({ object });
       return { dependencies: dependencies.map((dependency): JsonObject => ({ ...dependency })) };
+    }
+    case "ExploreCompletion": {
+      if (!handlers.ExploreCompletion) throw missing();
+      const completion: Json = { ...(await handlers.ExploreCompletion({ object })) };
+      return { completion };
     }
     case "InterpretComponent":
       if (!handlers.InterpretComponent) throw missing();

@@ -104,6 +104,7 @@ function shown({ number, uid, grant, outcome, stop }: Attempt, failed: ReadonlyS
     deadlineSeconds: isOver ? STOP_DEADLINE_SECONDS : (grant.deadlineSeconds ?? 0),
     active: isOver ? 0 : grant.parallelism,
     terminating: 0,
+    startTime: "at once",
     isPending: false,
   };
 }

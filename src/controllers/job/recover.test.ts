@@ -198,6 +198,14 @@ it("an attempt that may run, and that no dispatch object tells of, is kept; one 
   expect(ledger.nextAttempt).toBe(3);
 });
 
+it("[J11] an attempt whose status shows no deadline is not over by one", () => {
+  const running = { number: 1, cluster: "member1", state: "Running", startedAt: AT };
+  const attempts = [running, { ...running, number: 2, deadline: "2026-01-01T02:00:00Z" }];
+  const exclusive = jobOf({ failover: { onClusterLoss: { guarantee: "Exclusive" } } });
+  const ledger = recovered(emptyJobLedger("digest"), { attempts }, exclusive, NOW_MS);
+  expect(ledger.attempts.map(({ isHeld }) => isHeld ?? false)).toEqual([true, false]);
+});
+
 it("an attempt that was suspended or about to end when the ledger was lost keeps what it had done", () => {
   const divided = jobOf({
     template: { apiVersion: "batch/v1", kind: "Job", spec: { completions: 9, template: {} } },

@@ -152,6 +152,8 @@ function attemptOf(row: JsonObject, isSwitched: boolean, windowSeconds: number, 
     isSwitched,
     uid: mayHaveRun ? UNKNOWN_UID : null,
     readAtMs: mayHaveRun ? nowMs : null,
+    // The status shows the deadline of each attempt whose deadline counts.
+    ...(isSwitched && mayHaveRun && deadlineMs === undefined && { isHeld: true }),
     grant: { epoch: 1, parallelism: 0, deadlineSeconds: isSwitched ? windowSeconds : null },
     latestDeadlineSeconds: isSwitched ? Math.max(deadlineSeconds, windowSeconds) : 0,
     unheardSinceMs: null,

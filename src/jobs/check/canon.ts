@@ -14,19 +14,21 @@ export function keyOf(state: State): string {
   const { now, ledger, left, works, members, seen } = state;
   const ago = (atMs: number | null) => (atMs === null ? null : Math.min(now - atMs / 1000, LONG_AGO));
   const remaining = (startedAt: number, deadline: number) => Math.max(startedAt + deadline - now, OVER);
-  const job = ({ uid, startedAt, deadline, parallelism, pods, endingSince, state: phase, reason }: Job) => {
-    const leftover = phase === "running" ? remaining(startedAt, deadline) : 0;
+  const job = ({ uid, startedAt, isHeld, deadline, parallelism, pods, endingSince, state: phase, reason }: Job) => {
+    const leftover = phase === "running" ? (isHeld ? ["held", deadline] : remaining(startedAt, deadline)) : 0;
     return [uid, leftover, parallelism, pods, pods === "ending" ? ago(endingSince * 1000) : 0, phase, reason];
   };
   const jobs = (all: Record<number, Job>) => Object.entries(all).map(([key, each]) => [key, job(each)]);
   const attempt = (each: Attempt) => {
-    const { number, cluster, uid, readAtMs, grant, latestDeadlineSeconds, stop, outcome } = each;
+    const { number, cluster, uid, readAtMs, isHeld, startTime, grant, latestDeadlineSeconds, stop, outcome } = each;
     const readAt = (readAtMs ?? 0) / 1000;
     if (each.isCleaned) return [number, cluster, outcome?.kind];
     return [
       [number, cluster, uid, stop?.reason, outcome?.kind, outcome?.reason, each.ending?.kind, each.mayRunTwice],
       readAtMs === null ? null : remaining(readAt, latestDeadlineSeconds),
       readAtMs === null ? null : remaining(readAt, grant.deadlineSeconds ?? 0),
+      // The start itself matters only as the one that is seen, or another one.
+      [isHeld ?? false, startTime === undefined ? null : startTime === seenStart(cluster, number)],
       [grant.parallelism, grant.epoch > 1, works[number]?.manifest.epoch === grant.epoch],
       [ago(each.unheardSinceMs), ago(each.goneSinceMs), ago(each.endSeenAtMs)],
     ];
@@ -51,6 +53,12 @@ export function keyOf(state: State): string {
     left.late > 0 ? texts(state.written) : null,
     [acts(state.acts), state.ghost && [state.ghost.term, acts(state.ghost.acts)]],
   ]);
+
+  function seenStart(cluster: string, number: number) {
+    const shown = seen[cluster as keyof State["seen"]];
+    const own = "since" in shown ? members[cluster as keyof State["members"]].jobs[number] : shown.jobs[number];
+    return own && String(own.startedAt);
+  }
 
   function acts(all: State["acts"]) {
     return all.map((each) => (each.kind === "dispatch" ? manifest(each.manifest) : each.attempt));

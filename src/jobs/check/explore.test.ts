@@ -21,7 +21,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     faults: { delete: 1, late: 1, fail: 1 },
   },
   "a cluster is drained while the other one is cut off": { faults: { drain: 1, cut: 1 } },
-  "everything at once": { faults: { cut: 2, crash: 1, delete: 1, recreate: 1, late: 1, depose: 1, fail: 1, drain: 1 } },
+  "a Job is suspended and resumed in its cluster, which is cut off": { faults: { hold: 2, cut: 1 } },
+  "everything at once": {
+    faults: { cut: 2, crash: 1, delete: 1, recreate: 1, late: 1, depose: 1, fail: 1, drain: 1, hold: 1 },
+  },
 };
 
 /** Complete where it is small; the rest of each larger one is walked through at random. */
@@ -149,6 +152,21 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     trace: [
       ...[...RUNNING, "tick", "plan, act and crash", "deliver a 1", "cut a", "watch a"],
       ...["tick", "tick", "tick", "deadline a 1", ...CONTINUED_ELSEWHERE],
+    ],
+  },
+  "counts a deadline from the first start of a Job that was suspended and resumed": {
+    mutation: {
+      seen: (seen: AttemptSeen) => {
+        if (seen.kind !== "present") return seen;
+        const { isSuspended: _unread, ...rest } = seen;
+        return { ...rest, startTime: "always" };
+      },
+    },
+    ground: { faults: { hold: 1, cut: 1 } },
+    finds: RUNS_TWICE,
+    trace: [
+      ...[...RUNNING, "hold a 1", "ended a 1", "tick", "tick", "resume a 1", "cut a", "run a 1", "watch a"],
+      ...["tick", "tick", ...CONTINUED_ELSEWHERE],
     ],
   },
   "removes what is left in a cluster that cannot be reached": {

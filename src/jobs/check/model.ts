@@ -46,6 +46,8 @@ export interface Manifest {
 export interface Job {
   uid: string;
   startedAt: number;
+  /** Something suspends it: no pod runs and no deadline passes, and it starts again when that ends. */
+  isHeld: boolean;
   parallelism: number;
   deadline: number;
   pods: "none" | "running" | "ending";
@@ -95,7 +97,7 @@ export interface State {
   isComplete: boolean;
 }
 
-export type Fault = "cut" | "crash" | "delete" | "recreate" | "late" | "depose" | "fail" | "drain";
+export type Fault = "cut" | "crash" | "delete" | "recreate" | "late" | "depose" | "fail" | "drain" | "hold";
 
 export interface Mutation {
   readonly rules?: Partial<JobRules>;
@@ -114,7 +116,7 @@ export interface Scenario {
 
 export function start({ faults }: Scenario): State {
   const member = (): Member => ({ isCut: false, jobs: {}, orphans: {}, cache: {}, nextUid: 1 });
-  const none = { cut: 0, crash: 0, delete: 0, recreate: 0, late: 0, depose: 0, fail: 0, drain: 0 };
+  const none = { cut: 0, crash: 0, delete: 0, recreate: 0, late: 0, depose: 0, fail: 0, drain: 0, hold: 0 };
   return {
     now: 0,
     ledger: emptyJobLedger("t"),
@@ -214,7 +216,8 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
       if (isMissing)
         offer(`recreate ${name} ${manifest.attempt}`, (next) => apply(next, next.members[name], manifest), "recreate");
     }
-    for (const key of Object.keys(member.jobs)) jobSteps(offer, name, Number(key), state);
+    const replan = (next: State) => plan(next, scenario, mutation);
+    for (const key of Object.keys(member.jobs)) jobSteps(offer, replan, name, Number(key), state);
     for (const key of Object.keys(member.orphans)) {
       offer(`ended ${name} ${key}`, (next) => delete next.members[name].orphans[Number(key)]);
     }
@@ -228,7 +231,7 @@ export function steps(state: State, scenario: Scenario, mutation: Mutation): Ste
 type Offer = (name: string, change: (next: State) => boolean, fault?: Fault) => void;
 
 /** Kubernetes' Job controller in the member. Its clock may be slow by the allowance. */
-function jobSteps(offer: Offer, name: Cluster, attempt: number, state: State): void {
+function jobSteps(offer: Offer, replan: (next: State) => boolean, name: Cluster, attempt: number, state: State): void {
   const job = state.members[name].jobs[attempt];
   if (!job) return;
   const change = (title: string, edit: (job: Job) => boolean, fault?: Fault) =>
@@ -241,7 +244,12 @@ function jobSteps(offer: Offer, name: Cluster, attempt: number, state: State): v
       fault,
     );
   const end = (job: Job) => set(job, { pods: "ending", endingSince: state.now });
-  if (job.state === "running") {
+  if (job.state === "running" && job.isHeld) {
+    change("resume", (own) => set(own, { isHeld: false, startedAt: state.now }));
+  } else if (job.state === "running") {
+    // What no plan has seen, none can wait for.
+    if (!state.members[name].isCut && state.acts.length === 0)
+      offer(`hold ${name} ${attempt}`, (next) => hold(next, name, attempt, replan), "hold");
     if (job.pods === "none" && job.parallelism > 0) change("run", (own) => set(own, { pods: "running" }));
     if (job.pods === "running" && job.parallelism === 0) change("lower", end);
     if (job.pods === "running") {
@@ -263,7 +271,9 @@ function jobSteps(offer: Offer, name: Cluster, attempt: number, state: State): v
 function isForced({ now, members }: State): boolean {
   return Object.values(members).some(({ jobs, orphans }) => {
     const isLate = (job: Job) =>
-      (job.state === "running" && now - job.startedAt >= job.deadline + MODEL_INTENT.allowanceMs / 1000) ||
+      (job.state === "running" &&
+        !job.isHeld &&
+        now - job.startedAt >= job.deadline + MODEL_INTENT.allowanceMs / 1000) ||
       (job.pods === "ending" && now - job.endingSince >= MODEL_INTENT.graceMs / 1000);
     return (
       Object.values(jobs).some(isLate) ||
@@ -363,6 +373,7 @@ function seenAs(seen: State["seen"][Cluster], attempt: number): AttemptSeen {
     state: job.state,
     reason: job.reason,
     deadlineSeconds: job.deadline,
+    ...(job.isHeld ? { isSuspended: true } : { startTime: String(job.startedAt) }),
     active: job.pods === "running" ? 1 : 0,
     terminating: job.pods === "ending" ? 1 : 0,
     isPending: false,
@@ -415,6 +426,7 @@ function apply(next: State, member: Member, { attempt, parallelism, deadline, pi
     member.jobs[attempt] = {
       uid,
       startedAt: next.now,
+      isHeld: false,
       parallelism,
       deadline,
       pods: "none",
@@ -434,6 +446,17 @@ function remove(next: State, name: Cluster, attempt: number): boolean {
   delete member.jobs[attempt];
   // Deleting what is already going away gives it no more time.
   if (job.pods !== "none") member.orphans[attempt] = job.pods === "ending" ? job.endingSince : next.now;
+  return true;
+}
+
+/** A queue or a user in the member suspends it. */
+function hold(next: State, name: Cluster, attempt: number, replan: (next: State) => boolean): boolean {
+  const job = next.members[name].jobs[attempt];
+  if (!job) return false;
+  if (job.pods === "running") set(job, { pods: "ending", endingSince: next.now });
+  job.isHeld = true;
+  watch(next, name);
+  replan(next);
   return true;
 }
 

@@ -11,6 +11,8 @@ interface Job {
   reason: string;
   /** A user removed Lockstep's label from it. */
   isHidden?: boolean;
+  /** Something suspends it: it has no deadline, and starts again when that ends. */
+  isHeld?: boolean;
   /** What a transcript says about its status, over what would be so otherwise. */
   shown: Partial<AttemptPresent>;
 }
@@ -25,6 +27,8 @@ export class TranscriptMember {
   #refusal: string | undefined;
   #lostSinceMs: number | undefined;
   #isDrained = false;
+  /** Each Job is suspended when it is created. */
+  #holds = false;
   #taint: string | undefined;
   #nextUid = 1;
 
@@ -70,6 +74,15 @@ export class TranscriptMember {
       case "hide":
         if (job) job.isHidden = true;
         return job !== undefined;
+      case "hold":
+        if (job) job.isHeld = true;
+        return job !== undefined;
+      case "resume":
+        if (job) Object.assign(job, { isHeld: false, startedAtMs: nowMs });
+        return job !== undefined;
+      case "holds":
+        this.#holds = true;
+        return true;
       case "recreate":
         this.#create(attempt, 0, null, nowMs);
         return true;
@@ -100,15 +113,16 @@ export class TranscriptMember {
     const job = this.#jobs.get(attempt);
     if (!job) return { kind: "absent", ...(this.#refusal !== undefined && { refusal: this.#refusal }) };
     if (job.isHidden) return { kind: "absent", isUnconfirmed: true };
-    const { uid, state, reason, deadlineSeconds, parallelism, shown } = job;
+    const { uid, state, reason, deadlineSeconds, parallelism, isHeld, startedAtMs, shown } = job;
     return {
       kind: "present",
       uid,
       isDeleting: false,
+      ...(isHeld ? { isSuspended: true } : { startTime: String(startedAtMs) }),
       state,
       ...(state !== "running" && { reason }),
       ...(deadlineSeconds !== null && { deadlineSeconds }),
-      active: state === "running" ? parallelism : 0,
+      active: state === "running" && !isHeld ? parallelism : 0,
       terminating: 0,
       isPending: false,
       ...shown,
@@ -147,13 +161,15 @@ export class TranscriptMember {
       parallelism,
       state: "running",
       reason: "",
+      isHeld: this.#holds,
       shown: {},
     });
   }
 
   #endAtDeadline(job: Job, nowMs: number): void {
-    const { state, deadlineSeconds, startedAtMs } = job;
-    if (state !== "running" || deadlineSeconds === null || nowMs < startedAtMs + deadlineSeconds * SECOND_MS) return;
+    const { state, deadlineSeconds, startedAtMs, isHeld } = job;
+    if (state !== "running" || isHeld || deadlineSeconds === null || nowMs < startedAtMs + deadlineSeconds * SECOND_MS)
+      return;
     Object.assign(job, { state: "failed", reason: "DeadlineExceeded" });
   }
 }

@@ -2,8 +2,9 @@
  * Plays a transcript: lines of what happens, and after `----` what the planner decided. Commands: `clusters A B`, `set
  * KEY=VALUE`, `work indexes|count TOTAL`, `run` (until nothing moves), `plan`, `wait SECONDS`, `lose|return|drain|taint
  * C`, `succeed|fail|recreate N`, `show N KEY=VALUE` (of its status), `vanish N` (its object), `hide N` (a user removes
- * its label), `take|free C N` (another writer's object has the name of attempt N), `refuse C WHY` (it takes no new object),
- * `retry ID`, `confirm C`, `suspend`, `continue`, `forget` (the ledger's last attempt), `delete`.
+ * its label), `hold|resume N` (something suspends it there), `holds C` (each new one), `take|free C N` (another writer's
+ * object has the name of attempt N), `refuse C WHY` (it takes no new object), `stuck|unstuck N` (the hub does not delete
+ * its dispatch object), `retry ID`, `confirm C`, `suspend`, `continue`, `forget` (the ledger's last attempt), `delete`.
  */
 import { STOP_DEADLINE_SECONDS } from "../grants.ts";
 import { emptyJobLedger } from "../ledger.ts";
@@ -44,6 +45,8 @@ export class Transcript {
   readonly #members = new Map<string, TranscriptMember>();
   /** What stands on the hub, by attempt. */
   readonly #dispatched = new Map<number, JobGrant>();
+  /** Attempts whose dispatch objects the hub does not delete. */
+  readonly #stuck = new Set<number>();
 
   play(text: string): string {
     const out: string[] = [];
@@ -94,6 +97,11 @@ export class Transcript {
         return change({ suspend: false });
       case "delete":
         return change({ isDeleted: true });
+      case "stuck":
+        this.#stuck.add(Number(first));
+        return true;
+      case "unstuck":
+        return this.#stuck.delete(Number(first));
       case "forget": {
         const attempts = this.#ledger.attempts.slice(0, -1);
         this.#ledger = { ...this.#ledger, attempts, nextAttempt: attempts.length + 1, end: null };
@@ -169,7 +177,7 @@ export class Transcript {
     let isMoved = false;
     for (const { number, grant } of standing) this.#dispatched.set(number, grant);
     for (const action of actions) {
-      if (action.kind === "expire") continue;
+      if (action.kind === "expire" || this.#stuck.has(action.attempt)) continue;
       const member = this.#members.get(action.cluster);
       if (action.kind === "remove") isMoved = member?.remove(action.attempt) || isMoved;
       isMoved = this.#dispatched.delete(action.attempt) || isMoved;

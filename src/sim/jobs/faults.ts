@@ -18,6 +18,8 @@ export const JOBS_PATH = "/apis/apps.karmada.io/v1alpha1/namespaces/default/cros
 
 const LEDGERS_PATH = `/apis/apps.karmada.io/v1alpha1/namespaces/${DEFAULT_SYSTEM_NAMESPACE}/crossclusterledgers`;
 
+const RESUME_RETRY_MS = 1_000;
+
 export interface JobCast {
   readonly world: World;
   readonly hub: ApiServer;
@@ -34,6 +36,8 @@ export interface JobCast {
 export class JobFaults {
   readonly #cast: JobCast;
   readonly #drained = new Set<string>();
+  /** What is resumed when faults end: Jobs that queues suspend. */
+  readonly #held: { readonly member: JobMember; readonly job: string }[] = [];
 
   constructor(cast: JobCast) {
     this.#cast = cast;
@@ -67,6 +71,7 @@ export class JobFaults {
     for (const name of members.keys()) engine.mend(name);
     for (const process of controllers.processes) process.resume();
     for (const name of this.#drained) void taint(hub, name, false);
+    for (const { member, job } of this.#held) member.resume(job);
     void this.#suspend(false);
   }
 
@@ -83,6 +88,25 @@ export class JobFaults {
     const { hub, scenario } = this.#cast;
     if (scenario.happenings.some(({ kind }) => kind === "suspend"))
       await write(hub, "PATCH", `${JOBS_PATH}/train`, { spec: { suspend } });
+  }
+
+  #hold(member: JobMember, forMs: number): void {
+    const job = member.reachable ? member.hold() : undefined;
+    if (job === undefined) return;
+    this.#cast.reach.count("a queue suspends a Job in its member");
+    this.#held.push({ member, job });
+    this.#resumeLater(member, job, forMs);
+  }
+
+  /** A Job that is suspended and resumed while no controller looks, in a cluster that is then lost, is beyond what is promised. */
+  #resumeLater(member: JobMember, job: string, inMs: number): void {
+    const { world, scenario, watch, reach } = this.#cast;
+    world.after(inMs, "a queue resumes a Job", () => {
+      if (world.nowMs >= scenario.calmAtMs) return;
+      if (!watch.knowsHeld(job)) return this.#resumeLater(member, job, RESUME_RETRY_MS);
+      reach.count("a Job that was suspended in its member starts again");
+      member.resume(job);
+    });
   }
 
   /** Names of the next attempts: none of them exists in a member yet. */
@@ -203,6 +227,9 @@ export class JobFaults {
         return;
       case "late":
         reach.count(`an old delivery: ${member.deliverLate()}`);
+        return;
+      case "hold":
+        this.#hold(member, happening.forMs);
         return;
       case "strip":
         if (member.strip()) reach.count("a user removes Lockstep's label");

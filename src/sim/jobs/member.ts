@@ -17,6 +17,8 @@ export interface JobTraits {
   readonly slowMs: number;
   /** What its wall clock is wrong by. */
   readonly skewMs: number;
+  /** So late its Job controller begins with a new Job. */
+  readonly lateMs: number;
   /** Its Jobs say how many pods are terminating. */
   readonly saysTerminating: boolean;
   /** The engine keeps the pod template and selector of a Job that it updates, as Karmada does; otherwise the server refuses a change. */
@@ -49,7 +51,8 @@ interface Pod extends JobPod {
 }
 
 interface Record {
-  readonly startedMs: number;
+  startedMs: number;
+  isSuspended: boolean;
   end: { type: "Complete" | "Failed"; reason: string } | undefined;
   succeeded: number;
   readonly done: Set<number>;
@@ -80,6 +83,8 @@ export class JobMember implements KarmadaMember, OcmMember {
   readonly #records = new Map<string, Record>();
   readonly #delivered = new Map<string, StoredObject[]>();
   readonly #syncing = new Set<string>();
+  /** Jobs that a queue in the member suspends, by name: deliveries do not resume them. */
+  readonly #held = new Set<string>();
   /** By name: other writers' Jobs, as they were created. */
   readonly #strangers = new Map<string, string>();
   /** Pods that really succeeded. */
@@ -140,6 +145,28 @@ export class JobMember implements KarmadaMember, OcmMember {
     return true;
   }
 
+  /** A queue in the member suspends a Job of which pods run, or any. Returns its name. */
+  hold(): string | undefined {
+    const all = this.jobs().filter(({ metadata }) => !this.#records.get(metadata.uid)?.end);
+    const job = all.find(({ metadata }) => this.alive().has(metadata.name)) ?? all[0];
+    if (!job) return undefined;
+    this.#held.add(job.metadata.name);
+    this.#suspend(job, true);
+    return job.metadata.name;
+  }
+
+  /** The queue resumes it: it starts again. */
+  resume(name: string): void {
+    const job = this.store.get(JOBS, name);
+    if (this.#held.delete(name) && job) this.#suspend(job, false);
+  }
+
+  #suspend(job: StoredObject, suspend: boolean): void {
+    const { metadata, status: _status, ...content } = job;
+    const spec = isJsonObject(job.spec) ? job.spec : {};
+    this.replace({ ...content, metadata, spec: { ...spec, suspend } });
+  }
+
   /** Karmada's execution controller. False: refused. */
   apply(manifest: StoredObject): boolean {
     const { name, namespace = "", labels = {}, annotations = {} } = manifest.metadata;
@@ -158,7 +185,8 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { name } = metadata;
     const before = this.store.get(plural, name);
     const uid = before?.metadata.uid ?? this.#dice.random.uuid();
-    const spec = content.kind === "Job" ? this.#jobSpec(content.spec, before, uid) : content.spec;
+    const asked = content.kind === "Job" ? this.#jobSpec(content.spec, before, uid) : content.spec;
+    const spec = this.#held.has(name) && before && isJsonObject(asked) ? { ...asked, suspend: true } : asked;
     const isSame = JSON.stringify(before?.spec) === JSON.stringify(spec);
     const generation = before ? before.metadata.generation + (isSame ? 0 : 1) : 1;
     const status = before?.status === undefined ? {} : { status: before.status };
@@ -196,7 +224,10 @@ export class JobMember implements KarmadaMember, OcmMember {
   deleteOne(): boolean {
     const all = this.jobs();
     if (all.length === 0) return false;
-    this.store.remove(JOBS, this.#dice.pick(all).metadata.name);
+    const { name } = this.#dice.pick(all).metadata;
+    this.store.remove(JOBS, name);
+    // The engine creates what it misses, unless the member refuses that: a grant is for one uid.
+    this.#options.world.after(DRIFT_MS[1], `drift ${this.name}`, () => this.#correct(name));
     return true;
   }
 
@@ -288,7 +319,9 @@ export class JobMember implements KarmadaMember, OcmMember {
   #wake(name: string): void {
     if (this.#syncing.has(name)) return;
     this.#syncing.add(name);
-    this.#options.world.after(this.#dice.whole(...SYNC_MS), `sync ${this.name}`, () => {
+    const isNew = !this.#records.has(this.store.get(JOBS, name)?.metadata.uid ?? "");
+    const lateMs = isNew ? this.#options.traits.lateMs : 0;
+    this.#options.world.after(lateMs + this.#dice.whole(...SYNC_MS), `sync ${this.name}`, () => {
       this.#syncing.delete(name);
       this.#sync(name);
     });
@@ -305,11 +338,16 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { uid } = job.metadata;
     const spec = isJsonObject(job.spec) ? job.spec : {};
     const record: Record = this.#records.get(uid) ?? {
-      ...{ startedMs: world.nowMs, end: undefined, succeeded: 0, done: new Set(), failed: 0, timedFor: undefined },
+      ...{ startedMs: world.nowMs, isSuspended: false, end: undefined, succeeded: 0, done: new Set(), failed: 0 },
+      timedFor: undefined,
     };
     this.#records.set(uid, record);
+    const isSuspended = spec.suspend === true;
+    // Each time that it is resumed, its deadline starts again.
+    if (record.isSuspended && !isSuspended) Object.assign(record, { startedMs: world.nowMs, timedFor: undefined });
+    record.isSuspended = isSuspended;
     const deadline = spec.activeDeadlineSeconds;
-    if (!record.end && typeof deadline === "number") {
+    if (!record.end && !isSuspended && typeof deadline === "number") {
       const leftMs = record.startedMs + deadline * 1000 + traits.slowMs - world.nowMs;
       if (leftMs <= 0) {
         record.end = { type: "Failed", reason: "DeadlineExceeded" };
@@ -321,7 +359,7 @@ export class JobMember implements KarmadaMember, OcmMember {
     }
     const running = this.#podsOf(uid, "running");
     const { parallelism, completions = parallelism + record.succeeded } = podPlanOf(job);
-    const wanted = record.end ? 0 : Math.min(parallelism, completions - record.succeeded);
+    const wanted = record.end || isSuspended ? 0 : Math.min(parallelism, completions - record.succeeded);
     for (const pod of running.slice(wanted)) this.#stop(pod);
     // podReplacementPolicy Failed: not beside one that is going away.
     for (let count = this.#podsOf(uid).length; count < wanted; count++) this.#start(job, record);
@@ -381,14 +419,18 @@ export class JobMember implements KarmadaMember, OcmMember {
     const { uid } = job.metadata;
     const terminating = this.#podsOf(uid, "ending").length;
     const active = this.#podsOf(uid, "running").length;
-    const { end, succeeded, failed } = record;
+    const { end, isSuspended, succeeded, failed } = record;
+    const conditions = [
+      ...(isSuspended ? [{ type: "Suspended", status: "True", reason: "JobSuspended", message: "" }] : []),
+      ...(end ? [{ type: end.type, status: "True", reason: end.reason, message: "" }] : []),
+    ];
     const startTime = timestamp(world.startWallMs + record.startedMs + traits.skewMs);
     const status: JsonObject = {
       startTime,
       ...{ active, ready: active, succeeded, failed },
       ...(podPlanOf(job).isIndexed && { completedIndexes: indexList(record.done) }),
       ...(traits.saysTerminating && { terminating }),
-      ...(end && { conditions: [{ type: end.type, status: "True", reason: end.reason, message: "" }] }),
+      ...(conditions.length > 0 && { conditions }),
     };
     if (JSON.stringify(status) !== JSON.stringify(job.status)) this.store.put(JOBS, { ...job, status });
   }

@@ -49,7 +49,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       const attempts = Object.fromEntries(Object.entries(seen.attempts).map(([key, each]) => [key, blind(each)]));
       return { ...moment, seen: { ...seen, attempts } };
     }),
-    known: 18,
+    known: 118,
   },
   "lets a Job run before its uid was read": {
     path: `${JOB_CONTROLLER}/act/render.ts`,
@@ -69,6 +69,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       return { ...moment, seen: { ...seen, orderedStop, attempts: Object.fromEntries(stopped) } };
     }),
     known: 125,
+  },
+  "counts a deadline from the first moment, whenever the Job starts": {
+    path: `${JOB_CONTROLLER}/observe/observe.ts`,
+    change: returning("takeJobMoment", (moment) => {
+      const seen = moment.seen as JsonObject & { attempts: Record<string, JsonObject> };
+      const timeless = ({ isSuspended: _unread, ...each }: JsonObject) => ({ ...each, startTime: "always" });
+      const attempts = Object.fromEntries(Object.entries(seen.attempts).map(([key, each]) => [key, timeless(each)]));
+      return { ...moment, seen: { ...seen, attempts } };
+    }),
+    known: 33,
   },
   "pins a Job by nothing that Karmada delivers": {
     path: `${KARMADA_ENGINE}/works.ts`,
@@ -92,7 +102,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         return share?.kind === "count" ? { ...share, count: total } : share;
       },
     }),
-    known: 100_005,
+    known: 100_013,
   },
   "forgets what an attempt had done when it is over": {
     path: "../../jobs/evidence.ts",
@@ -103,7 +113,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         for (const attempt of draft.attempts) if (attempt.outcome) draft.update(attempt, { done });
       },
     }),
-    known: 100_005,
+    known: 100_013,
   },
   "rebuilds a lost ledger without the status": {
     path: `${JOB_CONTROLLER}/recover.ts`,

@@ -19,6 +19,8 @@ export type JobHappening = { readonly atMs: number } & (
   | { readonly kind: "delete" | "late" | "recreate" | "strip"; readonly cluster: string }
   /** A user suspends the work. */
   | { readonly kind: "suspend"; readonly forMs: number }
+  /** A queue in the member suspends a Job. */
+  | { readonly kind: "hold"; readonly cluster: string; readonly forMs: number }
   /** Another writer takes the names of the next so many attempts. */
   | { readonly kind: "take"; readonly cluster: string; readonly names: number }
 );
@@ -48,6 +50,7 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
   const guarantee = dice.pick<Guarantee>(["Exclusive", "Exclusive", "Exclusive", "Wait", "AtLeastOnce"]);
   const windowSeconds = dice.whole(10, 30);
   const longestMs = dice.pick([15_000, 40_000, 80_000]);
+  const queues = drawQueues(new Dice(seed).branch("job queues"), clusters);
   const traits = Object.fromEntries(
     clusters.map((name): [string, JobTraits] => [
       name,
@@ -58,6 +61,7 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
         slowMs: dice.pick([0, SLOW_MS / 2, SLOW_MS]),
         skewMs: dice.pick([0, -3_600_000, 600_000]),
         saysTerminating: dice.chance(0.7),
+        lateMs: queues.lateMs,
         keepsTemplate: engine === "karmada",
       },
     ]),
@@ -71,7 +75,7 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
   // While controllers start again none of them looks: a Job that an old delivery creates then, in a cluster that is lost
   // before they do, is beyond what is promised.
   const isPromised = ({ kind }: JobHappening) => losses.length === 0 || kind !== "late";
-  const happenings = [...drawn.filter(isPromised), ...strangers, ...pauses, ...losses];
+  const happenings = [...drawn.filter(isPromised), ...strangers, ...queues.holds, ...pauses, ...losses];
   const onClusterLoss = {
     guarantee,
     afterSeconds: dice.whole(5, 10),
@@ -98,6 +102,16 @@ export function jobScenarioOf(seed: number, engine: EngineName): JobScenario {
 
 function drawLosses(dice: Dice): JobHappening[] {
   return Array.from({ length: dice.whole(1, 2) }, () => ({ atMs: dice.whole(3_000, 120_000), kind: "lose ledgers" }));
+}
+
+/** Job controllers that are late, and queues that suspend what runs: a deadline counts from a Job's last start. */
+function drawQueues(dice: Dice, clusters: readonly string[]) {
+  const lateMs = dice.pick([0, 0, 0, 0, 5_000, 25_000]);
+  const holds = Array.from({ length: dice.pick([0, 0, 0, 1, 2]) }, (): JobHappening => {
+    const cluster = dice.chance(0.7) ? (clusters[0] ?? "") : dice.pick(clusters);
+    return { atMs: dice.whole(2_000, 40_000), kind: "hold", cluster, forMs: 1000 * dice.whole(1, 30) };
+  });
+  return { lateMs, holds };
 }
 
 function drawSuspension(dice: Dice): JobHappening[] {

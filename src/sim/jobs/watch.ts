@@ -29,6 +29,8 @@ export const JOB_SITUATIONS = [
   "another writer takes an attempt's name",
   "a name was taken",
   "a user removes Lockstep's label",
+  "a queue suspends a Job in its member",
+  "a Job that was suspended in its member starts again",
   "an old delivery: created",
   "an old delivery: updated",
   "a leader stalls after a write",
@@ -73,6 +75,8 @@ export class JobWatch {
   /** By number: how the stored ledger says that attempts ended. */
   readonly #outcomes = new Map<number, string>();
   readonly #started = new Set<number>();
+  /** Attempts that the stored ledger knows to be suspended in their clusters, or does not let run on. */
+  readonly #held = new Set<number>();
   #status: JsonObject = {};
   /** By number: what it had done when the ledger first called it over, or has done so far. What is found later counts, too. */
   readonly #done = new Map<number, { readonly units: ReadonlySet<number>; readonly count: number }>();
@@ -159,8 +163,15 @@ export class JobWatch {
     for (const attempt of attempts) this.#note(attempt);
   }
 
-  #note({ number, outcome, cluster, share, done }: JsonObject): void {
+  /** Whether the stored ledger knows that this Job may start again. */
+  knowsHeld(job: string): boolean {
+    return this.#guarantee !== "Exclusive" || this.#held.has(attemptOf(job));
+  }
+
+  #note({ number, outcome, cluster, share, done, isHeld, uid }: JsonObject): void {
     if (typeof number !== "number") return;
+    if (isHeld === true || outcome || uid === null) this.#held.add(number);
+    else this.#held.delete(number);
     if (!this.#outcomes.has(number)) {
       const hasSucceeded = isJsonObject(outcome) && outcome.kind === "succeeded";
       const listed = unitsOf(String(valueAt(done, "indexes") ?? ""));

@@ -10,7 +10,7 @@ import { takeJobMoment } from "./observe.ts";
 
 const UID = "job-uid";
 
-function seenWith(status: JsonObject, message = "") {
+function seenWith(status: JsonObject, message = "", spec: JsonObject = {}) {
   const parsed = parseCrossClusterJob({
     apiVersion: "apps.karmada.io/v1alpha1",
     kind: "CrossClusterJob",
@@ -27,7 +27,7 @@ function seenWith(status: JsonObject, message = "") {
     apiVersion: "batch/v1",
     kind: "Job",
     metadata: { name: ref.name, namespace: "default", uid: UID },
-    spec: { parallelism: 1 },
+    spec: { parallelism: 1, ...spec },
     status,
   };
   const engine = {
@@ -64,4 +64,15 @@ it("a Job whose pods run is not pending, also if its status does not say how man
   expect(seenWith({ active: 1, ready: 1 })).toMatchObject({ isPending: false });
   expect(seenWith({ active: 1 })).toMatchObject({ isPending: false });
   expect(seenWith({ active: 1, ready: 0, succeeded: 1 })).toMatchObject({ isPending: false });
+});
+
+it("[J11] a Job is suspended by its spec, and until its Job controller has resumed it", () => {
+  const conditions = (status: string) => [{ type: "Suspended", status, reason: "", message: "" }];
+  const startTime = "2026-01-01T00:00:00Z";
+  expect(seenWith({ startTime })).not.toHaveProperty("isSuspended");
+  expect(seenWith({ startTime }, "", { suspend: true })).toMatchObject({ isSuspended: true, startTime });
+  expect(seenWith({ startTime, conditions: conditions("True") })).toMatchObject({ isSuspended: true });
+  expect(seenWith({ startTime, conditions: conditions("False") })).not.toHaveProperty("isSuspended");
+  expect(seenWith({ startTime: 5 })).not.toHaveProperty("startTime");
+  expect(seenWith({ startTime: "x".repeat(1_000) })).toMatchObject({ startTime: "x".repeat(64) });
 });

@@ -20,6 +20,7 @@ import type { SecondLooks } from "./second-looks.ts";
 /** No longer than what an interpreter may answer, and than what the status may say. */
 const MOST_REASON_CHARS = 128;
 const MOST_MESSAGE_CHARS = 1024;
+const MOST_TIME_CHARS = 64;
 
 /** What the hub and the members showed at one moment, in the planner's words. */
 export interface JobMoment {
@@ -167,12 +168,14 @@ function seenOf(
   // A status that does not say how many pods are ready proves of those that there are nothing.
   const hasReady = (ready ?? active ?? 0) > 0;
   const completedIndexes = valueAt(object, "status", "completedIndexes");
+  const startTime = valueAt(object, "status", "startTime");
   return {
     kind: "present",
     uid: object.metadata.uid ?? "",
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     ...(share && { share }),
     state: completion?.state ?? "unknown",
+    ...(outcome.state === "failed" && { unreadable: plain(outcome.reason, MOST_MESSAGE_CHARS) }),
     ...(completion?.reason !== undefined && { reason: plain(completion.reason, MOST_REASON_CHARS) }),
     ...(completion?.message !== undefined && { message: plain(completion.message, MOST_MESSAGE_CHARS) }),
     ...(active !== undefined && { active }),
@@ -180,10 +183,20 @@ function seenOf(
     ...(succeeded !== undefined && { succeeded }),
     ...(failed !== undefined && { failed }),
     ...(deadlineSeconds !== undefined && { deadlineSeconds }),
-    ...(valueAt(object, "spec", "suspend") === true && { isSuspended: true }),
+    ...(isSuspended(object) && { isSuspended: true }),
+    ...(typeof startTime === "string" && startTime !== "" && { startTime: plain(startTime, MOST_TIME_CHARS) }),
     ...(typeof completedIndexes === "string" && { completedIndexes }),
     isPending: (at("spec", "parallelism") ?? 0) > 0 && !hasReady && (succeeded ?? 0) === 0,
   };
+}
+
+/** By its spec, or because its Job controller has not yet resumed it. */
+function isSuspended(object: KubeObject): boolean {
+  const conditions = valueAt(object, "status", "conditions");
+  const said = (Array.isArray(conditions) ? conditions.filter(isJsonObject) : []).find(
+    ({ type }) => type === "Suspended",
+  );
+  return valueAt(object, "spec", "suspend") === true || said?.status === "True";
 }
 
 /** Names the object and its writer, as its API server recorded it. */

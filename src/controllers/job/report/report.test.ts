@@ -35,6 +35,24 @@ function statusOf(workload: JsonObject, attempts: readonly Attempt[] = []) {
   return jobStatusOf({ job: parsed.value, plan, failures: [], newest, nowMs: 0 }, undefined);
 }
 
+function attempt(number: number, more: Partial<Attempt>): Attempt {
+  return {
+    ...{
+      number,
+      cluster: "member1",
+      share: { kind: "whole" },
+      startedAtMs: 0,
+      isSwitched: false,
+      uid: "u",
+      readAtMs: 0,
+    },
+    ...{ grant: { epoch: 1, parallelism: 0, deadlineSeconds: null }, latestDeadlineSeconds: 0, unheardSinceMs: null },
+    ...{ pendingSinceMs: null, goneSinceMs: null, endSeenAtMs: null, stop: null, outcome: null, isCleaned: false },
+    ...{ done: { succeeded: 0, failed: 0, indexes: "" }, mayRunTwice: false },
+    ...more,
+  };
+}
+
 it("a remedy names the object, so that it can be pasted", () => {
   const { message, waiting } = statusOf({});
   expect(message).toBe("it is lost. if it is gone: lockstep confirm-lost member1 ccj/train");
@@ -54,21 +72,6 @@ it("a status that is too large for the hub is shown without its largest fields",
 
 it("[J15] only an attempt that was never allowed to run is Starting: a lost ledger forgets what such a one has done", () => {
   const ending = { kind: "succeeded", reason: "Completed", message: "", atMs: 0 } as const;
-  const attempt = (number: number, more: Partial<Attempt>): Attempt => ({
-    ...{
-      number,
-      cluster: "member1",
-      share: { kind: "whole" },
-      startedAtMs: 0,
-      isSwitched: false,
-      uid: "u",
-      readAtMs: 0,
-    },
-    ...{ grant: { epoch: 1, parallelism: 0, deadlineSeconds: null }, latestDeadlineSeconds: 0, unheardSinceMs: null },
-    ...{ pendingSinceMs: null, goneSinceMs: null, endSeenAtMs: null, stop: null, outcome: null, isCleaned: false },
-    ...{ done: { succeeded: 0, failed: 0, indexes: "" }, mayRunTwice: false },
-    ...more,
-  });
   const granted = (parallelism: number) => ({ grant: { epoch: 2, parallelism, deadlineSeconds: null } });
   const { attempts = [] } = statusOf({}, [
     attempt(1, {}),
@@ -78,4 +81,10 @@ it("[J15] only an attempt that was never allowed to run is Starting: a lost ledg
     attempt(5, { ...granted(0), stop: { reason: "Drained", message: "" } }),
   ]);
   expect(attempts.map(({ state }) => state)).toEqual(["Starting", "Running", "Suspended", "Stopping", "Stopping"]);
+});
+
+it("[J11] an attempt that is suspended in its cluster has no deadline in the status: none of them counts", () => {
+  const switched = { isSwitched: true, latestDeadlineSeconds: 60 };
+  const { attempts = [] } = statusOf({}, [attempt(1, switched), attempt(2, { ...switched, isHeld: true })]);
+  expect(attempts.map(({ deadline }) => deadline)).toEqual(["1970-01-01T00:01:00Z", undefined]);
 });

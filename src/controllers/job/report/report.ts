@@ -17,7 +17,7 @@ type AttemptRow = NonNullable<CrossClusterJobStatus["attempts"]>[number];
 
 const MAX_WAITING = 32;
 const MAX_WORKLOAD_CHARS = 64 * 1024;
-const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline"]);
+const UNSURE = new Set(["AttemptUnheard", "AttemptLost", "WaitingForDeadline", "EndUnknown"]);
 
 export interface JobReport {
   readonly job: ParsedCrossClusterJob;
@@ -109,8 +109,8 @@ function phaseOf(job: ParsedCrossClusterJob, { end, attempts }: JobLedger, waiti
 }
 
 function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly JobWaiting[]): AttemptRow {
-  const { number, cluster, share, done, outcome, stop, startedAtMs, isSwitched, readAtMs, latestDeadlineSeconds } =
-    attempt;
+  const { number, cluster, share, done, outcome, stop, startedAtMs } = attempt;
+  const { isSwitched, isHeld, readAtMs, latestDeadlineSeconds } = attempt;
   const waits = waiting.find((each) => each.cluster === cluster && !outcome);
   const reason = outcome?.reason ?? stop?.reason ?? waits?.code;
   const message = outcome?.message ?? stop?.message ?? waits?.message;
@@ -129,6 +129,7 @@ function rowOf(job: ParsedCrossClusterJob, attempt: Attempt, waiting: readonly J
     ...(outcome && { finishedAt: timestamp(outcome.atMs) }),
     ...(isSwitched &&
       readAtMs !== null &&
+      !isHeld &&
       !outcome && { deadline: timestamp(readAtMs + latestDeadlineSeconds * 1000) }),
     ...(attempt.mayRunTwice && { mayRunTwice: `${cluster} did not report when its work was started again` }),
     ...(reason && { reason }),
