@@ -73,7 +73,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   LockstepRequestsDenied: {
     calm: { [requests("200")]: "0+60x60" },
-    alarming: { [requests("403")]: "0+1x60" },
+    alarming: { [requests("401")]: "0+1x60" },
     labels: { cluster: "member1" },
     summary: "member1 denies requests of the controller",
   },
