@@ -186,6 +186,8 @@ it("the server's certificate is checked against the kubeconfig's CA, and a clien
   const user = { "client-certificate": "client.crt", "client-key-data": Buffer.from(client.key).toString("base64") };
   const cluster = { "certificate-authority-data": Buffer.from(server.cert).toString("base64") };
   const trusting = await connect(await writeConfig("good", url, user, { cluster }));
+  // For others that connect to the same server, with credentials of their own.
+  expect(trusting.connection.tls).toEqual({ ca: server.cert, insecureSkipVerify: false });
   expect((await trusting.get()).body).toBe("ok");
   const stranger = await connect(await writeConfig("bad", url, user));
   await expect(stranger.get()).rejects.toMatchObject({ name: "TransportError", neverSent: true });

@@ -5,6 +5,7 @@ import {
   type HttpStream,
   type HttpTransport,
   openHttpTransport,
+  type TlsOptions,
   type Transport,
   TransportError,
 } from "../../runtime/index.ts";
@@ -29,6 +30,8 @@ export interface ClusterConnection {
   readonly server: string;
   /** The context's namespace, or `default`. */
   readonly namespace: string;
+  /** How the server is known, without any credentials. */
+  readonly tls?: Omit<TlsOptions, "cert" | "key">;
   close(): Promise<void>;
 }
 
@@ -44,9 +47,10 @@ export async function connectCluster(options: ConnectOptions): Promise<ClusterCo
   // The context of the start: another one may be made the current one later, and it leads to another cluster.
   const transport = new AuthenticatedTransport(target, () => read(target.contextName), options.clock);
   // Now instead of at the first request, so that the user sees a wrong path or plugin at once.
-  await transport.prepare();
+  const { credentials } = await transport.prepare();
+  const { cert: _, key: __, ...tls } = credentials.tls;
   const { contextName: context, server, namespace } = target;
-  return { transport, context, server, namespace, close: () => transport.close() };
+  return { transport, context, server, namespace, tls, close: () => transport.close() };
 }
 
 /** The names of all contexts, the current one first. */
