@@ -4,7 +4,8 @@
 # Charts and kustomizations are rendered by the real helm and kustomize. An image that has them, built from the modules
 # that test/tools pins:
 #   docker build --target applications -t lockstep:0.1.0-applications .
-# test/start/package.test.ts runs the last stage's command in the same layout.
+# test/start/package.test.ts runs the last stage's command in the same layout; where buildah is at hand,
+# npm run test:install:long builds and runs both.
 ARG BUILD=node:20-bookworm-slim
 ARG PROGRAMS=golang:1.26-bookworm
 ARG RUNTIME=gcr.io/distroless/nodejs20-debian12:nonroot

@@ -81,10 +81,11 @@ interface Leading {
   isSynced: () => boolean;
 }
 
-function notReady({ role, answeredMs }: ElectionState, leading: Leading, nowMs: number): string | undefined {
-  if (answeredMs === undefined) return "the hub has not answered about the lease yet";
+function notReady({ role, answeredMs, failure }: ElectionState, leading: Leading, nowMs: number): string | undefined {
+  const why = failure === undefined ? "" : `: ${failure}`;
+  if (answeredMs === undefined) return `the lease could not be read yet${why}`;
   const quietMs = nowMs - answeredMs;
-  if (quietMs > SILENT_HUB_MS) return `the hub has not answered about the lease for ${Math.round(quietMs / 1000)} s`;
+  if (quietMs > SILENT_HUB_MS) return `the lease could not be read for ${Math.round(quietMs / 1000)} s${why}`;
   if (role === "candidate") return "it is not known yet which process leads";
   if (role === "leader" && !leading.isSynced()) return "leading, but its caches are not complete yet";
   return undefined;

@@ -62,6 +62,8 @@ export interface ElectionState {
   readonly role: "candidate" | "standby" | "leader";
   /** When the server last answered about the lease, on the monotonic clock. */
   readonly answeredMs: number | undefined;
+  /** Why the last attempt failed; undefined after an answer. */
+  readonly failure: string | undefined;
 }
 
 interface LeaseSpec {
@@ -97,6 +99,7 @@ export class Election {
   #standsBy: { leader: string; term: number } | undefined;
   #writes = 0;
   #answeredMs: number | undefined;
+  #failure: string | undefined;
   #isLeading = false;
 
   constructor(options: ElectionOptions) {
@@ -116,7 +119,7 @@ export class Election {
 
   get state(): ElectionState {
     const role = this.#isLeading ? "leader" : this.#standsBy ? "standby" : "candidate";
-    return { role, answeredMs: this.#answeredMs };
+    return { role, answeredMs: this.#answeredMs, failure: this.#failure };
   }
 
   /**
@@ -217,7 +220,10 @@ export class Election {
     } catch (error) {
       const lostRace = error instanceof ConflictError || error instanceof AlreadyExistsError;
       const reason = error instanceof Error ? error.message : String(error);
-      if (!lostRace) this.#log.warn("the lease could not be read or written", { reason });
+      if (!lostRace) {
+        this.#failure = reason;
+        this.#log.warn("the lease could not be read or written", { reason });
+      }
       // After any failure, the next attempt starts with a read.
       if (this.#lease && readLease(this.#lease).holder === this.identity) await this.#reread(options);
       return undefined;
@@ -239,6 +245,7 @@ export class Election {
     const { fingerprint } = readLease(lease);
     this.#lease = lease;
     this.#answeredMs = this.#clock.monotonicMs();
+    this.#failure = undefined;
     if (this.#observed?.fingerprint === fingerprint) return;
     this.#observed = { fingerprint, sinceMs: this.#clock.monotonicMs() };
   }

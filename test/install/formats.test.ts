@@ -69,6 +69,7 @@ describe("the host's chart", () => {
       "image=example.com/lockstep@sha256:abc",
       "replicas=3",
       "resources.limits.memory=4Gi",
+      "nodeOptions=--max-old-space-size=3072",
       "kubeconfigSecret=hub",
       "priorityClassName=high",
     ].flatMap((value) => ["--set", value]);
@@ -80,7 +81,13 @@ describe("the host's chart", () => {
         template: {
           spec: {
             priorityClassName: "high",
-            containers: [{ image: "example.com/lockstep@sha256:abc", resources: { limits: { memory: "4Gi" } } }],
+            containers: [
+              {
+                image: "example.com/lockstep@sha256:abc",
+                resources: { limits: { memory: "4Gi" } },
+                env: expect.arrayContaining([{ name: "NODE_OPTIONS", value: "--max-old-space-size=3072" }]),
+              },
+            ],
             volumes: expect.arrayContaining([
               expect.objectContaining({ secret: expect.objectContaining({ secretName: "hub" }) }),
             ]),

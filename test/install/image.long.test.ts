@@ -8,10 +8,12 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { version } from "../../package.json";
+import { controllerArguments } from "../../src/cli/commands/install/host.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const IS_HERE = spawnSync("buildah", ["--version"]).status === 0 && process.getuid?.() === 0;
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+const GO = "/usr/local/go";
 const BUILD_MS = 600_000;
 
 describe("the image, built by buildah", () => {
@@ -46,17 +48,33 @@ describe("the image, built by buildah", () => {
     more(root);
     const container = buildah("from", "scratch");
     buildah("copy", "-q", container, root, "/");
-    if (name === "build") buildah("config", "--env", `NODE_EXTRA_CA_CERTS=${CERTIFICATES}`, container);
-    buildah("config", "--env", "PATH=/usr/bin", "--env", "HOME=/root", container);
+    const env = {
+      PATH: `/usr/bin:${GO}/bin`,
+      HOME: "/root",
+      ...(name === "build" && { NODE_EXTRA_CA_CERTS: CERTIFICATES }),
+    };
+    buildah("config", ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]), container);
     buildah("commit", "-q", container, `localhost/${name}`);
     return `localhost/${name}`;
   };
+
+  const addCertificates = (root: string) => {
+    mkdirSync(join(root, "etc/ssl/certs"), { recursive: true });
+    if (existsSync(CERTIFICATES)) cpSync(realpathSync(CERTIFICATES), join(root, CERTIFICATES));
+  };
+
+  /** What the stages are built on, as arguments of `buildah build`. */
+  let bases: string[] = [];
+  const build = (image: string, target: string, ...more: string[]) =>
+    buildah("build", "--isolation", "chroot", ...bases, ...more, "-t", image, "--target", target, ".");
+  const runIn = (container: string, ...command: string[]) =>
+    buildah("run", "--isolation", "chroot", container, "--", ...command);
 
   beforeAll(() => {
     const node = process.execPath;
     const runtime = base("runtime", { [node]: "/nodejs/bin/node" });
     const npm = realpathSync(execFileSync("which", ["npm"], { encoding: "utf8" }).trim());
-    const build = base(
+    const builder = base(
       "build",
       { [node]: "/usr/bin/node", "/bin/sh": "/usr/bin/sh", "/usr/bin/env": "/usr/bin/env" },
       (root) => {
@@ -64,21 +82,19 @@ describe("the image, built by buildah", () => {
         const modules = "/usr/lib/node_modules/npm";
         cpSync(join(dirname(npm), ".."), join(root, modules), { recursive: true });
         symlinkSync(`${modules}/bin/npm-cli.js`, join(root, "/usr/bin/npm"));
-        mkdirSync(join(root, "etc/ssl/certs"), { recursive: true });
-        if (existsSync(CERTIFICATES)) cpSync(realpathSync(CERTIFICATES), join(root, CERTIFICATES));
+        addCertificates(root);
       },
     );
     // The machine's own way to the packages; the image gets nothing of it.
     const mounts = [".npm", ".npmrc"].filter((each) => existsSync(join(homedir(), each)));
     const volumes = mounts.flatMap((each) => ["--volume", `${join(homedir(), each)}:/root/${each}:rw`]);
-    const bases = ["--build-arg", `BUILD=${build}`, "--build-arg", `RUNTIME=${runtime}`];
-    buildah("build", "--isolation", "chroot", ...bases, ...volumes, "-t", "lockstep", "--target", "controller", ".");
+    bases = ["--build-arg", `BUILD=${builder}`, "--build-arg", `RUNTIME=${runtime}`, ...volumes];
+    build("lockstep", "controller");
   }, BUILD_MS);
 
   it("has nothing but the bundle, its licences and its list of packages, and runs as a user without rights", () => {
     const container = buildah("from", "localhost/lockstep");
-    const run = (...args: string[]) =>
-      buildah("run", "--isolation", "chroot", container, "--", "/nodejs/bin/node", ...args);
+    const run = (...args: string[]) => runIn(container, "/nodejs/bin/node", ...args);
     expect(run("/app/dist/lockstep.js", "--version")).toBe(version);
     const facts =
       'const fs = require("fs"); console.log(JSON.stringify([process.getuid(), process.cwd(), fs.readdirSync(".")]))';
@@ -96,5 +112,30 @@ describe("the image, built by buildah", () => {
     const built = join(buildah("mount", container), "app/dist/lockstep.js");
     // The bundle is the same, wherever it is built.
     expect(readFileSync(built).equals(readFileSync(join(ROOT, "dist/lockstep.js")))).toBe(true);
+  });
+
+  it("has the pinned helm and kustomize, too, in the stage `applications`", { timeout: BUILD_MS }, async () => {
+    const from = (name: string) => execFileSync("go", ["env", name], { encoding: "utf8" }).trim();
+    const programs = base("programs", { "/bin/sh": "/usr/bin/sh" }, (root) => {
+      symlinkSync("usr/bin", join(root, "bin"));
+      cpSync(from("GOROOT"), join(root, GO), { recursive: true });
+      addCertificates(root);
+    });
+    const kept = { GOMODCACHE: "/root/go/pkg/mod", GOCACHE: "/root/.cache/go-build" };
+    const volumes = Object.entries(kept).flatMap(([name, at]) => ["--volume", `${from(name)}:${at}:rw`]);
+    build("lockstep-applications", "applications", "--build-arg", `PROGRAMS=${programs}`, ...volumes);
+    const container = buildah("from", "localhost/lockstep-applications");
+    expect(runIn(container, "/nodejs/bin/node", "/app/dist/lockstep.js", "--version")).toBe(version);
+    expect(runIn(container, "/programs/helm", "version", "--short")).toMatch(/^v3\./);
+    const settings = controllerArguments({
+      systemNamespace: "lockstep-system",
+      workloads: [],
+      requireAllowedClusters: false,
+      rendersSources: true,
+    });
+    for (const program of ["helm", "kustomize"]) {
+      expect(settings).toContain(`--${program}=/programs/${program}`);
+      expect(runIn(container, `/programs/${program}`, "version")).not.toBe("");
+    }
   });
 });

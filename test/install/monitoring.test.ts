@@ -1,10 +1,12 @@
 /** The alerts, the panels and what a controller serves, judged by Prometheus' own promtool. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import {
   type LabelsOf,
   METRICS,
@@ -12,8 +14,11 @@ import {
   MetricsRegistry,
   metricNames,
 } from "../../src/runtime/index.ts";
+import { until } from "../stack/fleet.ts";
+import { freePorts, Processes } from "../stack/processes.ts";
 
 const RULES = new URL("../../deploy/monitoring/rules.yaml", import.meta.url).pathname;
+const SCRAPE = new URL("../../deploy/monitoring/scrape.yaml", import.meta.url).pathname;
 const IS_HERE = spawnSync("promtool", ["--version"]).status === 0;
 
 interface Scenario {
@@ -68,7 +73,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   LockstepRequestsDenied: {
     calm: { [requests("200")]: "0+60x60" },
-    alarming: { [requests("403")]: "0+1x60" },
+    alarming: { [requests("401")]: "0+1x60" },
     labels: { cluster: "member1" },
     summary: "member1 denies requests of the controller",
   },
@@ -151,6 +156,41 @@ describe("monitoring", () => {
     expect(status, printed).toBe(0);
     expect(printed).toContain(`SUCCESS: ${alerts.length} rules found`);
     expect(printed).toContain(`SUCCESS: ${panels.length} rules found`);
+  });
+
+  it("keeps the namespace of an application when a real Prometheus scrapes what is configured", async () => {
+    const registry = new MetricsRegistry();
+    registry.gauges((set) => set("application_quorum_margin", OF_APPLICATION, 2));
+    const server = createServer((_request, response) => response.end(registry.text()));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const [port = 0] = await freePorts(1);
+    // Discovery needs a Kubernetes with pods that answer; it would find these labels.
+    const {
+      kubernetes_sd_configs: _,
+      relabel_configs: __,
+      ...job
+    } = parse(readFileSync(SCRAPE, "utf8")).scrape_configs[0];
+    const labels = { namespace: "lockstep-system", pod: "lockstep-controller-0" };
+    const targets = [`127.0.0.1:${(server.address() as AddressInfo).port}`];
+    const scraped = { ...job, scrape_interval: "1s", static_configs: [{ targets, labels }] };
+    const config = join(folder, file("prometheus.yaml", { scrape_configs: [scraped] }));
+    const processes = new Processes(join(folder, "prometheus"));
+    const data = `--storage.tsdb.path=${join(folder, "data")}`;
+    const address = `127.0.0.1:${port}`;
+    processes.start("prometheus", "prometheus", [`--config.file=${config}`, data, `--web.listen-address=${address}`]);
+    try {
+      let found: unknown;
+      await until("Prometheus has scraped it", async () => {
+        const query = fetch(`http://${address}/api/v1/query?query=application_quorum_margin`);
+        const answer = await query.then(async (got) => JSON.parse(await got.text())).catch(() => undefined);
+        found = answer?.data?.result?.[0]?.metric;
+        return found !== undefined;
+      });
+      expect(found).toMatchObject({ ...OF_APPLICATION, pod: labels.pod });
+    } finally {
+      await processes.end("prometheus");
+      server.close();
+    }
   });
 
   it("serves metrics that Prometheus parses, in the names that it recommends", () => {

@@ -164,6 +164,25 @@ describe("an update of five instances on a real Karmada, with at most one of the
         expect(await standby.leads()).toBe(true);
         await rehearsal.world.until("it stands by", async () => (await leader.isReady()) && !(await leader.leads()));
       });
+
+      it("two controllers whose tokens are revoked continue with those that their kubeconfigs have then", {
+        timeout: TIMEOUT_MS,
+      }, async () => {
+        await rehearsal.updateUnder({
+          name: "",
+          lastsMs: 0,
+          async begin({ until }) {
+            for (const pod of pods) await pod.revoke();
+            const areReady = () => Promise.all(pods.map((pod) => pod.isReady()));
+            await until("the hub refuses both", async () => !(await areReady()).includes(true));
+          },
+          async end({ until }) {
+            for (const pod of pods) await pod.renew();
+            for (const pod of pods) await until("it is ready, in the same process", () => pod.isReady());
+          },
+        });
+        expectCalm();
+      });
     });
   }
 

@@ -75,6 +75,21 @@ export function operationsStory(on: () => Rehearsal): void {
 
   settingsStory(() => ({ world: rehearsal.world, shell, doctor }));
 
+  it("a kubeconfig for the controller's pods is printed, with the hub's CA and a token of the controller's account", async () => {
+    const { folder, hub } = rehearsal.world.stack;
+    expect((await lockstep("install", "--set", "kubeconfig")).err).toContain("--hub-server");
+    const options = ["--hub-server", hub.server, "--token-duration", "1h"];
+    const printed = await lockstep("install", "--set", "kubeconfig", ...options);
+    expect(printed).toMatchObject({ code: 0 });
+    writeFileSync(join(folder, "account.kubeconfig"), printed.out);
+    const who = await shell(
+      "kubectl --kubeconfig account.kubeconfig auth whoami -o jsonpath='{.status.userInfo.username}'",
+    );
+    expect(who).toBe("system:serviceaccount:lockstep-system:lockstep-controller");
+    const mine = await shell("kubectl --kubeconfig account.kubeconfig auth can-i create works.work.karmada.io -A");
+    expect(mine.trim()).toBe("yes");
+  });
+
   if (isLongForm) {
     const hasOld = isInHistory(OLD);
     it("an update that an older version began is completed by this one, and one of this by the older", {

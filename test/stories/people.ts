@@ -13,10 +13,12 @@ export async function connectAs(stack: Stack, { name, groups }: User): Promise<C
   return connectCluster({ clock: systemClock, kubeconfig: await stack.kubeconfigOf({ name, groups: own }) });
 }
 
-/** A token of a ServiceAccount on the hub. */
-export async function accountToken(stack: Stack, namespace: string, name: string): Promise<string> {
+/** A token of a ServiceAccount on the hub; it ends with the Secret in its namespace that it is bound to. */
+export async function accountToken(stack: Stack, namespace: string, name: string, secret?: string): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 7_200 } };
+  const boundTo = secret !== undefined && { boundObjectRef: { apiVersion: "v1", kind: "Secret", name: secret } };
+  const spec = { expirationSeconds: 7_200, ...boundTo };
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec };
   const { status, text } = await stack.hub.request("POST", path, request);
   if (status !== 201) throw new Error(`no token for ${namespace}/${name}: ${status} ${text}`);
   const { status: answer }: { status: { token: string } } = JSON.parse(text);

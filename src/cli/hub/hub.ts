@@ -6,6 +6,7 @@ import {
 } from "../../api/index.ts";
 import { readLedgerCopy } from "../../controllers/index.ts";
 import {
+  type ClusterConnection,
   KubeClient,
   type KubeObject,
   NotFoundError,
@@ -35,6 +36,7 @@ export interface Hub {
   readonly clock: Clock;
   readonly random: Random;
   readonly server: string;
+  readonly tls?: ClusterConnection["tls"];
   readonly context: string;
   /** -n, or the context's namespace. */
   readonly namespace: string;
@@ -53,11 +55,11 @@ export async function withHub<T>(io: Io, options: GlobalOptions, use: (hub: Hub)
   const [clock, random] = await Promise.all([io.clock(), io.random()]);
   const connection = await io.connect({ kubeconfig: kubeconfigOf(io, options), context: options.context });
   try {
-    const { server, context: name } = connection;
+    const { server, tls, context: name } = connection;
     const transport = io.stderr.isTerminal ? impatient(connection.transport, io, clock, server) : connection.transport;
     const client = new KubeClient({ transport, clock, random, log: silentLog, userAgent: "lockstep" });
     const namespace = options.namespace ?? connection.namespace;
-    return await use({ client, transport, clock, random, server, context: name, namespace, request });
+    return await use({ client, transport, clock, random, server, tls, context: name, namespace, request });
   } finally {
     await connection.close();
   }

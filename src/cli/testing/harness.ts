@@ -64,6 +64,8 @@ export interface TestIoOptions {
   readonly connected?: (times: number, kubeconfig: string | undefined) => Transport | undefined;
   /** Receives what the command serves, instead of a socket. */
   readonly served?: (answer: (path: string) => Answer) => void;
+  /** The hub's address in the kubeconfig. */
+  readonly server?: string;
   /** Answers a request instead of the hub. */
   readonly intercept?: (request: HttpRequest) => HttpResponse | undefined;
 }
@@ -112,7 +114,8 @@ export function testIo(
       transport: options.connected?.(++connections, kubeconfig) ??
         transport ?? { request: unreachable, stream: unreachable },
       context: context ?? "hub",
-      server: "https://hub.test",
+      server: options.server ?? "https://hub.test",
+      tls: { ca: "PEM of the hub's CA" },
       namespace: "default",
       close: async () => {},
     }),

@@ -93,6 +93,56 @@ it("a token file is found relative to the kubeconfig, and read again after a 401
   expect(await get()).toMatchObject({ status: 200, body: "Bearer two" });
 });
 
+it("a kubeconfig that is replaced, as a pod's Secret is, is read again after a 401, and otherwise every 30 s", async () => {
+  let good = "Bearer one";
+  const { server } = await authServer((authorization) => authorization === good);
+  const file = await writeConfig("config", server, { token: "one" });
+  const { get, clock } = await connect(file);
+  expect((await get()).status).toBe(200);
+  good = "Bearer two";
+  expect((await get()).status).toBe(401);
+  await writeConfig("config", server, { token: "two" });
+  expect(await get()).toMatchObject({ status: 200, body: "Bearer two" });
+  await writeConfig("config", server, { token: "three" });
+  good = "Bearer three";
+  await clock.advance(30_000);
+  expect(await get()).toMatchObject({ status: 200, body: "Bearer three" });
+});
+
+it("a kubeconfig that is gone, is half written, or names another server or context by now changes nothing", async () => {
+  const { server, seen } = await authServer();
+  const other = await authServer();
+  const file = await writeConfig("config", server, { token: "one" });
+  const { get, clock } = await connect(file);
+  const stays = async () => {
+    await clock.advance(30_000);
+    expect((await get()).body).toBe("Bearer one");
+  };
+  await writeFile(file, "users:\n  - {name: u, user: {token: t");
+  await stays();
+  await writeConfig("config", other.server, { token: "of-another-server" });
+  await stays();
+  const before = { clusters: [{ name: "c", cluster: { server } }], users: [{ name: "u", user: { token: "one" } }] };
+  const elsewhere = { name: "d", cluster: { server: other.server } };
+  await writeFile(
+    file,
+    stringify({
+      clusters: [...before.clusters, elsewhere],
+      users: [...before.users, { name: "v", user: { token: "two" } }],
+      contexts: [
+        { name: "ctx", context: { cluster: "c", user: "u" } },
+        { name: "other", context: { cluster: "d", user: "v" } },
+      ],
+      "current-context": "other",
+    }),
+  );
+  await stays();
+  await rm(file);
+  await stays();
+  expect(new Set(seen)).toEqual(new Set(["Bearer one"]));
+  expect(other.seen).toEqual([]);
+});
+
 it("a credential plugin runs once while its token is valid, and again after a 401", async () => {
   const plugin = join(folder, "plugin.mjs");
   const counter = join(folder, "counter");
@@ -136,6 +186,8 @@ it("the server's certificate is checked against the kubeconfig's CA, and a clien
   const user = { "client-certificate": "client.crt", "client-key-data": Buffer.from(client.key).toString("base64") };
   const cluster = { "certificate-authority-data": Buffer.from(server.cert).toString("base64") };
   const trusting = await connect(await writeConfig("good", url, user, { cluster }));
+  // For others that connect to the same server, with credentials of their own.
+  expect(trusting.connection.tls).toEqual({ ca: server.cert, insecureSkipVerify: false });
   expect((await trusting.get()).body).toBe("ok");
   const stranger = await connect(await writeConfig("bad", url, user));
   await expect(stranger.get()).rejects.toMatchObject({ name: "TransportError", neverSent: true });

@@ -5,6 +5,7 @@ import {
   type HttpStream,
   type HttpTransport,
   openHttpTransport,
+  type TlsOptions,
   type Transport,
   TransportError,
 } from "../../runtime/index.ts";
@@ -29,20 +30,27 @@ export interface ClusterConnection {
   readonly server: string;
   /** The context's namespace, or `default`. */
   readonly namespace: string;
+  /** How the server is known, without any credentials. */
+  readonly tls?: Omit<TlsOptions, "cert" | "key">;
   close(): Promise<void>;
 }
 
 /** The connection to the cluster of a kubeconfig's context, with authentication. Throws KubeConfigError. */
 export async function connectCluster(options: ConnectOptions): Promise<ClusterConnection> {
-  const config = await loadConfig(options.kubeconfig, options.surroundings ?? systemSurroundings());
-  const found = targetOf(config, options.context);
   const { token } = options;
-  const target = token === undefined ? found : { ...found, user: { token }, userName: "of the given token" };
-  const transport = new AuthenticatedTransport(target, options.clock);
+  const read = async (contextName: string | undefined): Promise<Target> => {
+    const config = await loadConfig(options.kubeconfig, options.surroundings ?? systemSurroundings());
+    const found = targetOf(config, contextName);
+    return token === undefined ? found : { ...found, user: { token }, userName: "of the given token" };
+  };
+  const target = await read(options.context);
+  // The context of the start: another one may be made the current one later, and it leads to another cluster.
+  const transport = new AuthenticatedTransport(target, () => read(target.contextName), options.clock);
   // Now instead of at the first request, so that the user sees a wrong path or plugin at once.
-  await transport.prepare();
+  const { credentials } = await transport.prepare();
+  const { cert: _, key: __, ...tls } = credentials.tls;
   const { contextName: context, server, namespace } = target;
-  return { transport, context, server, namespace, close: () => transport.close() };
+  return { transport, context, server, namespace, tls, close: () => transport.close() };
 }
 
 /** The names of all contexts, the current one first. */
@@ -52,7 +60,10 @@ export async function contextNames(options: Omit<ConnectOptions, "context" | "cl
   return names.sort((a, b) => Number(b === config.currentContext) - Number(a === config.currentContext));
 }
 
-/** Certificates and tokens are read again after this time; a projected token is renewed long before it expires. */
+/**
+ * The kubeconfig, certificates and tokens are read again after this time; a projected token is renewed long before it
+ * expires. A pod's kubeconfig changes when its Secret does.
+ */
 const CREDENTIALS_FRESH_MS = 30_000;
 
 interface Ready {
@@ -64,14 +75,16 @@ interface Ready {
 
 /** Adds credentials to every request; creates a new transport when certificates rotate; retries once after a 401. */
 class AuthenticatedTransport implements Transport {
-  readonly #target: Target;
+  #target: Target;
+  readonly #again: () => Promise<Target>;
   readonly #clock: Clock;
   #source: Promise<() => Promise<Credentials>> | undefined;
   #ready: Ready | undefined;
   #preparing: Promise<Ready> | undefined;
 
-  constructor(target: Target, clock: Clock) {
+  constructor(target: Target, again: () => Promise<Target>, clock: Clock) {
     this.#target = target;
+    this.#again = again;
     this.#clock = clock;
   }
 
@@ -126,7 +139,21 @@ class AuthenticatedTransport implements Transport {
     return renewed.fingerprint === refused.fingerprint ? undefined : renewed;
   }
 
+  /**
+   * Takes over what the kubeconfig says now of the same server. A file that is gone or half written changes nothing, and
+   * one that names another server neither: its credentials are not for this one.
+   */
+  async #readAgain(): Promise<void> {
+    const before = this.#target;
+    const target = await this.#again().catch(() => before);
+    if (target.server !== before.server || target.proxyUrl !== before.proxyUrl) return;
+    if (JSON.stringify(target) === JSON.stringify(before)) return;
+    this.#target = target;
+    this.#source = undefined;
+  }
+
   async #prepareNow(): Promise<Ready> {
+    if (this.#ready) await this.#readAgain();
     this.#source ??= credentialSource(this.#target);
     const credentials = await (await this.#source)();
     const fingerprint = JSON.stringify(credentials);

@@ -183,11 +183,12 @@ export const METRICS = {
     alerts: [
       {
         name: "LockstepRequestsDenied",
-        expression: 'sum by (cluster) (rate(rest_client_requests_total{code="403"}[10m])) > 0',
+        expression: 'sum by (cluster) (rate(rest_client_requests_total{code=~"401|403"}[10m])) > 0',
         for: "10m",
         severity: "warning",
         summary: "{{ $labels.cluster }} denies requests of the controller",
-        action: "Apply 'lockstep install' of this version: it contains every right that the controller needs.",
+        action:
+          "403: apply 'lockstep install' of this version, which contains every right that the controller needs. 401: its credentials have ended; write new ones into the Secret with its kubeconfig.",
       },
       {
         name: "LockstepRequestsFail",

@@ -9,6 +9,7 @@ import type { KarmadaWorld } from "../world.ts";
 
 /** This version, from its sources. */
 const PRESENT = ["--import", import.meta.resolve("tsx"), new URL("../../../src/cli/main.ts", import.meta.url).pathname];
+const SECRETS = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets`;
 const LEADS = /^leader_election_master_status\{[^}]*\} 1$/m;
 
 export interface ControllerPod {
@@ -18,6 +19,10 @@ export interface ControllerPod {
   answers(): Promise<boolean>;
   leads(): Promise<boolean>;
   isReady(): Promise<boolean>;
+  /** From then on the hub accepts its token no more. */
+  revoke(): Promise<void>;
+  /** Replaces its kubeconfig by one with another token, as a kubelet does when the Secret has changed. */
+  renew(): Promise<void>;
 }
 
 /** `program`: Node's arguments for another version. */
@@ -29,9 +34,15 @@ export async function startPod(
   const { stack } = world;
   const [port = 0] = await freePorts(1);
   const kubeconfig = join(stack.folder, `${identity}.kubeconfig`);
-  const token = await accountToken(stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT);
-  const { server, tls } = stack.hub;
-  await writeKubeconfig(kubeconfig, [{ name: "hub", server, certificateAuthority: tls.ca, credentials: { token } }]);
+  const secret = `token-of-${identity}`;
+  const renew = async () => {
+    const { status, text } = await stack.hub.request("POST", SECRETS, { metadata: { name: secret } });
+    if (status !== 201) throw new Error(`${secret}: ${status} ${text}`);
+    const token = await accountToken(stack, SYSTEM_NAMESPACE, CONTROLLER_ACCOUNT, secret);
+    const { server, tls } = stack.hub;
+    await writeKubeconfig(kubeconfig, [{ name: "hub", server, certificateAuthority: tls.ca, credentials: { token } }]);
+  };
+  await renew();
   const name = `controller-${identity}`;
   stack.processes.start(name, process.execPath, [
     ...(program ?? PRESENT),
@@ -49,5 +60,10 @@ export async function startPod(
     answers: async () => (await ask("/healthz")) !== undefined,
     leads: async () => LEADS.test((await (await ask("/metrics"))?.text()) ?? ""),
     isReady: async () => (await ask("/readyz"))?.status === 200,
+    async revoke() {
+      const { status, text } = await stack.hub.request("DELETE", `${SECRETS}/${secret}`);
+      if (status !== 200) throw new Error(`${secret}: ${status} ${text}`);
+    },
+    renew,
   };
 }

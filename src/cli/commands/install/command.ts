@@ -26,6 +26,8 @@ export interface InstallOptions {
   readonly image?: string;
   readonly kubeconfigSecret?: string;
   readonly hubKubeconfig?: string;
+  readonly hubServer?: string;
+  readonly tokenDuration: string;
   readonly applications?: boolean;
 }
 
@@ -58,7 +60,11 @@ export function registerInstall(registry: Registry): void {
     )
     .option(...REQUIRE_ALLOWED_CLUSTERS_OPTION)
     .option("--no-standing-hold", "omit the hold for templates labelled lockstep.karmada.io/managed=true")
-    .option("--set <name>", "hub: what the hub needs; host: what runs the controller in a host cluster", "hub")
+    .option(
+      "--set <name>",
+      "hub: what the hub needs; host: what runs the controller in a host cluster; kubeconfig: with which the controller reaches the hub, with a new token of its account",
+      "hub",
+    )
     .option("--format <name>", "yaml, helm or kustomize", "yaml")
     .option("--output <folder>", "write files there instead of printing")
     .option("--image <reference>", "host: the controller's image (default: lockstep:VERSION)")
@@ -69,6 +75,15 @@ export function registerInstall(registry: Registry): void {
     .option(
       "--hub-kubeconfig <file>",
       "host: write that Secret, too, with this kubeconfig of the controller's account (default: you create it)",
+    )
+    .option(
+      "--hub-server <url>",
+      "kubeconfig: where the controller's pods find the hub (default: the context's server)",
+    )
+    .option(
+      "--token-duration <time>",
+      "kubeconfig: how long the token is to be valid; the hub may decide less",
+      "8760h",
     )
     .option(
       "--applications",
@@ -83,6 +98,8 @@ export function registerInstall(registry: Registry): void {
         "",
         "Without --engine, 'install --apply' installs for the engine that the hub serves, and 'install' prints for Karmada.",
         `${io.program} install --set host --image registry.example.com/lockstep:0.1.0 | kubectl --context host apply -f -`,
+        `${io.program} install --set kubeconfig > hub.kubeconfig`,
+        `${io.program} install --set host --hub-kubeconfig hub.kubeconfig | kubectl --context host apply -f -`,
         `${io.program} install --set host --format helm --output charts/lockstep-controller`,
       ]),
     );

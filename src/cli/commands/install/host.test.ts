@@ -113,7 +113,7 @@ describe("install --set host", () => {
   it("refuses what it cannot do, with the remedy", async () => {
     const errorOf = async (...args: string[]) => (await runAlone(["install", ...args])).err;
     expect(await errorOf("--set", "host", "--apply")).toContain("lockstep install --set host | kubectl apply -f -");
-    expect(await errorOf("--set", "both")).toContain("use hub or host");
+    expect(await errorOf("--set", "both")).toContain("use hub, host or kubeconfig");
     expect(await errorOf("--format", "helm")).toContain("give --output FOLDER");
     expect(await errorOf("--format", "jsonnet", "--output", "x")).toContain("use yaml, helm or kustomize");
   });

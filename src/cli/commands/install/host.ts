@@ -16,6 +16,8 @@ export interface HostSettings {
   readonly kubeconfigSecret: string;
   /** What that Secret contains. Absent: an administrator creates it. */
   readonly hubKubeconfig?: string;
+  /** For Node: how large its heap may grow, which no limit of the container tells it. */
+  readonly nodeOptions: string;
   /** Empty: the cluster's default. */
   readonly priorityClassName: string;
   /** The command line, without the program, which is the image's entry point. */
@@ -38,6 +40,8 @@ export const DEFAULT_HOST = {
   replicas: 2,
   // 1,000 applications over 20 clusters use 670 MB while they restart.
   resources: { requests: { cpu: "100m", memory: "256Mi" }, limits: { memory: "1Gi" } },
+  // Three quarters of the limit; the rest is for buffers and code.
+  nodeOptions: "--max-old-space-size=768",
   kubeconfigSecret: "lockstep-hub-kubeconfig",
   priorityClassName: "",
   egressPorts: [
@@ -56,8 +60,6 @@ const METRICS_PORT = 8080;
 const KUBECONFIG_FOLDER = "/etc/lockstep/hub";
 /** Longer than a request to the hub may take: what was sent is completed, then the lease is released. */
 const TERMINATION_SECONDS = 70;
-/** Three quarters of the default limit; the rest is for buffers and code. */
-const HEAP_MEGABYTES = 768;
 /** Where the Dockerfile's stage `applications` puts helm and kustomize. */
 const PROGRAMS_FOLDER = "/programs";
 /** Renderers unpack sources there; src/charts limits each source far below this. */
@@ -185,7 +187,7 @@ function container(settings: Omit<HostSettings, "replicas">, volume: JsonObject)
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "KUBECONFIG", value: `${KUBECONFIG_FOLDER}/kubeconfig` },
-      { name: "NODE_OPTIONS", value: `--max-old-space-size=${HEAP_MEGABYTES}` },
+      { name: "NODE_OPTIONS", value: settings.nodeOptions },
     ],
     ports: [{ name: "metrics", containerPort: METRICS_PORT }],
     // Restarted only for what a restart repairs; see docs/guides/production.md.

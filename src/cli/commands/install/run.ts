@@ -5,9 +5,11 @@ import { CommandError } from "../../errors.ts";
 import { engineOf, namedEngine } from "../../hub/engine.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import type { GlobalOptions } from "../../options.ts";
+import { durationOption } from "../../terminal/duration-option.ts";
 import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
 import { workloadsOf } from "../workload-option.ts";
+import { accountKubeconfig } from "./account-kubeconfig.ts";
 import type { InstallOptions } from "./command.ts";
 import { type Distributed, distributedOf } from "./distributed.ts";
 import { installManifests } from "./manifests.ts";
@@ -21,7 +23,8 @@ const LOOK_AGAIN_MS = 200;
 
 export async function runInstall(io: Io, options: InstallOptions & GlobalOptions): Promise<undefined> {
   if (options.set === "host") return writeHost(io, options);
-  if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub or host`);
+  if (options.set === "kubeconfig") return printKubeconfig(io, options);
+  if (options.set !== "hub") throw new CommandError(`--set '${options.set}' is not known; use hub, host or kubeconfig`);
   const named = options.engine === undefined ? undefined : namedEngine(options.engine);
   const workloads = workloadsOf(options.workload);
   const executor = executorOption(options.executor);
@@ -55,6 +58,23 @@ export async function runInstall(io: Io, options: InstallOptions & GlobalOptions
     }
     return undefined;
   });
+}
+
+/** To standard output only, as 'kubectl create token' does: where a secret is kept is for its user to decide. */
+async function printKubeconfig(io: Io, options: InstallOptions & GlobalOptions): Promise<undefined> {
+  if (options.apply || options.output !== undefined) {
+    throw new CommandError(
+      "--set kubeconfig is only printed: redirect it to a file, and give that to --hub-kubeconfig",
+    );
+  }
+  const { systemNamespace, hubServer: server } = options;
+  const seconds = Math.round(durationOption("--token-duration", options.tokenDuration) / 1000);
+  const { kubeconfig, ends } = await withHub(io, options, (hub) =>
+    accountKubeconfig(hub, { systemNamespace, seconds, server }),
+  );
+  print(io, kubeconfig);
+  io.stderr.write(`its token ends at ${ends}: renew the Secret before then\n`);
+  return undefined;
 }
 
 /**

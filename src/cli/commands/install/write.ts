@@ -94,6 +94,7 @@ export function writeHost(io: Io, options: InstallOptions & GlobalOptions): unde
           image: inChart("image"),
           replicas: inChart("replicas"),
           resources: inChart("resources"),
+          nodeOptions: inChart("nodeOptions"),
           kubeconfigSecret: inChart("kubeconfigSecret"),
           hubKubeconfig: chartValue("Values.hubKubeconfig"),
           priorityClassName: inChart("priorityClassName"),
