@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../../..
 import { checkOperator } from "../../../src/sdk/index.ts";
 import { CALM_MS } from "./calm.ts";
 import { KIND, runEtcdOperator } from "./operator.ts";
+import { EVERYWHERE } from "./pod.ts";
 import { SimulatedEtcd } from "./simulated-etcd.ts";
 
 const MEMBERS = ["member1", "member2", "member3", "member4"];
@@ -73,7 +74,7 @@ beforeEach(async () => {
         clock: world.clock,
         random: seededRandom(1),
         log: silentLog,
-        listen: () => "0.0.0.0",
+        listen: () => EVERYWHERE,
         command: () => ["etcd"],
       },
       stop.signal,
@@ -141,6 +142,23 @@ describe("the operator of examples/etcd", () => {
     expect(etcd.history.filter((each) => !each.startsWith("lead"))).toEqual(
       [1, 2, 3, 4].flatMap((at) => [`add ${addresses()[at]}`, `promote ${addresses()[at]}`]),
     );
+  });
+
+  it("keeps each member's data on its mounted claim, and lets the node ask at the pod's own address", async () => {
+    await deploy();
+    for (const { pod } of pods()) {
+      const { containers, volumes } = pod.spec as {
+        containers: { volumeMounts: { name: string; mountPath: string }[]; readinessProbe: JsonObject }[];
+        volumes: { name: string; persistentVolumeClaim?: { claimName: string } }[];
+      };
+      const claim = volumes.find(({ persistentVolumeClaim: of }) => of?.claimName === `data-${pod.metadata.name}`);
+      const mount = containers[0]?.volumeMounts.find(({ name }) => name === claim?.name);
+      expect(commandOf(pod)).toContainEqual(expect.stringMatching(`^--data-dir=${mount?.mountPath}/.`));
+      const tls = containers[0]?.volumeMounts.find(({ name }) => name === "tls");
+      expect(commandOf(pod)).toContain(`--peer-key-file=${tls?.mountPath}/tls.key`);
+      expect(commandOf(pod)).toContain("--listen-client-urls=http://0.0.0.0:2379");
+      expect(containers[0]?.readinessProbe.httpGet).not.toHaveProperty("host");
+    }
   });
 
   it("deploys all members at once if they are to form the cluster together", async () => {
