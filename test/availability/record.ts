@@ -53,7 +53,7 @@ export interface Figures {
   /** Requests whose second attempt failed, too. */
   readonly failed: number;
   readonly longestWriteGapMs: number;
-  /** How long fewer than a majority of the voters agreed on a leader. */
+  /** How long fewer than a majority of the voters said the same leader, and no write was acknowledged. */
   readonly withoutQuorumMs: number;
   readonly leaderChanges: number;
   readonly writeP50Ms: number;
@@ -61,6 +61,8 @@ export interface Figures {
 }
 
 const QUORUM_STEP_US = 10_000;
+/** A write that was acknowledged so soon afterwards proves a majority, even where members answer late. */
+const PROOF_US = 50_000;
 /** An answer that comes later than this is none. */
 const LOOK_TIMEOUT_US = 1_000_000;
 
@@ -90,7 +92,7 @@ export function figuresOf({ attempts, looks, members }: ClientRecord, window: Wi
     retried: inside.filter((attempt) => attempt.try === 2).length,
     failed: inside.filter((attempt) => attempt.try === 2 && attempt.error !== undefined).length,
     longestWriteGapMs: longestGapUs(writes, window) / 1000,
-    withoutQuorumMs: withoutQuorumUs({ looks, members }, window) / 1000,
+    withoutQuorumMs: withoutQuorumUs({ attempts: writes, looks, members }, window) / 1000,
     leaderChanges: leaderChanges(looks, window),
     writeP50Ms: quantile(latencies, 0.5),
     writeP99Ms: quantile(latencies, 0.99),
@@ -113,10 +115,12 @@ export function leaderChanges(looks: readonly Look[], { fromUs, toUs }: Window):
 }
 
 /** A voter without a look counts as one that does not agree. */
-export function withoutQuorumUs(
-  { looks, members }: Pick<ClientRecord, "looks" | "members">,
-  { fromUs, toUs }: Window,
-): number {
+export function withoutQuorumUs({ attempts, looks, members }: ClientRecord, { fromUs, toUs }: Window): number {
+  const acknowledged = attempts
+    .filter(({ kind, error }) => kind === "write" && error === undefined)
+    .map(({ end }) => end)
+    .sort((left, right) => left - right);
+  let proof = 0;
   const cursors = new Map<string, { readonly own: Look[]; at: number }>();
   for (const look of looks) {
     const cursor = cursors.get(look.endpoint) ?? { own: [], at: 0 };
@@ -137,7 +141,9 @@ export function withoutQuorumUs(
     });
     const term = Math.max(0, ...said.map((look) => look.term ?? 0));
     const agreeing = said.filter((look) => look.term === term && look.leader !== undefined && look.leader !== "0");
-    if (agreeing.length <= voters.length / 2) without += QUORUM_STEP_US;
+    while ((acknowledged[proof] ?? Number.POSITIVE_INFINITY) < at) proof++;
+    const isProved = (acknowledged[proof] ?? Number.POSITIVE_INFINITY) < at + PROOF_US;
+    if (agreeing.length <= voters.length / 2 && !isProved) without += QUORUM_STEP_US;
   }
   return without;
 }

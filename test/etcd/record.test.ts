@@ -63,29 +63,41 @@ describe("the figures of a record", () => {
     const down = (at: number) => (at >= 2 && at < 5 ? { error: "refused" } : up());
     const members = [voters(0, "a", "b", "c")];
     const one = [...looks("a", up), ...looks("b", up), ...looks("c", down)];
-    expect(withoutQuorumUs({ looks: one, members }, window)).toBe(0);
+    expect(withoutQuorumUs({ attempts: [], looks: one, members }, window)).toBe(0);
     const two = [...looks("a", up), ...looks("b", down), ...looks("c", down)];
-    expect(withoutQuorumUs({ looks: two, members }, window) / SECOND).toBeCloseTo(3, 0);
+    expect(withoutQuorumUs({ attempts: [], looks: two, members }, window) / SECOND).toBeCloseTo(3, 0);
   });
 
   it("count a majority of those who vote at the time, whether they are looked at or not", () => {
     const up = () => ({ leader: "1", term: 2 });
     const seen = [...looks("a", up), ...looks("b", up), ...looks("c", up)];
     const grown = [voters(0, "a", "b", "c"), voters(4, "a", "b", "c", "d", "e", "f", "g")];
-    expect(withoutQuorumUs({ looks: seen, members: grown }, window) / SECOND).toBeCloseTo(6, 1);
+    expect(withoutQuorumUs({ attempts: [], looks: seen, members: grown }, window) / SECOND).toBeCloseTo(6, 1);
     // A learner that does not answer yet is no voter.
     const learner = looks("d", () => ({ error: "refused" }));
     const members = [voters(0, "a", "b", "c")];
-    expect(withoutQuorumUs({ looks: [...seen, ...learner], members }, window)).toBe(0);
+    expect(withoutQuorumUs({ attempts: [], looks: [...seen, ...learner], members }, window)).toBe(0);
     const pair = [...looks("a", up), ...learner, ...looks("e", () => ({ error: "refused" }))];
-    expect(withoutQuorumUs({ looks: pair, members: [voters(0, "a")] }, window)).toBe(0);
+    expect(withoutQuorumUs({ attempts: [], looks: pair, members: [voters(0, "a")] }, window)).toBe(0);
   });
 
   it("see looks that overlap: an answer counts before a later timeout of an earlier look", () => {
     const answers = looks("a", () => ({ leader: "1", term: 2 }));
     const slow = answers.map((each) => ({ ...each, end: each.start + SECOND, error: "timeout" }));
-    const record = { looks: [...slow, ...answers], members: [voters(0, "a")] };
+    const record = { attempts: [], looks: [...slow, ...answers], members: [voters(0, "a")] };
     expect(withoutQuorumUs(record, window)).toBe(0);
+  });
+
+  it("take an acknowledged write for a majority where members answer late", () => {
+    const late = looks("a", (at) => (at >= 2 && at < 5 ? { error: "timeout" } : { leader: "1", term: 2 }));
+    const record = (attempts: Attempt[]) => ({ attempts, looks: late, members: [voters(0, "a")] });
+    const writes = Array.from({ length: 75 }, (_, at) => write(2_000 + 40 * at, 2_020 + 40 * at));
+    expect(withoutQuorumUs(record(writes), window) / SECOND).toBeCloseTo(0, 0);
+    const failed = writes.map((each) => ({ ...each, error: "timeout" }));
+    expect(withoutQuorumUs(record(failed), window) / SECOND).toBeCloseTo(3, 0);
+    const reads = writes.map((each) => ({ ...each, kind: "read" as const }));
+    expect(withoutQuorumUs(record(reads), window) / SECOND).toBeCloseTo(3, 0);
+    expect(withoutQuorumUs(record([write(1_000, 4_000)]), window) / SECOND).toBeCloseTo(2.95, 1);
   });
 
   it("leave out the last line while it is being written", () => {
