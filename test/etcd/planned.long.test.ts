@@ -26,23 +26,20 @@ describe("a real etcd over clusters, in more planned work", () => {
       world.controller.start();
       await world.deploy(FIVE, { version: "3.6", args: CALM });
       await stage.startClients();
-      const first = new Set(world.endpoints());
+      const first = await voters(stage);
+      const learners = new Set<string>();
       const growth = await stage.during(async () => {
         await world.scale({ member1: 2, member2: 3, member3: 2, member4: 2 });
-        await world.settled(9);
+        await world.until("nine are settled", async () => {
+          for (const { host, isLearner } of await world.memberList().catch(() => [])) if (isLearner) learners.add(host);
+          return world.isSettled(9);
+        });
       });
       expectUnnoticed(stage, "five to nine", growth);
-      expect(await voters(stage)).toHaveLength(9);
+      const grown = await voters(stage);
+      expect(grown).toHaveLength(9);
       // Each had no vote at first.
-      const learners = new Set(
-        stage.probe.record().looks.flatMap(({ learner, endpoint }) => (learner === true ? [endpoint] : [])),
-      );
-      expect([...learners].sort()).toEqual(
-        world
-          .endpoints()
-          .filter((each) => !first.has(each))
-          .sort(),
-      );
+      expect([...learners].sort()).toEqual(grown.filter((each) => !first.includes(each)).sort());
       const removal = await stage.during(async () => {
         await world.scale({ ...FIVE, member4: 0 });
         await world.until("five are left", () => world.instances().length === 5);
