@@ -186,7 +186,7 @@ function podOf({ metadata }, name, { revision, image, args }) {
     kind: "Pod",
     metadata: { name, labels: { [REVISION]: revision }, ownerReferences: [controller] },
     spec: {
-      containers: [{ name: "main", image, args }],
+      containers: [{ name: "main", image, args, volumeMounts: [{ name: "data", mountPath: "/data" }] }],
       volumes: [{ name: "data", persistentVolumeClaim: { claimName: `data-${name}` } }],
     },
   };

@@ -1,5 +1,7 @@
 package sdk
 
+import "time"
+
 // Report is status.crossCluster. Write all of it in one status write, by a merge patch: absent fields are null, so that
 // none remains from the previous report.
 type Report struct {
@@ -47,6 +49,14 @@ func (r Report) WithLeader(leader string, instances []Instance) Report {
 		}
 	}
 	r.Leader = &here
+	return r
+}
+
+// WithMembers tells the application's own list of members, by instance name, and when its leader confirmed it. Only such a
+// list from after a loss proves that lost instances were removed from the application.
+func (r Report) WithMembers(members []string, at time.Time) Report {
+	confirmed := at.UTC().Format(time.RFC3339)
+	r.Members, r.MembersAt = append([]string{}, members...), &confirmed
 	return r
 }
 

@@ -1,8 +1,11 @@
 package sdk
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 )
 
 func annotations(change map[string]string) map[string]string {
@@ -96,5 +99,29 @@ func TestReport(t *testing.T) {
 	}
 	if report := NewReport(grant, 1, []Instance{updated, {Process: Ending}}); report.Phase != "Working" {
 		t.Errorf("one still ends: %+v", report)
+	}
+}
+
+func TestReportOfMembers(t *testing.T) {
+	grant := &Grant{Epoch: 7, Revision: "new"}
+	written := func(report Report) string {
+		text, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	report := NewReport(grant, 0, nil)
+	// Null removes in a merge patch what the report before had.
+	if text := written(report); !strings.Contains(text, `"members":null,"membersAt":null`) {
+		t.Errorf("without a list: %s", text)
+	}
+	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.FixedZone("east", 3600))
+	want := `"members":["x-0","x-1"],"membersAt":"2030-01-02T02:04:05Z"`
+	if text := written(report.WithMembers([]string{"x-0", "x-1"}, at)); !strings.Contains(text, want) {
+		t.Errorf("with one: %s", text)
+	}
+	if text := written(report.WithMembers(nil, at)); !strings.Contains(text, `"members":[],"membersAt":"2030`) {
+		t.Errorf("with an empty one: %s", text)
 	}
 }

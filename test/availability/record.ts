@@ -53,7 +53,7 @@ export interface Figures {
   /** Requests whose second attempt failed, too. */
   readonly failed: number;
   readonly longestWriteGapMs: number;
-  /** How long fewer than a majority of the voters agreed on a leader. */
+  /** How long no majority of the voters had a leader among them, and no write was acknowledged. */
   readonly withoutQuorumMs: number;
   readonly leaderChanges: number;
   readonly writeP50Ms: number;
@@ -61,6 +61,8 @@ export interface Figures {
 }
 
 const QUORUM_STEP_US = 10_000;
+/** A write that was acknowledged so soon afterwards proves a majority, even where members answer late. */
+const PROOF_US = 50_000;
 /** An answer that comes later than this is none. */
 const LOOK_TIMEOUT_US = 1_000_000;
 
@@ -90,7 +92,7 @@ export function figuresOf({ attempts, looks, members }: ClientRecord, window: Wi
     retried: inside.filter((attempt) => attempt.try === 2).length,
     failed: inside.filter((attempt) => attempt.try === 2 && attempt.error !== undefined).length,
     longestWriteGapMs: longestGapUs(writes, window) / 1000,
-    withoutQuorumMs: withoutQuorumUs({ looks, members }, window) / 1000,
+    withoutQuorumMs: withoutQuorumUs({ attempts: writes, looks, members }, window) / 1000,
     leaderChanges: leaderChanges(looks, window),
     writeP50Ms: quantile(latencies, 0.5),
     writeP99Ms: quantile(latencies, 0.99),
@@ -112,11 +114,16 @@ export function leaderChanges(looks: readonly Look[], { fromUs, toUs }: Window):
   return Math.max(0, terms.size - 1);
 }
 
-/** A voter without a look counts as one that does not agree. */
-export function withoutQuorumUs(
-  { looks, members }: Pick<ClientRecord, "looks" | "members">,
-  { fromUs, toUs }: Window,
-): number {
+/**
+ * A majority that has a leader, which is one of them, is a quorum. What a voter says holds from the answer before to the
+ * one after: between two answers, it may have been either. A voter without an answer says nothing.
+ */
+export function withoutQuorumUs({ attempts, looks, members }: ClientRecord, { fromUs, toUs }: Window): number {
+  const acknowledged = attempts
+    .filter(({ kind, error }) => kind === "write" && error === undefined)
+    .map(({ end }) => end)
+    .sort((left, right) => left - right);
+  let proof = 0;
   const cursors = new Map<string, { readonly own: Look[]; at: number }>();
   for (const look of looks) {
     const cursor = cursors.get(look.endpoint) ?? { own: [], at: 0 };
@@ -128,18 +135,30 @@ export function withoutQuorumUs(
   for (let [at, list] = [fromUs, 0]; at < toUs; at += QUORUM_STEP_US) {
     while ((members[list + 1]?.end ?? Number.POSITIVE_INFINITY) <= at) list++;
     const voters = members[list]?.voters ?? [];
-    const said = voters.flatMap((voter) => {
+    const said = voters.map((voter) => {
       const cursor = cursors.get(voter);
       if (!cursor) return [];
       while ((cursor.own[cursor.at]?.end ?? Number.POSITIVE_INFINITY) < at) cursor.at++;
-      const look = cursor.own[cursor.at];
-      return look && look.start <= at + LOOK_TIMEOUT_US ? [look] : [];
+      const [before, after] = [cursor.own[cursor.at - 1], cursor.own[cursor.at]];
+      return [
+        ...(before && before.end >= at - LOOK_TIMEOUT_US ? [before] : []),
+        ...(after && after.start <= at + LOOK_TIMEOUT_US ? [after] : []),
+      ];
     });
-    const term = Math.max(0, ...said.map((look) => look.term ?? 0));
-    const agreeing = said.filter((look) => look.term === term && look.leader !== undefined && look.leader !== "0");
-    if (agreeing.length <= voters.length / 2) without += QUORUM_STEP_US;
+    while ((acknowledged[proof] ?? Number.POSITIVE_INFINITY) < at) proof++;
+    const isProved = (acknowledged[proof] ?? Number.POSITIVE_INFINITY) < at + PROOF_US;
+    if (!isProved && !haveQuorum(said)) without += QUORUM_STEP_US;
   }
   return without;
+}
+
+/** By voter: what it may have said at one moment. */
+function haveQuorum(said: readonly (readonly Look[])[]): boolean {
+  const leading = said.flat().filter(({ id, leader }) => id !== undefined && id === leader);
+  return leading.some(({ leader, term }) => {
+    const agreeing = said.filter((own) => own.some((look) => look.leader === leader && look.term === term));
+    return agreeing.length > said.length / 2;
+  });
 }
 
 function quantile(sorted: readonly number[], share: number): number {

@@ -122,6 +122,8 @@ export class EtcdWorld {
       log: this.#log.with({ cluster: member }),
       listen: (instance: string) => this.network.listen(instance),
       command: (image: string) => [this.program(image.split(":")[1] ?? "")],
+      // Nothing is mounted here: a process finds its volumes by its environment.
+      folder: (volume: string) => `$(VOLUME_${volume.toUpperCase()})`,
     };
     this.#operators.set(member, { stop, running: runEtcdOperator(options, stop.signal) });
   }

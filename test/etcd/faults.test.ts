@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIVE, Stage } from "../availability/stage.ts";
-import { expectNothingLost, MAX_ELECTION_MS, SCENARIO_MS, show, voters } from "./goals.ts";
+import { expectNothingLost, expectQuorum, MAX_ELECTION_MS, SCENARIO_MS, voters } from "./goals.ts";
 import { firstRestarted, restart, restarted } from "./restart.ts";
 
 let stage: Stage;
@@ -24,7 +24,7 @@ describe("a real etcd over clusters, under a fault", () => {
         if (leader) world.kill(leader.name);
         await restarted(stage);
       });
-      show(stage, "leader killed", figures);
+      expectQuorum(stage, "leader killed", figures, MAX_ELECTION_MS);
       expect(figures.longestWriteGapMs).toBeLessThan(MAX_ELECTION_MS);
       await expectNothingLost(stage);
     },
@@ -51,7 +51,7 @@ describe("a real etcd over clusters, under a fault", () => {
         for (const other of others) await world.network.mend(cluster, other);
         await world.until("all five serve", async () => world.isComplete(5, "etcd:3.6") && (await world.agree(5)));
       });
-      show(stage, "partition", figures);
+      expectQuorum(stage, "partition", figures, MAX_ELECTION_MS);
       expect(figures.longestWriteGapMs).toBeLessThan(MAX_ELECTION_MS);
       expect(uids()).toEqual(before);
       expect(await voters(stage)).toHaveLength(5);

@@ -58,34 +58,63 @@ describe("the figures of a record", () => {
     expect(leaderChanges(seen, window)).toBe(1);
   });
 
-  it("count the time in which no majority agrees on a leader", () => {
-    const up = () => ({ leader: "1", term: 2 });
-    const down = (at: number) => (at >= 2 && at < 5 ? { error: "refused" } : up());
+  const leads = () => ({ id: "1", leader: "1", term: 2 });
+  const follows = () => ({ id: "2", leader: "1", term: 2 });
+  const quorumSeconds = (seen: Look[], members: Members[], attempts: Attempt[] = []) =>
+    withoutQuorumUs({ attempts, looks: seen, members }, window) / SECOND;
+
+  it("count the time in which no majority has a leader", () => {
+    const down = (at: number) => (at >= 2 && at < 5 ? { error: "refused" } : follows());
     const members = [voters(0, "a", "b", "c")];
-    const one = [...looks("a", up), ...looks("b", up), ...looks("c", down)];
-    expect(withoutQuorumUs({ looks: one, members }, window)).toBe(0);
-    const two = [...looks("a", up), ...looks("b", down), ...looks("c", down)];
-    expect(withoutQuorumUs({ looks: two, members }, window) / SECOND).toBeCloseTo(3, 0);
+    const one = [...looks("a", leads), ...looks("b", follows), ...looks("c", down)];
+    expect(quorumSeconds(one, members)).toBe(0);
+    const two = [...looks("a", leads), ...looks("b", down), ...looks("c", down)];
+    expect(quorumSeconds(two, members)).toBeCloseTo(2.9, 1);
+  });
+
+  it("count the time in which a majority names a leader that is gone, or another one each", () => {
+    const members = [voters(0, "a", "b", "c")];
+    const gone = looks("a", (at) => (at >= 2 && at < 5 ? { error: "refused" } : leads()));
+    expect(quorumSeconds([...gone, ...looks("b", follows), ...looks("c", follows)], members)).toBeCloseTo(2.9, 1);
+    const alone = looks("b", () => ({ id: "2", leader: "2", term: 2 }));
+    const none = looks("c", () => ({ id: "3", leader: "0", term: 2 }));
+    expect(quorumSeconds([...looks("a", leads), ...alone, ...none], members)).toBe(10);
+  });
+
+  it("see no loss in a move of the leader that members tell of at different times", () => {
+    const moved = (id: string, second: number) => (at: number) =>
+      at < second ? { id, leader: "1", term: 2 } : { id, leader: "2", term: 3 };
+    const seen = ["a", "b", "c"].flatMap((each, at) => looks(each, moved(String(at + 1), 4 + at / 20)));
+    expect(quorumSeconds(seen, [voters(0, "a", "b", "c")])).toBe(0);
   });
 
   it("count a majority of those who vote at the time, whether they are looked at or not", () => {
-    const up = () => ({ leader: "1", term: 2 });
-    const seen = [...looks("a", up), ...looks("b", up), ...looks("c", up)];
+    const seen = [...looks("a", leads), ...looks("b", follows), ...looks("c", follows)];
     const grown = [voters(0, "a", "b", "c"), voters(4, "a", "b", "c", "d", "e", "f", "g")];
-    expect(withoutQuorumUs({ looks: seen, members: grown }, window) / SECOND).toBeCloseTo(6, 1);
+    expect(quorumSeconds(seen, grown)).toBeCloseTo(6, 1);
     // A learner that does not answer yet is no voter.
     const learner = looks("d", () => ({ error: "refused" }));
-    const members = [voters(0, "a", "b", "c")];
-    expect(withoutQuorumUs({ looks: [...seen, ...learner], members }, window)).toBe(0);
-    const pair = [...looks("a", up), ...learner, ...looks("e", () => ({ error: "refused" }))];
-    expect(withoutQuorumUs({ looks: pair, members: [voters(0, "a")] }, window)).toBe(0);
+    expect(quorumSeconds([...seen, ...learner], [voters(0, "a", "b", "c")])).toBe(0);
+    const pair = [...looks("a", leads), ...learner, ...looks("e", () => ({ error: "refused" }))];
+    expect(quorumSeconds(pair, [voters(0, "a")])).toBe(0);
   });
 
   it("see looks that overlap: an answer counts before a later timeout of an earlier look", () => {
-    const answers = looks("a", () => ({ leader: "1", term: 2 }));
+    const answers = looks("a", leads);
     const slow = answers.map((each) => ({ ...each, end: each.start + SECOND, error: "timeout" }));
-    const record = { looks: [...slow, ...answers], members: [voters(0, "a")] };
-    expect(withoutQuorumUs(record, window)).toBe(0);
+    expect(quorumSeconds([...slow, ...answers], [voters(0, "a")])).toBe(0);
+  });
+
+  it("take an acknowledged write for a majority where members answer late", () => {
+    const late = looks("a", (at) => (at >= 2 && at < 5 ? { error: "timeout" } : leads()));
+    const members = [voters(0, "a")];
+    const writes = Array.from({ length: 75 }, (_, at) => write(2_000 + 40 * at, 2_020 + 40 * at));
+    expect(quorumSeconds(late, members, writes)).toBeCloseTo(0, 0);
+    const failed = writes.map((each) => ({ ...each, error: "timeout" }));
+    expect(quorumSeconds(late, members, failed)).toBeCloseTo(2.9, 1);
+    const reads = writes.map((each) => ({ ...each, kind: "read" as const }));
+    expect(quorumSeconds(late, members, reads)).toBeCloseTo(2.9, 1);
+    expect(quorumSeconds(late, members, [write(1_000, 4_000)])).toBeCloseTo(2.85, 1);
   });
 
   it("leave out the last line while it is being written", () => {

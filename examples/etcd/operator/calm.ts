@@ -10,6 +10,9 @@ export const CALM_MS = 3_000;
 /** Longer than etcd needs with the timeouts that are usual between clusters. */
 const MAX_ELECTION_MS = 15_000;
 
+/** A node calls a pod unready when three probes, a second apart, have failed. The same patience as for those. */
+const PATIENCE_MS = 3_000;
+
 /**
  * Since when neither the leader nor the members of one etcd have changed, as far as this process has seen. After a
  * restart of the operator it counts from zero, which only costs time.
@@ -17,6 +20,17 @@ const MAX_ELECTION_MS = 15_000;
 export class Calm {
   #seen = "";
   #sinceMs = Number.NEGATIVE_INFINITY;
+  /** When each member took part last, by its address. */
+  readonly #heardMs = new Map<string, number>();
+
+  heard(address: string, nowMs: number): void {
+    this.#heardMs.set(address, nowMs);
+  }
+
+  /** It took part a moment ago: a single answer that is missing or late does not mean that it is down. */
+  wasHeard(address: string, nowMs: number): boolean {
+    return nowMs - (this.#heardMs.get(address) ?? Number.NEGATIVE_INFINITY) < PATIENCE_MS;
+  }
 
   /** An etcd that does not answer is not calm. */
   look(view: EtcdView | undefined, nowMs: number): void {

@@ -9,6 +9,7 @@
 import { connectCluster, isJsonObject, lineLog, systemClock, systemRandom } from "lockstep/sdk";
 import type { Ask } from "./etcd.ts";
 import { KIND, runEtcdOperator } from "./operator.ts";
+import { EVERYWHERE } from "./pod.ts";
 
 const ASK_TIMEOUT_MS = 1_000;
 
@@ -42,7 +43,7 @@ await runEtcdOperator(
     log,
     // The image's own program, on all addresses of its pod.
     command: () => ["etcd"],
-    listen: () => "0.0.0.0",
+    listen: () => EVERYWHERE,
   },
   stop.signal,
 );

@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject, seededRandom, silentLog } from "../../..
 import { checkOperator } from "../../../src/sdk/index.ts";
 import { CALM_MS } from "./calm.ts";
 import { KIND, runEtcdOperator } from "./operator.ts";
+import { EVERYWHERE } from "./pod.ts";
 import { SimulatedEtcd } from "./simulated-etcd.ts";
 
 const MEMBERS = ["member1", "member2", "member3", "member4"];
@@ -73,7 +74,7 @@ beforeEach(async () => {
         clock: world.clock,
         random: seededRandom(1),
         log: silentLog,
-        listen: () => "0.0.0.0",
+        listen: () => EVERYWHERE,
         command: () => ["etcd"],
       },
       stop.signal,
@@ -141,6 +142,23 @@ describe("the operator of examples/etcd", () => {
     expect(etcd.history.filter((each) => !each.startsWith("lead"))).toEqual(
       [1, 2, 3, 4].flatMap((at) => [`add ${addresses()[at]}`, `promote ${addresses()[at]}`]),
     );
+  });
+
+  it("keeps each member's data on its mounted claim, and lets the node ask at the pod's own address", async () => {
+    await deploy();
+    for (const { pod } of pods()) {
+      const { containers, volumes } = pod.spec as {
+        containers: { volumeMounts: { name: string; mountPath: string }[]; readinessProbe: JsonObject }[];
+        volumes: { name: string; persistentVolumeClaim?: { claimName: string } }[];
+      };
+      const claim = volumes.find(({ persistentVolumeClaim: of }) => of?.claimName === `data-${pod.metadata.name}`);
+      const mount = containers[0]?.volumeMounts.find(({ name }) => name === claim?.name);
+      expect(commandOf(pod)).toContainEqual(expect.stringMatching(`^--data-dir=${mount?.mountPath}/.`));
+      const tls = containers[0]?.volumeMounts.find(({ name }) => name === "tls");
+      expect(commandOf(pod)).toContain(`--peer-key-file=${tls?.mountPath}/tls.key`);
+      expect(commandOf(pod)).toContain("--listen-client-urls=http://0.0.0.0:2379");
+      expect(containers[0]?.readinessProbe.httpGet).not.toHaveProperty("host");
+    }
   });
 
   it("deploys all members at once if they are to form the cluster together", async () => {
@@ -268,6 +286,55 @@ describe("the operator of examples/etcd", () => {
     expect(uids()).toEqual(before);
     etcd.cutOff.clear();
     await world.until("it is updated", () => world.isSettled("etcd", 5) && everyImage("etcd:3.7"));
+  });
+
+  /** An update in which the one member of member2 restarts, and the other does not answer the operator in time. */
+  const updateWithLateNeighbour = async () => {
+    await deploy();
+    await template("etcd:3.7");
+    const isRestarting = ({ pod }: ReturnType<typeof pods>[number]) =>
+      pod.metadata.name === "etcd-3" && pod.metadata.deletionTimestamp !== undefined;
+    await world.until("one restarts", () => pods().some(isRestarting));
+    etcd.late.add("etcd-2.member2");
+  };
+
+  it("completes an update although a member's answer is late while its neighbour restarts", async () => {
+    await updateWithLateNeighbour();
+    const counts = new Set<string | undefined>();
+    await world.until("the neighbour runs again", () => {
+      counts.add(/"ready":(\d)/.exec(statusIn("member2"))?.[1]);
+      return pods().some(({ pod }) => pod.metadata.name === "etcd-3" && isReady(pod));
+    });
+    expect([...counts].sort()).toEqual(["1", "2"]);
+    etcd.late.clear();
+    await world.until("it is updated", () => world.isSettled("etcd", 5) && everyImage("etcd:3.7"));
+  });
+
+  it("does not count a member that does not answer for three seconds, and the update halts", async () => {
+    await updateWithLateNeighbour();
+    // The neighbour does not come back so soon.
+    etcd.cutOff.add("etcd-3.member2");
+    await world.until("it does not count", () => /"ready":0\b/.test(statusIn("member2")));
+    await world.until("it says so", () => JSON.stringify(world.status("etcd")).includes("MemberRestartsInParallel"));
+  });
+
+  it("removes no member whose answer is late while the others are no majority without it", async () => {
+    await scale({ member1: 1, member2: 4, member3: 1 });
+    await world.until("the hold is in place", () => world.status("etcd").reason === "TemplateMissing");
+    await template("etcd:3.6");
+    await world.until("six are settled", () => world.isSettled("etcd", 6));
+    await scale({ member1: 1, member2: 2, member3: 1 });
+    await world.until("the first of two has left", () => etcd.members.length === 5);
+    // The members of the other clusters fail at the same time: three of five are left.
+    etcd.cutOff.add("etcd-0.member1").add("etcd-5.member3");
+    etcd.late.add("etcd-3.member2");
+    await world.until("it says why it waits", () => statusIn("member2").includes("majority without it"));
+    await pass(30_000);
+    expect(etcd.leader).toBeDefined();
+    expect(etcd.members).toHaveLength(5);
+    etcd.cutOff.clear();
+    etcd.late.clear();
+    await world.until("four are left", () => world.isSettled("etcd", 4) && etcd.members.length === 4);
   });
 
   it("restarts one of two members, which cannot keep their majority", async () => {

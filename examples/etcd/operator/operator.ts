@@ -97,12 +97,15 @@ class Reconcile {
     const [pod, claim] = [await this.#pod(name), await this.#claim(name)];
     const hasVolume = runsOf(claim) !== undefined;
     const revision = pod?.metadata.labels?.[LABELS.revision] ?? "";
-    const seen = { name, address, state, hasVolume, takesPart: false };
+    const seen = { name, address, state, hasVolume, takesPart: false, tookPart: false };
     if (!pod) return { ...seen, process: "none" };
     if (pod.metadata.deletionTimestamp !== undefined) return { ...seen, process: "ending", revision };
     const takesPart = await etcd.takesPart(address);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (takesPart) this.#calm.heard(address, nowMs);
+    const tookPart = isReady(pod) && this.#calm.wasHeard(address, nowMs);
     const process = takesPart && isReady(pod) ? "ready" : isCrashed(pod) ? "down" : "starting";
-    return { ...seen, takesPart, process, revision };
+    return { ...seen, takesPart, tookPart, process, revision };
   }
 
   /** Returns why nothing could be done. */
@@ -163,13 +166,13 @@ class Reconcile {
   }
 
   async #restart(
-    { name, address }: InstanceView,
+    { name, address, process }: InstanceView,
     grant: Grant,
     etcd: Etcd,
     view: EtcdView | undefined,
   ): Promise<string | undefined> {
-    // One that takes no part is not missed.
-    if (await etcd.takesPart(address)) {
+    // One that does not run is not missed. One that does not answer may: its answer may only be late.
+    if (process !== "down") {
       if (!view) return `${name} restarts when etcd shows its members`;
       if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} restarts`;
       if (!this.#isCalm()) return `${name} restarts when clients have noticed the last change of etcd`;
@@ -235,7 +238,7 @@ class Reconcile {
     if (process === "ending") return `${name} stops before it is removed`;
     if (!view) return "etcd does not answer, so no member is removed";
     const leaving = view.members.find((each) => each.address === address);
-    if (leaving && (await etcd.takesPart(address))) {
+    if (leaving && process !== "none" && process !== "down") {
       if (await this.#stepDown(address, grant, etcd, view)) return `the leader moves before ${name} is removed`;
       if (!this.#isCalm()) return `${name} is removed when clients have noticed the last change of etcd`;
       const others = view.members.filter((each) => !each.isLearner && each !== leaving);
@@ -244,9 +247,10 @@ class Reconcile {
         await this.#deletePod(name);
         return `${name} stops before it is removed`;
       }
-      if (!(await etcd.canDoWithout(address, view, "leave"))) {
-        return `${name} is removed when the other members are a majority without it; look at those that do not answer`;
-      }
+    }
+    // Whether it answers or not: if it is really down and etcd has a quorum, the others are a majority without it.
+    if (leaving && !(await etcd.canDoWithout(address, view, "leave"))) {
+      return `${name} is removed when the other members are a majority without it; look at those that do not answer`;
     }
     if (leaving) await etcd.remove(leaving);
     await this.#deletePod(name);

@@ -4,7 +4,17 @@ import type { Grant, InstanceView, MemberObject } from "lockstep/sdk";
 import { isJsonObject, type JsonObject } from "lockstep/sdk";
 import { peerUrl } from "./etcd.ts";
 
-export const LABELS = { cluster: "example.io/cluster", revision: "example.io/revision" } as const;
+export const LABELS = {
+  cluster: "example.io/cluster",
+  /** For a Service that gives the instance its address. */
+  instance: "example.io/instance",
+  revision: "example.io/revision",
+} as const;
+/** Where a container finds its volumes. */
+const MOUNTS = { data: "/var/lib/etcd", tls: "/etc/etcd/tls" } as const;
+/** Where a member listens that has an address of its own: on all addresses of its pod. */
+export const EVERYWHERE = "0.0.0.0";
+
 /** On a claim: what its member runs, so that it can return exactly as it was. */
 export const RUNS = "example.io/runs";
 
@@ -19,8 +29,10 @@ export interface Runs {
 export interface Surroundings {
   /** The command for an image; in a cluster with a container runtime, `["etcd"]` for all. */
   readonly command: (image: string) => readonly string[];
-  /** Where a member listens; in a cluster, 0.0.0.0. */
+  /** Where a member listens; in a cluster, `EVERYWHERE`. */
   readonly listen: (instance: string) => string;
+  /** Where a process finds a volume that is not mounted; in a cluster, all of them are. */
+  readonly folder?: (volume: keyof typeof MOUNTS) => string;
 }
 
 /** Only what belongs to an object may be changed on its behalf: another pod can have the name of an instance. */
@@ -53,15 +65,15 @@ export function podOf(
   runs: Runs,
   claim: MemberObject,
   grant: Grant,
-  { command, listen }: Surroundings,
+  { command, listen, folder = (volume) => MOUNTS[volume] }: Surroundings,
 ): JsonObject {
   const members = (grant.initialCluster ?? "").split(",").map((pair) => pair.split("="));
   const host = listen(name);
-  const tls = "$(VOLUME_TLS)";
+  const tls = folder("tls");
   const flags = {
     name,
     // Of this claim: a claim that replaces a lost one starts empty.
-    "data-dir": `$(VOLUME_DATA)/${claim.metadata.uid}`,
+    "data-dir": `${folder("data")}/${claim.metadata.uid}`,
     "listen-client-urls": `http://${host}:2379`,
     "advertise-client-urls": `http://${address}:2379`,
     "listen-peer-urls": `https://${host}:2380`,
@@ -81,7 +93,11 @@ export function podOf(
     kind: "Pod",
     metadata: {
       name,
-      labels: { [LABELS.cluster]: metadata.name, [LABELS.revision]: runs.revision },
+      labels: {
+        [LABELS.cluster]: metadata.name,
+        [LABELS.instance]: name,
+        [LABELS.revision]: runs.revision,
+      },
       ownerReferences: [
         {
           apiVersion: String(apiVersion),
@@ -102,7 +118,12 @@ export function podOf(
             ...Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
             ...runs.args,
           ],
-          readinessProbe: { httpGet: { host, port: 2379, path: "/readyz" }, periodSeconds: 1 },
+          // Without a host, the node asks at the pod's own address.
+          readinessProbe: {
+            httpGet: { ...(host !== EVERYWHERE && { host }), port: 2379, path: "/readyz" },
+            periodSeconds: 1,
+          },
+          volumeMounts: Object.entries(MOUNTS).map(([volume, mountPath]) => ({ name: volume, mountPath })),
         },
       ],
       volumes: [

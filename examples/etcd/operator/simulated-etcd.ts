@@ -23,6 +23,8 @@ export class SimulatedEtcd {
   readonly history: string[] = [];
   /** Addresses of members that run and reach no other. */
   readonly cutOff = new Set<string>();
+  /** Addresses of members that serve, and whose answers to the operator come too late. */
+  readonly late = new Set<string>();
   /** Addresses of learners that have not caught up. */
   readonly behind = new Set<string>();
 
@@ -43,6 +45,7 @@ export class SimulatedEtcd {
     this.#form();
     this.#elect();
     if (!this.#isUp(address)) throw new Error("connection refused");
+    if (this.late.has(address)) throw new Error("no answer in time");
     const own = this.#members.find((each) => each.address === address);
     if (!own) throw new Error("the member was removed");
     if (path === "maintenance/status") {

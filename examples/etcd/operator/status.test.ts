@@ -14,6 +14,7 @@ const seen = (name: string, more: Partial<Seen> = {}): Seen => ({
   state: "member",
   hasVolume: true,
   takesPart: true,
+  tookPart: true,
   process: "ready",
   ...more,
 });
@@ -29,6 +30,15 @@ describe("the instances that count as ready", () => {
     }
   });
 
+  it("are also those that have missed an answer, and nothing is certain then", () => {
+    const late = seen("b", { takesPart: false, process: "starting" });
+    const counted = (each: Seen) => countServing(before, grant, [seen("a"), each], view, false);
+    expect(counted(late)).toMatchObject({ serving: [{ name: "a" }, { name: "b" }], isCertain: false });
+    expect(counted({ ...late, tookPart: false }).serving.map(({ name }) => name)).toEqual(["a"]);
+    const removed: EtcdView = { ...view, members: [member("a")] };
+    expect(countServing(before, grant, [seen("a"), late], removed, false).serving).toHaveLength(1);
+  });
+
   it("are none while etcd does not show its members, and nothing is certain then", () => {
     const { serving, isCertain } = countServing(before, grant, [seen("a"), seen("b")], undefined, false);
     expect(serving).toEqual([]);
@@ -40,7 +50,7 @@ describe("the instances that count as ready", () => {
   });
 
   it("are as many as before while etcd elects a leader, and nothing is certain then", () => {
-    const present = [seen("a"), seen("b", { takesPart: false, process: "starting" })];
+    const present = [seen("a"), seen("b", { takesPart: false, tookPart: false, process: "starting" })];
     const { serving, isCertain } = countServing(before, grant, present, undefined, true);
     expect(serving).toHaveLength(2);
     expect(isCertain).toBe(false);
@@ -50,6 +60,13 @@ describe("the instances that count as ready", () => {
 });
 
 describe("what is remembered of each etcd", () => {
+  it("is which members took part within the last three seconds", () => {
+    const calm = new Calms().of("1", 0);
+    expect(calm.wasHeard("a", 0)).toBe(false);
+    calm.heard("a", 0);
+    expect([calm.wasHeard("a", 2_999), calm.wasHeard("a", 3_000), calm.wasHeard("b", 0)]).toEqual([true, false, false]);
+  });
+
   it("is kept while its object is reconciled, and forgotten when the object is gone", () => {
     const calms = new Calms();
     const first = calms.of("1", 0);

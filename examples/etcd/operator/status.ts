@@ -17,13 +17,16 @@ const CONFIRM_MS = 10_000;
 export interface Seen extends InstanceView {
   /** It answers for the majority; its pod may not be ready yet. */
   readonly takesPart: boolean;
+  /** It did a moment ago, and its pod is still ready. */
+  readonly tookPart: boolean;
 }
 
 /**
  * Which instances count as ready: those that take part, and that etcd itself lists as voters. While etcd elects a leader,
  * no instance takes part, and none of them is at fault: as many of those that run count as before, and the report is not
- * Done. The same applies to an instance that takes part again before its probe has noticed. If etcd does not show its
- * members for longer, none counts.
+ * Done. The same applies to an instance that takes part again before its probe has noticed, and to one that has missed an
+ * answer: on a busy machine one comes late, and if it counted as down, Lockstep would halt an update in which another
+ * instance of this cluster restarts. If etcd does not show its members for longer, none counts.
  */
 export function countServing(
   before: MemberReport | undefined,
@@ -40,7 +43,7 @@ export function countServing(
     return { serving: running.slice(0, count), isCertain: false };
   }
   const voters = new Set(view.members.filter(({ isLearner }) => !isLearner).map(({ address }) => address));
-  const serving = present.filter(({ address, takesPart }) => takesPart && voters.has(address));
+  const serving = present.filter(({ address, takesPart, tookPart }) => (takesPart || tookPart) && voters.has(address));
   return { serving, isCertain: serving.length === ready.length };
 }
 

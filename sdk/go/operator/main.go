@@ -259,8 +259,11 @@ func (o *operator) start(ctx context.Context, owner object, instance string, wha
 			}},
 		},
 		"spec": map[string]any{
-			"containers": []any{map[string]any{"name": "main", "image": what.Image, "args": what.Args}},
-			"volumes":    []any{map[string]any{"name": "data", "persistentVolumeClaim": map[string]any{"claimName": "data-" + instance}}},
+			"containers": []any{map[string]any{
+				"name": "main", "image": what.Image, "args": what.Args,
+				"volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}},
+			}},
+			"volumes": []any{map[string]any{"name": "data", "persistentVolumeClaim": map[string]any{"claimName": "data-" + instance}}},
 		},
 	})
 }

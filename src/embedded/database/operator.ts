@@ -219,7 +219,7 @@ export class DatabaseOperator {
         ownerReferences: [owner],
       },
       spec: {
-        containers: [container(start)],
+        containers: [{ ...container(start), volumeMounts: [{ name: "data", mountPath: "/data" }] }],
         volumes: [{ name: "data", persistentVolumeClaim: { claimName: claimName(name) } }],
       },
     });

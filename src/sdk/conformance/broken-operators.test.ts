@@ -42,14 +42,17 @@ const DEFINITION: KubeObject = {
   },
 };
 
+/** A rule, or one of the ways to break M2. */
+type Breach = Rule | "fresh volume" | "no mount";
+
 /** An operator whose first instance always leads, and how it breaks a rule. */
 class TrialOperator {
-  readonly #breaks: Rule | undefined;
+  readonly #breaks: Breach | undefined;
   /** What each instance runs: its volume. */
   readonly #volumes = new Map<string, string>();
   #topologyVersion = 0;
 
-  constructor(breaks: Rule | undefined) {
+  constructor(breaks: Breach | undefined) {
     this.#breaks = breaks;
   }
 
@@ -110,13 +113,24 @@ class TrialOperator {
       for (const { name } of instances) await stop(name);
     }
     const step = nextStep(grant, instances, leader);
+    const isMounted = this.#breaks !== "no mount";
+    const claims = pods.replace(/pods$/, "persistentvolumeclaims");
+    const forget = async (name: string) => {
+      const claim = await api.get(`${claims}/data-${name}`);
+      if (claim) await api.delete(`${claims}/data-${name}`, claim);
+    };
     switch (step.do) {
       case "join":
         this.#volumes.set(step.instance.name, grant.revision);
-        await api.create(pods, podOf(step.instance.name, grant.revision));
+        await api.create(claims, claimOf(step.instance.name));
+        await api.create(pods, podOf(step.instance.name, grant.revision, isMounted));
         return;
       case "recreate":
-        await api.create(pods, podOf(step.instance.name, this.#volumes.get(step.instance.name) ?? ""));
+        if (this.#breaks === "fresh volume") {
+          await forget(step.instance.name);
+          await api.create(claims, claimOf(step.instance.name));
+        }
+        await api.create(pods, podOf(step.instance.name, this.#volumes.get(step.instance.name) ?? "", isMounted));
         return;
       case "restart": {
         const all = instances.filter(({ revision }) => revision !== grant.revision);
@@ -128,6 +142,7 @@ class TrialOperator {
       }
       case "remove":
         await stop(step.instance.name);
+        await forget(step.instance.name);
         this.#volumes.delete(step.instance.name);
     }
   }
@@ -155,12 +170,21 @@ class TrialOperator {
   }
 }
 
-function podOf(name: string, revision: string): JsonObject {
-  const spec = { containers: [{ name: "main", image: "example.com/cache:1.0" }] };
+function podOf(name: string, revision: string, isMounted: boolean): JsonObject {
+  const volumeMounts = isMounted ? [{ name: "data", mountPath: "/data" }] : [];
+  const spec = {
+    containers: [{ name: "main", image: "example.com/cache:1.0", volumeMounts }],
+    volumes: [{ name: "data", persistentVolumeClaim: { claimName: `data-${name}` } }],
+  };
   return { apiVersion: "v1", kind: "Pod", metadata: { name, labels: { revision } }, spec };
 }
 
-async function findings(breaks: Rule | undefined): Promise<Finding[]> {
+function claimOf(name: string): JsonObject {
+  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  return { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: `data-${name}` }, spec };
+}
+
+async function findings(breaks: Breach | undefined): Promise<Finding[]> {
   const world = new World(1, { members: ["member1"] });
   await world.start();
   const { clock } = world;
@@ -223,4 +247,28 @@ describe("lockstep conformance", () => {
       expect(brokenRules(await findings(rule))).toContain(rule);
     },
   );
+
+  it("tells an operator that recreates a member on a fresh volume so", async () => {
+    const found = (await findings("fresh volume")).filter(({ broken }) => broken !== undefined);
+    expect(found).toEqual([
+      {
+        rule: "M2",
+        check: "recreates a missing member on its own volume",
+        broken: expect.stringMatching(
+          /^trial-1 had the claim data-trial-1 \(.+\), and came back with the claim data-trial-1/,
+        ),
+      },
+    ]);
+  });
+
+  it("tells an operator whose containers mount no volume so", async () => {
+    const found = (await findings("no mount")).filter(({ broken }) => broken !== undefined);
+    expect(found).toEqual([
+      {
+        rule: "M2",
+        check: "mounts the volume of every instance",
+        broken: "no container of trial-0 mounts the claim data-trial-0",
+      },
+    ]);
+  });
 });

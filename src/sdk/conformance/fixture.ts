@@ -145,6 +145,19 @@ export class Fixture {
     if (pod) await this.#api.delete(`${this.#pods()}/${instance}`, pod.object);
   }
 
+  /** What the instance keeps its data on: the uid of each claim, by its name; empty: it is missing. */
+  async claims(instance: string): Promise<ReadonlyMap<string, string>> {
+    const pod = (await this.look()).pods.get(instance);
+    const names = pod ? volumesOf(pod.object).map(({ claim }) => claim) : [];
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const at = `${apiPath("v1", "persistentvolumeclaims", this.options.namespace)}/${name}`;
+        return [name, (await this.#api.get(at))?.metadata.uid ?? ""] as const;
+      }),
+    );
+    return new Map(found);
+  }
+
   /** The object and its pods; claims stay for their owner to look at. */
   async remove(): Promise<void> {
     const object = await this.#api.get(`${this.#objects()}/${this.options.name}`);
@@ -183,6 +196,24 @@ export class Fixture {
   #pods(): string {
     return apiPath("v1", "pods", this.options.namespace);
   }
+}
+
+/** The volumes of a pod that are claims. */
+export function volumesOf({ spec }: MemberObject): { readonly volume: string; readonly claim: string }[] {
+  const volumes = isJsonObject(spec) && Array.isArray(spec.volumes) ? spec.volumes.filter(isJsonObject) : [];
+  return volumes.flatMap(({ name, persistentVolumeClaim: claim }) =>
+    typeof name === "string" && isJsonObject(claim) && typeof claim.claimName === "string"
+      ? [{ volume: name, claim: claim.claimName }]
+      : [],
+  );
+}
+
+/** The volumes that a container of the pod can write to. */
+export function mountedIn({ spec }: MemberObject): ReadonlySet<string> {
+  const list = (value: unknown) => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+  const containers = isJsonObject(spec) ? list(spec.containers) : [];
+  const mounts = containers.flatMap((each) => [...list(each.volumeMounts), ...list(each.volumeDevices)]);
+  return new Set(mounts.flatMap(({ name }) => (typeof name === "string" ? [name] : [])));
 }
 
 function isReady({ metadata, status }: MemberObject): boolean {

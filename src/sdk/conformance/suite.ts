@@ -1,4 +1,4 @@
-import { type ConformanceOptions, Fixture, type Sight, type TestGrant } from "./fixture.ts";
+import { type ConformanceOptions, Fixture, mountedIn, type Sight, type TestGrant, volumesOf } from "./fixture.ts";
 import type { Finding, Rule } from "./rules.ts";
 
 /** Thrown when the operator does so little that the other rules cannot be tried. */
@@ -89,6 +89,13 @@ class Suite {
     });
     const now = await this.fixture.look();
     this.#say("M3", "leaves running instances alone while others join", changed(first, now));
+    // What a container writes elsewhere is gone with its pod, and the member returns without it.
+    const unmounted = [...now.pods].flatMap(([name, { object }]) =>
+      volumesOf(object).flatMap(({ volume, claim }) =>
+        mountedIn(object).has(volume) ? [] : [`no container of ${name} mounts the claim ${claim}`],
+      ),
+    );
+    this.#say("M2", "mounts the volume of every instance", unmounted[0]);
   }
 
   async #ignoresTopology(): Promise<void> {
@@ -189,12 +196,20 @@ class Suite {
     });
     const lost = this.fixture.instance(1);
     const before = (await this.fixture.look()).pods.get(lost)?.uid;
+    const claims = await this.fixture.claims(lost);
     await this.fixture.deletePod(lost);
     const { reached } = await this.fixture.watch(this.fixture.options.stepMs, ({ pods }) => {
       const pod = pods.get(lost);
       return pod !== undefined && pod.uid !== before && pod.isReady;
     });
     this.#say("M2", "recreates a missing member without the turn", reached ? undefined : `${lost} did not come back`);
+    const now = await this.fixture.claims(lost);
+    const isOther = reached && listed(now) !== listed(claims);
+    this.#say(
+      "M2",
+      "recreates a missing member on its own volume",
+      isOther ? `${lost} had ${listed(claims)}, and came back with ${listed(now)}` : undefined,
+    );
   }
 
   async #refusesMalformed(): Promise<void> {
@@ -279,6 +294,11 @@ function readyCount({ pods }: Sight): number {
 
 function isComplete(sight: Sight, grant: TestGrant): boolean {
   return readyCount(sight) >= expected(grant);
+}
+
+function listed(claims: ReadonlyMap<string, string>): string {
+  const all = [...claims].map(([name, uid]) => `the claim ${name} (${uid || "missing"})`);
+  return all.length === 0 ? "no claim" : all.sort().join(", ");
 }
 
 /** The instances that ran before and run no more, or as another process; undefined: none. */
