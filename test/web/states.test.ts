@@ -52,7 +52,7 @@ function row(name: string, more: Partial<ApplicationRow> = {}): ApplicationRow {
     needsPerson: false,
     ready: 3,
     desired: 3,
-    updated: 3,
+    updated: { done: 3, of: 3 },
     clusters: [{ name: "east", count: 3 }],
     ...more,
   };

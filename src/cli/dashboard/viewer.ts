@@ -15,7 +15,6 @@ import {
 import { type Clock, isJsonObject, type JsonObject, type Random, silentLog } from "../../runtime/index.ts";
 import {
   type Act,
-  type AppAddress,
   type ApplicationName,
   type ApplicationView,
   type ClusterAct,
@@ -42,7 +41,7 @@ import { carryOut } from "./carry-out.ts";
 import { distributionStatus, distributionView } from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
-import { podLog, podsOfJob, reportsOf } from "./logs.ts";
+import { podLog, podsOf, reportsOf } from "./logs.ts";
 import { jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
 import { recordView } from "./record.ts";
@@ -101,10 +100,10 @@ export class HubViewer implements Viewer {
   }
 
   pods(of: PodsOf): Promise<readonly string[]> {
-    return this.#asked((io) => podsOfJob(io, of));
+    return this.#asked((io) => podsOf(io, of));
   }
 
-  async podReports(of: AppAddress): Promise<PodReportsView> {
+  async podReports(of: ApplicationName): Promise<PodReportsView> {
     const reports = await this.#asked((io) => reportsOf(io, of));
     return { atMs: this.#options.clock.now(), ...reports };
   }

@@ -1,0 +1,26 @@
+/** At rest: when the last rollout ended, and what it took. */
+import type { TimelineView } from "../../src/web/types.ts";
+import { count, duration, took } from "../format.ts";
+import { ranOf } from "../ran.ts";
+import { nowMs } from "../state.ts";
+
+export function Ran({ timeline, noun = "rollout" }: { timeline: TimelineView; noun?: string }) {
+  const ran = ranOf(timeline);
+  if (!ran) return null;
+  return (
+    <dl class="figures ran">
+      <div>
+        <dt>{`since the last ${noun}`}</dt>
+        <dd>{duration(nowMs.value - ran.endedMs)}</dd>
+      </div>
+      <div>
+        <dt>it took</dt>
+        <dd>{took(ran.tookMs)}</dd>
+      </div>
+      <div>
+        <dt>in {count(ran.clusters, "cluster")}</dt>
+        <dd>{count(ran.steps, noun === "rollout" ? "step" : noun)}</dd>
+      </div>
+    </dl>
+  );
+}
