@@ -149,7 +149,10 @@ describe("a DistributedApplication", () => {
       .first()
       .click();
     await page.getByRole("button", { name: "notes-0: show its log" }).first().click();
-    await page.getByRole("dialog").getByRole("heading", { name: /^Log of notes-0/ }).waitFor();
+    await page
+      .getByRole("dialog")
+      .getByRole("heading", { name: /^Log of notes-0/ })
+      .waitFor();
     await page.keyboard.press("Escape");
     await page.getByLabel(/Only what is not healthy/).check();
     await shoot(page, join(SHOTS, "dapp-broken.png"));
