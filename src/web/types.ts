@@ -266,6 +266,8 @@ export interface PlanView {
   readonly hidden?: number;
   /** Why there is no plan. */
   readonly problem?: string;
+  /** Why there are no differences. */
+  readonly diffsProblem?: string;
 }
 
 /** The last rollout to one revision, as the controller has kept it. */
@@ -392,7 +394,7 @@ export interface DistributionView extends ApplicationName {
   readonly clusters: readonly PartView[];
   readonly objects: readonly ObjectView[];
   readonly workloads: readonly WorkloadView[];
-  /** Clusters that follow, in order; without differences. */
+  /** Clusters that follow, in order. */
   readonly plan: PlanView;
   readonly timeline: TimelineView;
   readonly happened: HappenedView;

@@ -144,6 +144,7 @@ describe("a DistributedApplication", () => {
     const report = page.locator(".pod-report", { hasText: "notes-0" }).first();
     await report.locator("pre", { hasText: "this image fails on purpose" }).waitFor();
     await page.locator(".evidence", { hasText: "StatefulSet notes" }).waitFor();
+    await page.locator(".diff .added", { hasText: "image: notes:broken" }).first().waitFor();
     await page
       .getByRole("button", { name: /^Pods and logs of notes in / })
       .first()
@@ -210,6 +211,10 @@ describe("the fleet", () => {
     const page = await newPage();
     await signIn(page, OPERATOR_TOKEN);
     await page.getByRole("link", { name: "Fleet" }).click();
+    await page
+      .locator(".cluster", { hasText: "member3" })
+      .getByText(/^v1\.\d+/)
+      .waitFor();
     await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();

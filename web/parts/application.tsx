@@ -141,7 +141,7 @@ export function Application({ at }: { at: ApplicationName }) {
       </div>
       {app.plan.diffs.length > 0 && (
         <Card title="What changes in each cluster" id="diff">
-          <Diffs diffs={app.plan.diffs} />
+          <Diffs plan={app.plan} />
         </Card>
       )}
     </>

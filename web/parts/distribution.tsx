@@ -10,7 +10,7 @@ import { Happened } from "./happened.tsx";
 import { History } from "./history.tsx";
 import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
-import { Plan } from "./plan.tsx";
+import { Diffs, Plan } from "./plan.tsx";
 import { PodReports } from "./pod-reports.tsx";
 import { Ran } from "./ran.tsx";
 import { RolloutCard } from "./rollout-card.tsx";
@@ -266,6 +266,11 @@ export function Distribution({ at }: { at: ApplicationName }) {
           <History app={app} target={app.revision} />
         </Card>
       </div>
+      {(app.plan.diffs.length > 0 || app.plan.diffsProblem !== undefined) && (
+        <Card title="What changes in each cluster" id="diff">
+          <Diffs plan={app.plan} />
+        </Card>
+      )}
       <Card title="What happened" id="happened">
         <Happened happened={app.happened} />
       </Card>

@@ -33,6 +33,8 @@ import { openRenderer } from "./renderer.ts";
 export interface SubjectOptions extends GlobalOptions, ProgramOptions {
   readonly filename?: string[];
   readonly offline?: boolean;
+  /** For a server, which starts no program and fetches no archive because a person looks: only what is kept is shown. */
+  readonly onlyKept?: boolean;
 }
 
 /** One object as a cluster gets it, but for Lockstep's marks. */
@@ -99,7 +101,18 @@ export async function withSubject<T>(
     const renderer = openRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const before = await readBefore(hub, app);
     const kinds = new Kinds(hub.client, await askMembers(hub));
-    const bundle = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
+    const { onlyKept } = options;
+    const bundle = await bundleOf({
+      app,
+      clusters,
+      fleet,
+      files,
+      hub,
+      kinds,
+      renderer,
+      before,
+      ...(onlyKept && { onlyKept }),
+    });
     return use(subjectOf(app, clusters, bundle, before, await listStatefulsets(hub, app.spec.targetNamespace)));
   });
 }
@@ -213,9 +226,20 @@ interface Sources {
   readonly kinds: Kinds;
   readonly renderer: ReturnType<typeof openRenderer>;
   readonly before?: Before;
+  readonly onlyKept?: boolean;
 }
 
-async function bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before }: Sources): Promise<Bundle> {
+async function bundleOf({
+  app,
+  clusters,
+  fleet,
+  files,
+  hub,
+  kinds,
+  renderer,
+  before,
+  onlyKept,
+}: Sources): Promise<Bundle> {
   const reads = new HubReads(hub, files);
   for (let round = 0; ; round++) {
     const inputs = gatherInputs(reads, "cli", app, clusters, fleet);
@@ -223,6 +247,9 @@ async function bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, bef
     if (inputs.kind !== "inputs") throw new CommandError(`${inputs.message}. ${inputs.remedy}`);
     const again = await unrendered(app, inputs.digest, before);
     if (again) return again;
+    if (onlyKept && !app.spec.source.manifests) {
+      throw new CommandError("it is rendered by a program, and what that wrote is not readable with these rights");
+    }
     const never = new AbortController().signal;
     const { earlier } = before ?? NOTHING_BEFORE;
     const ready = clusters.filter((cluster) => fleet.get(cluster)?.state === "Ready");

@@ -28,7 +28,10 @@ export interface DistributionFacts {
   readonly nowMs: number;
 }
 
-export function distributionView(facts: DistributionFacts): DistributionView {
+/** What differs in each cluster. */
+export type Changes = Pick<PlanView, "diffs" | "hidden" | "diffsProblem">;
+
+export function distributionView(facts: DistributionFacts, changes: Changes = { diffs: [] }): DistributionView {
   const { object, events, eventsProblem, rights, program, nowMs } = facts;
   const { name, namespace = "default", resourceVersion = "", generation } = object.metadata;
   const parsed = parseDistributedApplication(object);
@@ -64,7 +67,7 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     clusters: (status.clusters ?? []).map(partView),
     objects: (status.objects ?? []).map(objectView).sort(worstFirst),
     workloads: (status.workloads ?? []).map((row) => workloadView(row, status)),
-    plan: aheadOf(spec, status),
+    plan: { ...aheadOf(spec, status), ...changes },
     timeline: record ? timelineFrom(record) : { fromMs: nowMs, spans: [], holds: [], notes: [] },
     happened: happenedView(events, eventsProblem),
     history: historyView(status.history ?? [], {
@@ -74,6 +77,16 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     }),
     actions: offered(at, offers(status, paused), rights, { program, seen: seenOf(object) }),
   };
+}
+
+/** As long as this is the same, so are the differences; undefined: there are none. */
+export function changesKey(object: KubeObject): string | undefined {
+  const { clusters = [], revision, observedGeneration, rejectedRevision } = distributionStatus(object);
+  const { generation } = object.metadata;
+  const isDone = clusters.every((row) => row.deployed === revision && row.phase === "Settled");
+  if (isDone && observedGeneration === generation) return undefined;
+  const granted = clusters.map((row) => `${row.name} ${row.revision}`);
+  return JSON.stringify([generation, revision, rejectedRevision, granted]);
 }
 
 /** A status that the controller writes; what a user wrote there is not trusted to have its form. */
@@ -250,7 +263,10 @@ function rolloutOffers({ rollout, reason, clusters = [], rejectedRevision }: Sta
 }
 
 /** The clusters that have not begun, in the order of their waves. The controller starts them by the same order. */
-function aheadOf(spec: DistributedApplicationSpec | undefined, { clusters = [], revision }: Status): PlanView {
+function aheadOf(
+  spec: DistributedApplicationSpec | undefined,
+  { clusters = [], revision }: Status,
+): Pick<PlanView, "ahead" | "blockedBy"> {
   const waves = spec?.rollout.waves ?? [];
   const waveOf = (cluster: string) => {
     const found = waves.findIndex((wave) => wave.clusters.includes(cluster));
@@ -273,7 +289,6 @@ function aheadOf(spec: DistributedApplicationSpec | undefined, { clusters = [], 
       needed: row.objects ?? 0,
     })),
     blockedBy: [],
-    diffs: [],
   };
 }
 

@@ -30,6 +30,7 @@ import {
   type Topic,
   type Viewer,
 } from "../../web/index.ts";
+import { planApplication } from "../applications/rendering.ts";
 import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
@@ -38,11 +39,11 @@ import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { distributionStatus, distributionView } from "./distribution.ts";
+import { type Changes, changesKey, distributionStatus, distributionView } from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOf, reportsOf } from "./logs.ts";
-import { jobPlanView, planView } from "./plan.ts";
+import { changesView, jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
 import { recordView } from "./record.ts";
 import { Access, applicationQuestions } from "./rights.ts";
@@ -54,6 +55,8 @@ const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", nam
 const APPLICATION_GAP_MS = 250;
 /** A plan is computed again after this time. */
 const PLAN_FRESH_MS = 15_000;
+/** Differences are larger, and change less. */
+const CHANGES_FRESH_MS = 60_000;
 /** A plan of an object that changed meanwhile is computed again; for longer than this, the page goes without. */
 const PLAN_PATIENCE_MS = 1_000;
 
@@ -156,6 +159,7 @@ export class HubViewer implements Viewer {
     const object = () => objects.cache.get({ namespace, name });
     const statefulset = type === "ccs" ? this.#statefulsetView(at, object) : undefined;
     const plans = new Remembered<PlanView>();
+    const differences = new Remembered<Changes>();
     const engine = new FoundEngine(this.#client, clock);
     try {
       while (await pulse.next(APPLICATION_GAP_MS)) {
@@ -180,7 +184,7 @@ export class HubViewer implements Viewer {
         const event: LiveEvent = statefulset
           ? { event: "application", data: await statefulset(facts) }
           : type === "dapp"
-            ? { event: "distribution", data: distributionView(facts) }
+            ? { event: "distribution", data: distributionView(facts, await this.#changesIn(at, seen, differences)) }
             : { event: "job", data: await this.#jobView(at, object, plans, facts) };
         if (!signal.aborted) send(event);
       }
@@ -234,6 +238,23 @@ export class HubViewer implements Viewer {
         return { plan: { ...NO_PLAN, problem: "it changes too fast to plan" }, of: after };
       }
     }
+  }
+
+  /** What each cluster of a DistributedApplication gets, if it is not done. */
+  async #changesIn(at: ApplicationName, object: KubeObject, differences: Remembered<Changes>): Promise<Changes> {
+    const key = changesKey(object);
+    if (key === undefined) return { diffs: [] };
+    // A ConfigMap that it is made from changes it too, of which the object does not tell at once.
+    const age = Math.floor(this.#options.clock.monotonicMs() / CHANGES_FRESH_MS);
+    return differences.get(`${key}/${age}`, async () => {
+      const io = this.#io();
+      try {
+        await planApplication(io, argumentOf(at), { namespace: at.namespace, output: "json", onlyKept: true });
+        return changesView(JSON.parse(io.printed()));
+      } catch (error) {
+        return { diffs: [], diffsProblem: explain(error) };
+      }
+    });
   }
 
   async #plan(at: ApplicationName): Promise<PlanView> {
