@@ -271,6 +271,7 @@ describe("an error", () => {
     await pause.click();
     stage.say({ event: "trouble", data: { message: "The hub has not answered since 10:00:00 UTC", gone: false } });
     await page.getByText("The hub has not answered since 10:00:00 UTC. What you see is old.").waitFor();
+    await page.locator(".live.lost", { hasText: "no news" }).waitFor();
     const dialog = page.getByRole("dialog");
     expect(await dialog.getByRole("button", { name: "Pause", exact: true }).isDisabled()).toBe(true);
     await dialog.getByRole("button", { name: "Cancel" }).click();

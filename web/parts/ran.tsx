@@ -7,6 +7,8 @@ import { nowMs } from "../state.ts";
 export function Ran({ timeline, noun = "rollout" }: { timeline: TimelineView; noun?: string }) {
   const ran = ranOf(timeline);
   if (!ran) return null;
+  const one = noun === "rollout" ? "step" : noun;
+  const part = (many: number) => (many === 1 ? one : `${one}s`);
   return (
     <dl class="figures ran">
       <div>
@@ -18,8 +20,8 @@ export function Ran({ timeline, noun = "rollout" }: { timeline: TimelineView; no
         <dd>{took(ran.tookMs)}</dd>
       </div>
       <div>
-        <dt>in {count(ran.clusters, "cluster")}</dt>
-        <dd>{count(ran.steps, noun === "rollout" ? "step" : noun)}</dd>
+        <dt>{`${part(ran.steps)} in ${count(ran.clusters, "cluster")}`}</dt>
+        <dd>{ran.steps}</dd>
       </div>
     </dl>
   );

@@ -18,6 +18,7 @@ import {
   type ApplicationName,
   type ApplicationView,
   type ClusterAct,
+  type DistributionView,
   type JobView,
   type LiveEvent,
   type LogsOf,
@@ -39,7 +40,13 @@ import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { type Changes, changesKey, distributionStatus, distributionView } from "./distribution.ts";
+import {
+  type Changes,
+  changesKey,
+  type DistributionFacts,
+  distributionStatus,
+  distributionView,
+} from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
 import { podLog, podsOf, reportsOf } from "./logs.ts";
@@ -184,7 +191,7 @@ export class HubViewer implements Viewer {
         const event: LiveEvent = statefulset
           ? { event: "application", data: await statefulset(facts) }
           : type === "dapp"
-            ? { event: "distribution", data: distributionView(facts, await this.#changesIn(at, seen, differences)) }
+            ? { event: "distribution", data: await this.#distributionView(at, object, differences, facts) }
             : { event: "job", data: await this.#jobView(at, object, plans, facts) };
         if (!signal.aborted) send(event);
       }
@@ -240,10 +247,23 @@ export class HubViewer implements Viewer {
     }
   }
 
-  /** What each cluster of a DistributedApplication gets, if it is not done. */
-  async #changesIn(at: ApplicationName, object: KubeObject, differences: Remembered<Changes>): Promise<Changes> {
-    const key = changesKey(object);
-    if (key === undefined) return { diffs: [] };
+  /** With what each cluster gets, if it is not done. */
+  async #distributionView(
+    at: ApplicationName,
+    object: () => KubeObject | undefined,
+    differences: Remembered<Changes>,
+    facts: DistributionFacts,
+  ): Promise<DistributionView> {
+    const key = changesKey(facts.object);
+    const changes = await this.#changesIn(at, key, differences);
+    const of = object() ?? facts.object;
+    // Differences of another moment than the rest of the picture are not shown; the next picture has its own.
+    const isSame = changesKey(of) === key;
+    return distributionView({ ...facts, object: of, nowMs: this.#options.clock.now() }, isSame ? changes : NO_CHANGES);
+  }
+
+  async #changesIn(at: ApplicationName, key: string | undefined, differences: Remembered<Changes>): Promise<Changes> {
+    if (key === undefined) return NO_CHANGES;
     // A ConfigMap that it is made from changes it too, of which the object does not tell at once.
     const age = Math.floor(this.#options.clock.monotonicMs() / CHANGES_FRESH_MS);
     return differences.get(`${key}/${age}`, async () => {
@@ -336,6 +356,7 @@ export class HubViewer implements Viewer {
   }
 }
 
+const NO_CHANGES: Changes = { diffs: [] };
 const NO_PLAN: PlanView = { ahead: [], blockedBy: [], diffs: [] };
 const MAX_CHANGES = 20;
 
