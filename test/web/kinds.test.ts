@@ -144,7 +144,7 @@ describe("a DistributedApplication", () => {
     const report = page.locator(".pod-report", { hasText: "notes-0" }).first();
     await report.locator("pre", { hasText: "this image fails on purpose" }).waitFor();
     await page.locator(".evidence", { hasText: "StatefulSet notes" }).waitFor();
-    await page.locator(".diff .added", { hasText: "image: notes:broken" }).first().waitFor();
+    await page.locator(".diff .added", { hasText: "image: notes:broken" }).first().waitFor({ state: "attached" });
     await page
       .getByRole("button", { name: /^Pods and logs of notes in / })
       .first()
