@@ -1,7 +1,7 @@
 /** Requests to the dashboard's own server. */
 import type {
   Act,
-  AppAddress,
+  ApplicationName,
   ClusterAct,
   LogsOf,
   PodReportsView,
@@ -115,7 +115,7 @@ export async function signInWith(credentials: { token: string } | { link: string
 export const endSession = () => ask<object>("DELETE", "/api/session");
 export const act = (what: Act | ClusterAct) => ask<{ effect: string }>("POST", "/api/act", what);
 export const logs = (of: LogsOf) => ask<{ text: string }>("GET", `/api/logs?${new URLSearchParams({ ...of })}`);
-export const podReports = ({ namespace, name }: AppAddress) =>
-  ask<PodReportsView>("GET", `/api/pod-reports?${new URLSearchParams({ namespace, name })}`);
+export const podReports = ({ type, namespace, name }: ApplicationName) =>
+  ask<PodReportsView>("GET", `/api/pod-reports?${new URLSearchParams({ type, namespace, name })}`);
 export const record = (of: RecordOf) => ask<RecordView>("GET", `/api/record?${new URLSearchParams({ ...of })}`);
 export const pods = (of: PodsOf) => ask<{ pods: string[] }>("GET", `/api/pods?${new URLSearchParams({ ...of })}`);

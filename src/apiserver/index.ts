@@ -31,6 +31,7 @@ export {
 } from "./front/index.ts";
 export { apiVersionOf, qualifiedKind, qualifiedResource } from "./kinds/registry.ts";
 export { SchemaCache } from "./kinds/schema-cache.ts";
+export { KUBERNETES_VERSION } from "./request/discovery.ts";
 export { ApiServer } from "./server.ts";
 export { SnapshotFormatError } from "./store/snapshot.ts";
 export type {

@@ -4,6 +4,7 @@ import {
   ACTIONS,
   type Act,
   type AppAddress,
+  type ApplicationName,
   type AppType,
   CLUSTER_ACTIONS,
   type ClusterAct,
@@ -19,6 +20,7 @@ import { Refused } from "./viewer.ts";
 /** As Kubernetes names objects. */
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const REVISION = /^[A-Za-z0-9](?:[-A-Za-z0-9._]{0,251}[A-Za-z0-9])?$/;
+const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/;
 const MAX_COMMENT_CHARS = 1_000;
 /** Larger than any token that an API server issues; header limits are near. */
 const MAX_TOKEN_CHARS = 16_000;
@@ -52,17 +54,25 @@ export function readLogsOf(query: URLSearchParams): LogsOf {
   };
 }
 
-/** Which CrossClusterStatefulset's pods. */
-export function readAddress(query: URLSearchParams): AppAddress {
+/** Which application's pods. Without a type: a CrossClusterStatefulset's. */
+export function readApplicationName(query: URLSearchParams): ApplicationName {
+  return { type: typed(query.get("type") ?? undefined), ...readAddress(query) };
+}
+
+function readAddress(query: URLSearchParams): AppAddress {
   return { namespace: named("namespace", query.get("namespace")), name: named("name", query.get("name")) };
 }
 
-/** Which attempt's pods. */
+/** Which workload's pods. */
 export function readPodsOf(query: URLSearchParams): PodsOf {
+  const kind = query.get("kind") ?? "";
+  if (!KIND.test(kind)) throw new Refused(400, "kind must be the kind of a Kubernetes object");
+  const group = query.get("group");
   return {
-    namespace: named("namespace", query.get("namespace")),
+    ...readAddress(query),
     cluster: named("cluster", query.get("cluster")),
-    job: named("job", query.get("job")),
+    kind,
+    ...(group !== null && { group: group === "" ? "" : named("group", group) }),
   };
 }
 
@@ -70,7 +80,7 @@ export function readPodsOf(query: URLSearchParams): PodsOf {
 export function readRecordOf(query: URLSearchParams): RecordOf {
   const revision = query.get("revision") ?? "";
   if (!REVISION.test(revision)) throw new Refused(400, "revision must be the name of a revision");
-  return { type: typed(query.get("type") ?? undefined), ...readAddress(query), revision };
+  return { ...readApplicationName(query), revision };
 }
 
 export function readAct(body: JsonObject): Act | ClusterAct {

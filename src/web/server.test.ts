@@ -48,7 +48,7 @@ class FakeHub {
         this.ended.push(user);
       },
       logs: async ({ pod }) => `${user} reads ${pod}`,
-      pods: async ({ job }) => [`${job}-1`],
+      pods: async ({ kind, group, name }) => [`${kind}.${group ?? "owned"} ${name}-1`],
       podReports: async ({ namespace, name }) => ({
         atMs: 1,
         pods: [],
@@ -209,10 +209,18 @@ describe("a pod's log", () => {
     const cookie = await cookieOf(dashboard, { token: "ada" });
     const answer = await call(dashboard, path, { headers: { cookie } });
     expect(JSON.parse(answer.body)).toEqual({ text: "ada reads web-0" });
-    const found = await call(dashboard, "/api/pods?namespace=default&cluster=member1&job=train-1", {
-      headers: { cookie },
-    });
-    expect(JSON.parse(found.body)).toEqual({ pods: ["train-1-1"] });
+    const pods = "/api/pods?namespace=default&cluster=member1&name=train-1";
+    for (const [kind, answered] of [
+      ["kind=Job&group=batch", "Job.batch train-1-1"],
+      ["kind=Pipeline&group=", "Pipeline. train-1-1"],
+      ["kind=StatefulSet", "StatefulSet.owned train-1-1"],
+    ]) {
+      const found = await call(dashboard, `${pods}&${kind}`, { headers: { cookie } });
+      expect(JSON.parse(found.body)).toEqual({ pods: [answered] });
+    }
+    for (const bad of ["kind=", "kind=..%2Fsecrets", "kind=Job&group=a%2Fb", "kind=Job%3Da"]) {
+      expect((await call(dashboard, `${pods}&${bad}`, { headers: { cookie } })).status).toBe(400);
+    }
     for (const bad of ["pod=..%2Fsecrets", "pod=a%2Fb", "pod="]) {
       const refused = `/api/logs?namespace=default&cluster=member1&${bad}`;
       expect((await call(dashboard, refused, { headers: { cookie } })).status).toBe(400);

@@ -7,7 +7,7 @@ import { CLEAR_COOKIE, cookieOf, keyOf, refusalOf, SECURITY_HEADERS, setCookie }
 import { LiveStream } from "./live.ts";
 import {
   readAct,
-  readAddress,
+  readApplicationName,
   readCredentials,
   readJson,
   readLogsOf,
@@ -185,7 +185,7 @@ class DashboardServer implements Dashboard {
       case "GET /api/pods":
         return json(response, 200, { pods: await this.#signedIn(secret, key).viewer.pods(readPodsOf(query)) });
       case "GET /api/pod-reports":
-        return json(response, 200, await this.#signedIn(secret, key).viewer.podReports(readAddress(query)));
+        return json(response, 200, await this.#signedIn(secret, key).viewer.podReports(readApplicationName(query)));
       case "GET /api/record":
         return json(response, 200, await this.#signedIn(secret, key).viewer.record(readRecordOf(query)));
       case "GET /api/live/application":

@@ -69,7 +69,7 @@ export interface RecordOf extends ApplicationName {
   readonly revision: string;
 }
 
-/** The pods of a CrossClusterStatefulset that are not ready, with their own words: a report, read when it is asked for. */
+/** The pods of an application that are not ready, with their own words: a report, read when it is asked for. */
 export interface PodReportsView {
   readonly atMs: number;
   readonly pods: readonly PodReportView[];
@@ -79,6 +79,7 @@ export interface PodReportsView {
 
 export interface PodReportView {
   readonly cluster: string;
+  readonly namespace: string;
   readonly name: string;
   readonly reason: string;
   readonly message?: string;
@@ -88,12 +89,14 @@ export interface PodReportView {
   readonly log: readonly string[];
 }
 
-/** The pods of one attempt of a CrossClusterJob. */
+/** The pods of one workload in one cluster. */
 export interface PodsOf {
   readonly namespace: string;
   readonly cluster: string;
-  /** The Job's name there. */
-  readonly job: string;
+  readonly kind: string;
+  /** Of an attempt's work: its pods carry a label. Absent: the pods of an application, which the workload owns. */
+  readonly group?: string;
+  readonly name: string;
 }
 
 export interface SessionView {
@@ -263,6 +266,8 @@ export interface PlanView {
   readonly hidden?: number;
   /** Why there is no plan. */
   readonly problem?: string;
+  /** Why there are no differences. */
+  readonly diffsProblem?: string;
 }
 
 /** The last rollout to one revision, as the controller has kept it. */
@@ -357,6 +362,8 @@ export interface ObjectView {
 export interface WorkloadView {
   readonly kind: string;
   readonly name: string;
+  /** Absent: the status does not list it among the objects. */
+  readonly namespace?: string;
   readonly total: number;
   readonly ready: number;
   readonly clusters: readonly {
@@ -387,7 +394,7 @@ export interface DistributionView extends ApplicationName {
   readonly clusters: readonly PartView[];
   readonly objects: readonly ObjectView[];
   readonly workloads: readonly WorkloadView[];
-  /** Clusters that follow, in order; without differences. */
+  /** Clusters that follow, in order. */
   readonly plan: PlanView;
   readonly timeline: TimelineView;
   readonly happened: HappenedView;
@@ -428,6 +435,8 @@ export interface JobView extends ApplicationName {
   /** An act on what is shown sends it back. */
   readonly seen: Seen;
   readonly kind: string;
+  /** The API group of the kind; empty for Kubernetes' oldest kinds. */
+  readonly group: string;
   readonly guarantee: string;
   readonly isCurrent: boolean;
   readonly phase: string;
@@ -459,8 +468,8 @@ export interface ApplicationRow extends ApplicationName {
   /** Instances, objects or completions. */
   readonly ready: number;
   readonly desired: number;
-  /** Absent: nothing is updated there. */
-  readonly updated?: number;
+  /** Instances, or an application's clusters. Absent: nothing is updated there. */
+  readonly updated?: { readonly done: number; readonly of: number };
   /** Where it runs: instances, objects or attempts of a job. */
   readonly clusters: readonly { readonly name: string; readonly count: number }[];
   readonly step?: string;

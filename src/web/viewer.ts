@@ -1,7 +1,7 @@
 /** The port to the hub: everything that a signed-in viewer sees and does, with the viewer's own credentials. */
 import type {
   Act,
-  AppAddress,
+  ApplicationName,
   ClusterAct,
   LiveEvent,
   LogsOf,
@@ -22,10 +22,10 @@ export interface Viewer {
   act(act: Act | ClusterAct): Promise<string>;
   /** The end of a pod's log, as the viewer may read it through the hub. Throws Refused. */
   logs(of: LogsOf): Promise<string>;
-  /** The names of an attempt's pods. Throws Refused. */
+  /** The names of the pods of a workload, or of an attempt. Throws Refused. */
   pods(of: PodsOf): Promise<readonly string[]>;
-  /** The pods of a CrossClusterStatefulset that are not ready. Throws Refused. */
-  podReports(of: AppAddress): Promise<PodReportsView>;
+  /** The pods of an application that are not ready. Throws Refused. */
+  podReports(of: ApplicationName): Promise<PodReportsView>;
   /** The last rollout to a revision. Throws Refused. */
   record(of: RecordOf): Promise<RecordView>;
   /** Closes the connections to the hub. */

@@ -72,11 +72,15 @@ describe("every text of a view", () => {
   it("of a DistributedApplication is only text", async () => {
     const page = await open("#/dapp/default/x");
     await page.locator(".tree-object", { hasText: "onerror" }).waitFor();
+    await page.locator(".pod-report", { hasText: "onerror" }).waitFor();
+    await page.getByRole("button", { name: /^Pods and logs/ }).click();
+    await page.getByRole("button", { name: /show its log$/ }).waitFor();
     await isOnlyText(page);
   });
 
   it("of a CrossClusterJob is only text", async () => {
     const page = await open("#/ccj/default/x");
+    await page.locator(".pod-report", { hasText: "onerror" }).waitFor();
     await page.getByRole("button", { name: /^Pods and logs/ }).click();
     await page.getByRole("button", { name: /show its log$/ }).waitFor();
     await isOnlyText(page);
@@ -127,7 +131,15 @@ const NOTE = { isWarning: true, reason: HOSTILE, message: HOSTILE };
 
 function podReports(): PodReportsView {
   const last = { exitCode: 1, reason: HOSTILE, finishedAt: HOSTILE };
-  const pod = { cluster: HOSTILE, name: HOSTILE, reason: HOSTILE, message: HOSTILE, last, log: [HOSTILE] };
+  const pod = {
+    cluster: HOSTILE,
+    namespace: HOSTILE,
+    name: HOSTILE,
+    reason: HOSTILE,
+    message: HOSTILE,
+    last,
+    log: [HOSTILE],
+  };
   return { atMs: Date.now(), pods: [pod], notes: [HOSTILE] };
 }
 
@@ -212,6 +224,7 @@ function distribution(): DistributionView {
     workloads: [
       {
         kind: HOSTILE,
+        namespace: HOSTILE,
         name: HOSTILE,
         total: 1,
         ready: 0,
@@ -250,6 +263,7 @@ function job(): JobView {
     resourceVersion: "1",
     seen: { uid: "1", past: [] },
     kind: HOSTILE,
+    group: HOSTILE,
     guarantee: HOSTILE,
     isCurrent: true,
     phase: HOSTILE,

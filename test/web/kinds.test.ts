@@ -76,7 +76,7 @@ beforeAll(async () => {
   await fleet.apply(
     train("train", "worker:1", indexed, { memberCleanup: "AfterTTL", division: "Indexes", clusterParallelism: 2 }),
   );
-  await fleet.apply(train("doomed", "broken:1", {}, { failover: { maxAttempts: 2 } }));
+  await fleet.apply(train("doomed", "broken:1", {}, { memberCleanup: "AfterTTL", failover: { maxAttempts: 2 } }));
 });
 
 async function open(name: string, viewport = DESKTOP) {
@@ -92,7 +92,7 @@ describe("the list", () => {
     const page = await newPage();
     await signIn(page, OPERATOR_TOKEN);
     await page.locator("tr.urgent", { hasText: "doomed" }).waitFor();
-    await page.locator("tr", { hasText: "notes" }).filter({ hasText: "Settled" }).waitFor();
+    await page.locator("tr", { hasText: "notes" }).filter({ hasText: "Settled" }).getByText("3/3").waitFor();
     await page.locator("tr", { hasText: "train" }).filter({ hasText: "Complete" }).waitFor();
     const names = await page.locator("tbody th a").allTextContents();
     expect(names[0]).toBe("doomed");
@@ -141,6 +141,20 @@ describe("a DistributedApplication", () => {
       .waitFor();
     await confirm(page, "Pause");
     await page.getByText("is paused: the step in progress completes").waitFor();
+    const report = page.locator(".pod-report", { hasText: "notes-0" }).first();
+    await report.locator("pre", { hasText: "this image fails on purpose" }).waitFor();
+    await page.locator(".evidence", { hasText: "StatefulSet notes" }).waitFor();
+    await page.locator(".diff .added", { hasText: "image: notes:broken" }).first().waitFor({ state: "attached" });
+    await page
+      .getByRole("button", { name: /^Pods and logs of notes in / })
+      .first()
+      .click();
+    await page.getByRole("button", { name: "notes-0: show its log" }).first().click();
+    await page
+      .getByRole("dialog")
+      .getByRole("heading", { name: /^Log of notes-0/ })
+      .waitFor();
+    await page.keyboard.press("Escape");
     await page.getByLabel(/Only what is not healthy/).check();
     await shoot(page, join(SHOTS, "dapp-broken.png"));
     expect(await violations(page)).toEqual([]);
@@ -178,14 +192,17 @@ describe("a CrossClusterJob", () => {
     const page = await open("doomed", PHONE);
     await phase(page, "Failed");
     await page.getByText("It needs you").waitFor();
-    const before = await page.locator("tbody tr").count();
+    await page.locator(".pod-report").first().locator("pre", { hasText: "this image fails on purpose" }).waitFor();
+    await page.locator(".command", { hasText: "lockstep logs ccj/doomed -n default" }).waitFor();
+    const attempts = page.locator("table.list tbody tr");
+    const before = await attempts.count();
     await shoot(page, join(SHOTS, "job-phone.png"));
     expect(await violations(page)).toEqual([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(PHONE.width);
     await confirm(page, "Retry");
     await page.getByText("is tried again, with what is left").waitFor();
-    await expect.poll(() => page.locator("tbody tr").count(), { timeout: 30_000 }).toBeGreaterThan(before);
+    await expect.poll(() => attempts.count(), { timeout: 30_000 }).toBeGreaterThan(before);
   });
 });
 
@@ -194,6 +211,10 @@ describe("the fleet", () => {
     const page = await newPage();
     await signIn(page, OPERATOR_TOKEN);
     await page.getByRole("link", { name: "Fleet" }).click();
+    await page
+      .locator(".cluster", { hasText: "member3" })
+      .getByText(/^v1\.\d+/)
+      .waitFor();
     await page.getByRole("button", { name: "Drain for maintenance: member3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
     await page.locator(".cluster", { hasText: "It is drained for maintenance" }).waitFor();

@@ -52,7 +52,7 @@ function row(name: string, more: Partial<ApplicationRow> = {}): ApplicationRow {
     needsPerson: false,
     ready: 3,
     desired: 3,
-    updated: 3,
+    updated: { done: 3, of: 3 },
     clusters: [{ name: "east", count: 3 }],
     ...more,
   };
@@ -271,6 +271,7 @@ describe("an error", () => {
     await pause.click();
     stage.say({ event: "trouble", data: { message: "The hub has not answered since 10:00:00 UTC", gone: false } });
     await page.getByText("The hub has not answered since 10:00:00 UTC. What you see is old.").waitFor();
+    await page.locator(".live.lost", { hasText: "no news" }).waitFor();
     const dialog = page.getByRole("dialog");
     expect(await dialog.getByRole("button", { name: "Pause", exact: true }).isDisabled()).toBe(true);
     await dialog.getByRole("button", { name: "Cancel" }).click();

@@ -4,12 +4,13 @@ import { count, duration, short } from "../format.ts";
 import { application, nowMs } from "../state.ts";
 import { statefulStory } from "../story.ts";
 import { Clusters } from "./clusters.tsx";
-import { Card, Change } from "./common.tsx";
+import { Card, Change, FromTo } from "./common.tsx";
 import { History } from "./history.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Diffs, Plan } from "./plan.tsx";
 import { PodReports } from "./pod-reports.tsx";
 import { Quorum } from "./quorum.tsx";
+import { Ran } from "./ran.tsx";
 import { RolloutCard } from "./rollout-card.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
@@ -42,8 +43,7 @@ function Rollout({ app }: { app: ApplicationView }) {
       <p class="subtitle">
         <span>{app.kind}</span>
         <span>
-          {rollout.type === "RollBack" ? "rolls back" : "rolls out"}{" "}
-          <code title={rollout.from}>{short(rollout.from)}</code> → <code title={rollout.to}>{short(rollout.to)}</code>
+          <FromTo word={rollout.type === "RollBack" ? "rolls back" : "rolls out"} {...rollout} />
         </span>
         {rollout.wave !== undefined && rollout.waves > 0 && (
           <span>
@@ -101,6 +101,7 @@ export function Application({ at }: { at: ApplicationName }) {
       <Progress updated={app.updated} desired={app.desired} />
       <div class="grid top">
         <Wait of={app} hasFailing={hasFailingPods(app)}>
+          {app.why.reason === undefined && <Ran timeline={app.timeline} />}
           {hasPodsToRead(app) && <PodReports of={app} change={podsOf(app)} />}
         </Wait>
         <Card title="Quorum" id="quorum">
@@ -140,7 +141,7 @@ export function Application({ at }: { at: ApplicationName }) {
       </div>
       {app.plan.diffs.length > 0 && (
         <Card title="What changes in each cluster" id="diff">
-          <Diffs diffs={app.plan.diffs} />
+          <Diffs plan={app.plan} />
         </Card>
       )}
     </>

@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { ago, type Tone, toneOf, words } from "../format.ts";
+import { ago, short, type Tone, toneOf, words } from "../format.ts";
 import { nowMs, session } from "../state.ts";
 
 const MARKS: Record<Tone, string> = { good: "✓", busy: "↻", bad: "✕", calm: "·" };
@@ -65,6 +65,22 @@ export function Command({ text: given }: { text: string }) {
         <span role="status">{word}</span>
       </button>
     </div>
+  );
+}
+
+/** What a rollout leads from and to; the first one leads from nothing. */
+export function FromTo(props: { word: string; from?: string; to?: string }) {
+  const { word, from, to } = props;
+  return (
+    <>
+      {from === undefined ? "deploys" : word}{" "}
+      {from !== undefined && (
+        <>
+          <code title={from}>{short(from)}</code> →{" "}
+        </>
+      )}
+      <code title={to}>{short(to)}</code>
+    </>
   );
 }
 

@@ -4,12 +4,15 @@ import type { ApplicationName, DistributionView, ObjectView, PartView, WorkloadV
 import { ago, count, dateTime, duration, short, toneOf } from "../format.ts";
 import { distribution, nowMs } from "../state.ts";
 import { distributionStory } from "../story.ts";
-import { Card, Pill } from "./common.tsx";
+import { Card, FromTo, Pill } from "./common.tsx";
 import { Gauge } from "./gauge.tsx";
 import { Happened } from "./happened.tsx";
 import { History } from "./history.tsx";
+import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
-import { Plan } from "./plan.tsx";
+import { Diffs, Plan } from "./plan.tsx";
+import { PodReports } from "./pod-reports.tsx";
+import { Ran } from "./ran.tsx";
 import { RolloutCard } from "./rollout-card.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
@@ -21,8 +24,7 @@ function Subtitle({ app }: { app: DistributionView }) {
       <span>{source}</span>
       {rollout ? (
         <span>
-          rolls out <code title={rollout.from}>{short(rollout.from)}</code> →{" "}
-          <code title={rollout.to}>{short(rollout.to)}</code>
+          <FromTo word={app.phase === "RollingBack" ? "rolls back" : "rolls out"} {...rollout} />
         </span>
       ) : (
         <span>
@@ -133,7 +135,7 @@ function ObjectTree({ objects, clusters }: { objects: readonly ObjectView[]; clu
 }
 
 function Workload({ workload }: { workload: WorkloadView }) {
-  const { kind, name, total, ready, clusters } = workload;
+  const { kind, name, namespace, total, ready, clusters } = workload;
   return (
     <div class="workload">
       <h3>
@@ -153,6 +155,11 @@ function Workload({ workload }: { workload: WorkloadView }) {
               {one.ready}/{one.replicas}
               {one.lent > 0 && `, ${one.lent} for another cluster`}
             </span>
+            {namespace !== undefined && (
+              <span class="pods">
+                <PodList of={{ namespace, cluster: one.name, kind, name }} gone="It has no pods here." />
+              </span>
+            )}
           </li>
         ))}
       </ul>
@@ -192,6 +199,15 @@ function Done({ app, done }: { app: DistributionView; done: number }) {
   );
 }
 
+/** Nothing runs where nothing is deployed yet. */
+function hasPodsToRead({ why, clusters }: DistributionView): boolean {
+  return why.reason !== undefined && clusters.some(({ ready, objects }) => ready < objects);
+}
+
+function podsOf({ why, clusters }: DistributionView): string {
+  return [why.reason, why.cluster, ...clusters.map(({ ready, objects }) => `${ready}/${objects}`)].join();
+}
+
 export function Distribution({ at }: { at: ApplicationName }) {
   const app = distribution.value;
   if (!app) return <NotYet at={at} />;
@@ -202,7 +218,10 @@ export function Distribution({ at }: { at: ApplicationName }) {
         <Subtitle app={app} />
       </Title>
       <div class="grid top">
-        <Wait of={app} />
+        <Wait of={app} hasFailing={app.objects.some(({ health }) => health === "Unhealthy")}>
+          {app.why.reason === undefined && <Ran timeline={app.timeline} />}
+          {hasPodsToRead(app) && <PodReports of={app} change={podsOf(app)} />}
+        </Wait>
         <Card title="Clusters done" id="done">
           <Done app={app} done={done} />
         </Card>
@@ -247,6 +266,11 @@ export function Distribution({ at }: { at: ApplicationName }) {
           <History app={app} target={app.revision} />
         </Card>
       </div>
+      {(app.plan.diffs.length > 0 || app.plan.diffsProblem !== undefined) && (
+        <Card title="What changes in each cluster" id="diff">
+          <Diffs plan={app.plan} />
+        </Card>
+      )}
       <Card title="What happened" id="happened">
         <Happened happened={app.happened} />
       </Card>

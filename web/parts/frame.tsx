@@ -36,8 +36,10 @@ function ThemeSwitch() {
 }
 
 function LiveMark() {
-  const { state } = link.value;
-  const word = state === "live" ? "live" : state === "lost" ? "connection lost" : "connecting";
+  const isSilent = trouble.value !== undefined && !trouble.value.gone;
+  // The connection to this server is open, and what comes over it is not new.
+  const state = link.value.state === "live" && isSilent ? "lost" : link.value.state;
+  const word = state === "live" ? "live" : state !== "lost" ? "connecting" : isSilent ? "no news" : "connection lost";
   return (
     <span class={`live ${state}`} role="status">
       <span class="dot" aria-hidden="true" /> <span class="live-word">{word}</span>

@@ -1,6 +1,7 @@
 /** The page of one CrossClusterJob: what is done, and every attempt. */
 import type { ApplicationName, JobView } from "../../src/web/types.ts";
-import { ago, clockTime, count, duration, words } from "../format.ts";
+import { ago, clockTime, count, duration, took, words } from "../format.ts";
+import { ranOf } from "../ran.ts";
 import { job, nowMs } from "../state.ts";
 import { jobStory } from "../story.ts";
 import { Card, Pill } from "./common.tsx";
@@ -9,6 +10,8 @@ import { Happened } from "./happened.tsx";
 import { PodList } from "./logs.tsx";
 import { NotYet } from "./not-yet.tsx";
 import { Plan } from "./plan.tsx";
+import { PodReports } from "./pod-reports.tsx";
+import { Ran } from "./ran.tsx";
 import { Replay } from "./replay.tsx";
 import { Title } from "./title.tsx";
 import { Wait } from "./wait.tsx";
@@ -108,7 +111,16 @@ function Attempts({ app }: { app: JobView }) {
                     </span>
                   )}
                   {attempt.object !== undefined && (
-                    <PodList of={{ namespace: app.namespace, cluster: attempt.cluster, job: attempt.object }} />
+                    <PodList
+                      of={{
+                        namespace: app.namespace,
+                        cluster: attempt.cluster,
+                        kind: app.kind,
+                        group: app.group,
+                        name: attempt.object,
+                      }}
+                      gone="Its pods are gone. With spec.memberCleanup AfterTTL or Never they are kept after its end."
+                    />
                   )}
                 </td>
               </tr>
@@ -120,9 +132,19 @@ function Attempts({ app }: { app: JobView }) {
   );
 }
 
+/** While it runs, pods may fail that the work can still do without: that is no wait, and worth knowing. */
+function hasPodsToRead({ phase, failed, attempts, why }: JobView): boolean {
+  return phase !== "Complete" && attempts.length > 0 && (why.reason !== undefined || failed > 0);
+}
+
+function podsOf({ why, failed, attempts }: JobView): string {
+  return [why.reason, failed, ...attempts.map(({ state }) => state)].join();
+}
+
 export function Job({ at }: { at: ApplicationName }) {
   const app = job.value;
   if (!app) return <NotYet at={at} />;
+  const ran = ranOf(app.timeline);
   return (
     <>
       <Title app={app}>
@@ -131,15 +153,20 @@ export function Job({ at }: { at: ApplicationName }) {
           <span>{count(app.attempts.length, "attempt")}</span>
           {app.startTime !== undefined && (
             <span>
-              {app.completionTime === undefined
-                ? `started ${ago(app.startTime, nowMs.value)} ago`
-                : `took ${duration(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
+              {app.phase === "Failed" && ran
+                ? `failed ${duration(nowMs.value - ran.endedMs)} ago, after ${took(ran.tookMs)}`
+                : app.completionTime === undefined
+                  ? `started ${ago(app.startTime, nowMs.value)} ago`
+                  : `took ${took(Date.parse(app.completionTime) - Date.parse(app.startTime))}`}
             </span>
           )}
         </p>
       </Title>
       <div class="grid top">
-        <Wait of={app} />
+        <Wait of={app} hasFailing={app.failed > 0}>
+          {app.why.reason === undefined && <Ran timeline={app.timeline} noun="attempt" />}
+          {hasPodsToRead(app) && <PodReports of={app} change={podsOf(app)} />}
+        </Wait>
         <Card title="Done" id="done">
           <Done app={app} />
         </Card>

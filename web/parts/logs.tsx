@@ -54,8 +54,8 @@ export function LogDialog(props: { namespace: string; cluster: string; pod: stri
   );
 }
 
-/** The pods of an attempt, read when they are asked for. */
-export function PodList({ of }: { of: PodsOf }) {
+/** The pods of a workload or an attempt, read when they are asked for. */
+export function PodList({ of, gone }: { of: PodsOf; gone: string }) {
   const [found, setFound] = useState<readonly string[] | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [pod, open] = useState<string | undefined>(undefined);
@@ -73,13 +73,13 @@ export function PodList({ of }: { of: PodsOf }) {
         <button
           type="button"
           class="quiet"
-          aria-label={`Pods and logs of ${of.job} in ${of.cluster}`}
+          aria-label={`Pods and logs of ${of.name} in ${of.cluster}`}
           onClick={() => void look()}
         >
           Pods and logs
         </button>
       ) : found.length === 0 ? (
-        <span class="dim">its pods are gone</span>
+        <span class="dim">{gone}</span>
       ) : (
         found.map((name) => (
           <button

@@ -96,7 +96,7 @@ class Row extends Component<{ row: ApplicationRow }> {
         </td>
         <td>
           {row.updated !== undefined && (
-            <Share value={row.updated} of={row.desired} word={`${row.name}: on the newest revision`} />
+            <Share value={row.updated.done} of={row.updated.of} word={`${row.name}: on the newest revision`} />
           )}
         </td>
         <td class="wide">

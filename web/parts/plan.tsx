@@ -1,5 +1,5 @@
 /** The plan ahead with its reasons, and what it changes in each cluster. */
-import type { AheadView, DiffView, PlanView } from "../../src/web/types.ts";
+import type { AheadView, PlanView } from "../../src/web/types.ts";
 import { count, duration } from "../format.ts";
 import { stepWords, titleOf } from "../titles.ts";
 
@@ -86,9 +86,10 @@ function lineClass(line: string): string {
   return /^\s*-/.test(line) ? "removed" : "";
 }
 
-export function Diffs({ diffs }: { diffs: readonly DiffView[] }) {
+export function Diffs({ plan: { diffs, diffsProblem } }: { plan: PlanView }) {
   return (
     <>
+      {diffsProblem !== undefined && <p class="dim">It cannot be shown: {diffsProblem}</p>}
       {diffs.map(({ clusters, objects }) => (
         <details key={clusters.join()} open={diffs.length === 1}>
           <summary>{clusters.join(", ")}: now → then</summary>

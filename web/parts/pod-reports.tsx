@@ -1,6 +1,6 @@
 /** What the pods that are not ready say themselves, read with the viewer's own rights while they look. */
 import { useEffect, useState } from "preact/hooks";
-import type { AppAddress, PodReportsView, PodReportView } from "../../src/web/types.ts";
+import type { ApplicationName, PodReportsView, PodReportView } from "../../src/web/types.ts";
 import { podReports } from "../api.ts";
 import { clockTime, duration } from "../format.ts";
 import { nowMs } from "../state.ts";
@@ -41,8 +41,8 @@ function Pod({ pod, openLog }: { pod: PodReportView; openLog: () => void }) {
 }
 
 /** `change`: whatever makes the last report old at once, such as another wait. */
-export function PodReports({ of, change }: { of: AppAddress; change: string }) {
-  const { namespace, name } = of;
+export function PodReports({ of, change }: { of: ApplicationName; change: string }) {
+  const { type, namespace, name } = of;
   const [found, setFound] = useState<PodReportsView | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [opened, open] = useState<PodReportView | undefined>(undefined);
@@ -51,7 +51,7 @@ export function PodReports({ of, change }: { of: AppAddress; change: string }) {
     const read = async () => {
       if (document.hidden) return;
       try {
-        const answer = await podReports({ namespace, name });
+        const answer = await podReports({ type, namespace, name });
         if (isOver) return;
         setFound(answer);
         setProblem(undefined);
@@ -65,7 +65,7 @@ export function PodReports({ of, change }: { of: AppAddress; change: string }) {
       isOver = true;
       clearInterval(timer);
     };
-  }, [namespace, name, change]);
+  }, [type, namespace, name, change]);
   const { pods, notes, atMs } = found ?? { pods: [], notes: [], atMs: 0 };
   if (pods.length === 0 && notes.length === 0 && problem === undefined) return null;
   return (
@@ -85,7 +85,12 @@ export function PodReports({ of, change }: { of: AppAddress; change: string }) {
       ))}
       {problem !== undefined && <p class="dim">They cannot be read: {problem}</p>}
       {opened !== undefined && (
-        <LogDialog namespace={namespace} cluster={opened.cluster} pod={opened.name} close={() => open(undefined)} />
+        <LogDialog
+          namespace={opened.namespace}
+          cluster={opened.cluster}
+          pod={opened.name}
+          close={() => open(undefined)}
+        />
       )}
     </>
   );

@@ -8,12 +8,12 @@ import { titleOf } from "../titles.ts";
 
 /** A phone gets a narrower drawing, so that its text stays readable. */
 const IS_NARROW = innerWidth < 760;
-const MIN_LEFT = IS_NARROW ? 104 : 116;
-const MAX_LEFT = IS_NARROW ? 190 : 280;
+const MIN_LEFT = IS_NARROW ? 94 : 116;
+const MAX_LEFT = IS_NARROW ? 160 : 280;
 /** Of one letter of a lane's name, in the drawing's own unit. */
-const LETTER = IS_NARROW ? 10.4 : 9.2;
+const LETTER = IS_NARROW ? 8.8 : 9.2;
 const RIGHT = 14;
-const WIDTH = IS_NARROW ? 480 : 1000;
+const WIDTH = IS_NARROW ? 390 : 1000;
 const LANE = 40;
 const TOP = 30;
 const BAR = 22;

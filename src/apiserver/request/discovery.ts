@@ -4,7 +4,8 @@ import type { DocumentHandler, RegistryView, ResourceDefinition } from "../types
 import { jsonResponse } from "./status.ts";
 
 /** The Kubernetes version whose API this server implements; clients adapt their requests to it. */
-const VERSION = { major: "1", minor: "36", gitVersion: "v1.36.4+lockstep" };
+export const KUBERNETES_VERSION = "v1.36.4+lockstep";
+const VERSION = { major: "1", minor: "36", gitVersion: KUBERNETES_VERSION };
 
 const HEALTH_PATHS = ["/healthz", "/livez", "/readyz"];
 

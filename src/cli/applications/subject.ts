@@ -34,6 +34,8 @@ import { openLocalRenderer } from "./renderer.ts";
 export interface SubjectOptions extends GlobalOptions, ProgramOptions {
   readonly filename?: string[];
   readonly offline?: boolean;
+  /** For a server, which starts no program and fetches no archive because a person looks: only what is kept is shown. */
+  readonly onlyKept?: boolean;
 }
 
 /** One object as a cluster gets it, but for Lockstep's marks. */
@@ -100,7 +102,18 @@ export async function withSubject<T>(
     const renderer = openLocalRenderer(io, { clock: hub.clock, random: hub.random, log: silentLog }, options);
     const before = await readBefore(hub, app);
     const kinds = new Kinds(hub.client, await askMembers(hub));
-    const made = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before });
+    const { onlyKept } = options;
+    const made = await bundleOf({
+      app,
+      clusters,
+      fleet,
+      files,
+      hub,
+      kinds,
+      renderer,
+      before,
+      ...(onlyKept && { onlyKept }),
+    });
     return use(subjectOf(app, clusters, made, before, await listStatefulsets(hub, app.spec.targetNamespace)));
   });
 }
@@ -217,6 +230,7 @@ interface Sources {
   readonly kinds: Kinds;
   readonly renderer: ReturnType<typeof openLocalRenderer>;
   readonly before?: Before;
+  readonly onlyKept?: boolean;
 }
 
 async function bundleOf({
@@ -228,6 +242,7 @@ async function bundleOf({
   kinds,
   renderer,
   before,
+  onlyKept,
 }: Sources): Promise<Pick<Made, "bundle" | "warnings">> {
   const reads = new HubReads(hub, files);
   for (let round = 0; ; round++) {
@@ -236,6 +251,9 @@ async function bundleOf({
     if (inputs.kind !== "inputs") throw new CommandError(`${inputs.message}. ${inputs.remedy}`);
     const again = await unrendered(app, inputs.digest, before);
     if (again) return { bundle: again, warnings: [] };
+    if (onlyKept && !app.spec.source.manifests) {
+      throw new CommandError("it is rendered by a program, and what that wrote is not readable with these rights");
+    }
     const never = new AbortController().signal;
     const { earlier } = before ?? NOTHING_BEFORE;
     const ready = clusters.filter((cluster) => fleet.get(cluster)?.state === "Ready");

@@ -17,7 +17,7 @@ import { statusOf } from "../hub/status.ts";
 import { actionsOf, type Rights } from "./actions.ts";
 import { timelineFrom } from "./record.ts";
 import { isStepPhase, rolloutStart, timelineOf, withStatus } from "./timeline.ts";
-import { given, historyView, isInHand, meaningOf } from "./words.ts";
+import { given, historyView, isInHand, meaningOf, waveCount } from "./words.ts";
 
 type Status = CrossClusterStatefulsetStatus;
 type Spec = CrossClusterStatefulset["spec"];
@@ -79,7 +79,7 @@ export function applicationView(facts: ApplicationFacts): ApplicationView {
         ...given("type", rollout.type),
         ...given("since", rollout.since),
         ...given("wave", rollout.wave),
-        waves: spec?.updateStrategy.rollingUpdate.waves?.length ?? 0,
+        waves: waveCount(spec?.updateStrategy.rollingUpdate.waves, status.clusters ?? []),
         awaitingApproval: rollout.awaitingApproval === true,
         ...given("soakUntil", rollout.soakUntil),
         windowClosed: rollout.windowClosed === true,

@@ -2,15 +2,17 @@
 import {
   type DistributedApplicationSpec,
   type DistributedApplicationStatus,
+  type EngineName,
   parseDistributedApplication,
 } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { DistributionView, ObjectView, PartView, PlanView, WhyView, WorkloadView } from "../../web/index.ts";
+import { remedyOf } from "../applications/remedies.ts";
 import { recordIn } from "../hub/record.ts";
 import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered, type Rights } from "./actions.ts";
 import { timelineFrom } from "./record.ts";
-import { given, happenedView, historyView, meaningOf, needsPerson } from "./words.ts";
+import { given, happenedView, historyView, meaningOf, needsPerson, waveCount } from "./words.ts";
 
 type Status = DistributedApplicationStatus;
 
@@ -21,10 +23,15 @@ export interface DistributionFacts {
   readonly eventsProblem: string | undefined;
   readonly rights: Rights;
   readonly program: string;
+  /** The commands to paste name its kinds. */
+  readonly engine: EngineName;
   readonly nowMs: number;
 }
 
-export function distributionView(facts: DistributionFacts): DistributionView {
+/** What differs in each cluster. */
+export type Changes = Pick<PlanView, "diffs" | "hidden" | "diffsProblem">;
+
+export function distributionView(facts: DistributionFacts, changes: Changes = { diffs: [] }): DistributionView {
   const { object, events, eventsProblem, rights, program, nowMs } = facts;
   const { name, namespace = "default", resourceVersion = "", generation } = object.metadata;
   const parsed = parseDistributedApplication(object);
@@ -53,14 +60,14 @@ export function distributionView(facts: DistributionFacts): DistributionView {
         ...given("to", rollout.to),
         ...given("since", rollout.since),
         ...given("wave", rollout.wave),
-        waves: spec?.rollout.waves?.length ?? 0,
+        waves: waveCount(spec?.rollout.waves, status.clusters ?? []),
       },
     }),
-    why: whyView(object, status, program),
+    why: whyView(facts, spec, status),
     clusters: (status.clusters ?? []).map(partView),
     objects: (status.objects ?? []).map(objectView).sort(worstFirst),
-    workloads: (status.workloads ?? []).map(workloadView),
-    plan: aheadOf(spec, status),
+    workloads: (status.workloads ?? []).map((row) => workloadView(row, status)),
+    plan: { ...aheadOf(spec, status), ...changes },
     timeline: record ? timelineFrom(record) : { fromMs: nowMs, spans: [], holds: [], notes: [] },
     happened: happenedView(events, eventsProblem),
     history: historyView(status.history ?? [], {
@@ -70,6 +77,16 @@ export function distributionView(facts: DistributionFacts): DistributionView {
     }),
     actions: offered(at, offers(status, paused), rights, { program, seen: seenOf(object) }),
   };
+}
+
+/** As long as this is the same, so are the differences; undefined: there are none. */
+export function changesKey(object: KubeObject): string | undefined {
+  const { clusters = [], revision, observedGeneration, rejectedRevision } = distributionStatus(object);
+  const { generation } = object.metadata;
+  const isDone = clusters.every((row) => row.deployed === revision && row.phase === "Settled");
+  if (isDone && observedGeneration === generation) return undefined;
+  const granted = clusters.map((row) => `${row.name} ${row.revision}`);
+  return JSON.stringify([generation, revision, rejectedRevision, granted]);
 }
 
 /** A status that the controller writes; what a user wrote there is not trusted to have its form. */
@@ -96,10 +113,16 @@ function sourceOf(spec: DistributedApplicationSpec | undefined, { chartVersion }
   return source?.manifests ? "plain objects" : "unknown source";
 }
 
-function whyView({ metadata }: KubeObject, status: Status, program: string): WhyView {
+function whyView(
+  { object: { metadata }, program, engine }: DistributionFacts,
+  spec: DistributedApplicationSpec | undefined,
+  status: Status,
+): WhyView {
   const { reason, message, since, clusters = [], phase } = status;
   const waiting = clusters.filter((row) => row.reason !== undefined && row.phase !== "Settled");
-  const about = waiting.find((row) => row.reason === reason);
+  const about =
+    waiting.find((row) => row.reason === reason) ??
+    (phase === "Halted" ? clusters.find((row) => row.phase === "Failed") : undefined);
   if (reason === undefined) {
     const isNew = status.observedGeneration === undefined;
     return {
@@ -118,16 +141,53 @@ function whyView({ metadata }: KubeObject, status: Status, program: string): Why
     ...given("cluster", about?.name),
     sentence: message ?? reason,
     ...given("since", since),
-    evidence: waiting.map((row) => ({
-      object: row.name,
-      field: row.stage ?? row.phase ?? "",
-      value: `${row.ready ?? 0} of ${row.objects ?? 0} healthy`,
-      ...given("since", row.since),
-    })),
-    remedy: [`${program} why dapp/${metadata.name} -n ${metadata.namespace ?? "default"}`],
+    evidence: evidenceOf(status, reason),
+    remedy: remedyOf(reason, {
+      program,
+      engine,
+      namespace: metadata.namespace ?? "default",
+      name: metadata.name,
+      serviceAccount: spec?.serviceAccountName ?? "default",
+      cluster: about?.name,
+    }),
     needsPerson: needsPerson(reason) || phase === "Halted" || phase === "Invalid",
     others: waiting.filter((row) => row !== about).map((row) => `${row.name}: ${row.reason}`),
   };
+}
+
+/** The first ones; the page lists all of them below. */
+const MAX_EVIDENCE = 5;
+
+/** What the reason is concluded from: the wave, clusters that have begun and are not done, and what is not healthy there. */
+function evidenceOf(status: Status, reason: string): WhyView["evidence"] {
+  const { rollout, rejectedRevision, clusters = [], objects = [] } = status;
+  const isOfWave = reason === "AwaitingApproval" || reason === "Soaking";
+  const begun = clusters.filter((row) => row.phase !== "Settled" && (row.objects ?? 0) > 0);
+  const wave =
+    rollout?.wave === undefined || !isOfWave ? [] : clusters.filter(({ deployed }) => deployed === rollout.to);
+  return [
+    ...wave.map((row) => ({
+      object: row.name,
+      field: "status.clusters.ready",
+      value: `${row.ready ?? 0} of ${row.objects ?? 0} objects, all of wave ${rollout?.wave}`,
+    })),
+    ...(rejectedRevision !== undefined && (reason === "OverrideHolds" || reason === "RevisionRejected")
+      ? [{ object: "this application", field: "status.rejectedRevision", value: rejectedRevision }]
+      : []),
+    ...begun.map((row) => ({
+      object: row.name,
+      field: "status.clusters.ready",
+      value: `${row.ready ?? 0} of ${row.objects ?? 0} objects${row.stage === undefined ? "" : `, at ${row.stage}`}`,
+      ...given("since", row.since),
+    })),
+    ...objects
+      .filter(({ health }) => health !== "Healthy")
+      .map(({ kind, name, health = "Unknown", message }) => ({
+        object: `${kind} ${name}`,
+        field: "status.objects.health",
+        value: message === undefined ? health : `${health}: ${message}`,
+      })),
+  ].slice(0, MAX_EVIDENCE);
 }
 
 function partView(row: NonNullable<Status["clusters"]>[number]): PartView {
@@ -163,10 +223,11 @@ function worstFirst(a: ObjectView, b: ObjectView): number {
   return ORDER.indexOf(a.health) - ORDER.indexOf(b.health);
 }
 
-function workloadView(row: NonNullable<Status["workloads"]>[number]): WorkloadView {
+function workloadView(row: NonNullable<Status["workloads"]>[number], { objects = [] }: Status): WorkloadView {
   return {
     kind: row.kind,
     name: row.name,
+    ...given("namespace", objects.find(({ kind, name }) => kind === row.kind && name === row.name)?.namespace),
     total: row.total ?? 0,
     ready: row.ready ?? 0,
     clusters: (row.clusters ?? []).map(({ name, replicas = 0, ready = 0, lent = 0 }) => ({
@@ -202,7 +263,10 @@ function rolloutOffers({ rollout, reason, clusters = [], rejectedRevision }: Sta
 }
 
 /** The clusters that have not begun, in the order of their waves. The controller starts them by the same order. */
-function aheadOf(spec: DistributedApplicationSpec | undefined, { clusters = [], revision }: Status): PlanView {
+function aheadOf(
+  spec: DistributedApplicationSpec | undefined,
+  { clusters = [], revision }: Status,
+): Pick<PlanView, "ahead" | "blockedBy"> {
   const waves = spec?.rollout.waves ?? [];
   const waveOf = (cluster: string) => {
     const found = waves.findIndex((wave) => wave.clusters.includes(cluster));
@@ -218,14 +282,13 @@ function aheadOf(spec: DistributedApplicationSpec | undefined, { clusters = [], 
       step: row.revision === revision ? "continues" : "follows",
       why: [
         ...(waves.length > 0 ? [`wave ${waveOf(row.name) + 1}`] : []),
-        row.message ?? row.reason ?? `${row.objects ?? 0} objects`,
+        row.message ?? row.reason ?? (row.objects ? `${row.objects} objects` : "not begun yet"),
       ].join("; "),
       instances: [],
       ready: row.ready ?? 0,
       needed: row.objects ?? 0,
     })),
     blockedBy: [],
-    diffs: [],
   };
 }
 

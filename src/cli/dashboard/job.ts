@@ -4,6 +4,7 @@ import { parseIndexes } from "../../jobs/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
 import type { AttemptView, JobView, PlanView, SpanView, TimelineView, WhyView } from "../../web/index.ts";
+import { workOf } from "../hub/pod-places.ts";
 import { seenOf } from "../hub/seen.ts";
 import { type Offer, offered } from "./actions.ts";
 import type { DistributionFacts } from "./distribution.ts";
@@ -27,7 +28,7 @@ export function jobView(facts: JobFacts): JobView {
     atMs: nowMs,
     resourceVersion,
     seen: seenOf(object),
-    kind: kindOfWork(object),
+    ...workOf(object),
     guarantee: spec?.failover.onClusterLoss.guarantee ?? "Wait",
     isCurrent: status.observedGeneration === generation,
     phase: status.phase ?? "Pending",
@@ -50,11 +51,6 @@ export function jobView(facts: JobFacts): JobView {
 export function jobStatus({ status }: KubeObject): Status {
   // The CRD's schema has checked its form.
   return isJsonObject(status) ? (status as Status) : {};
-}
-
-export function kindOfWork({ spec }: KubeObject): string {
-  const template = isJsonObject(spec) && isJsonObject(spec.template) ? spec.template : {};
-  return typeof template.kind === "string" ? template.kind : "unknown";
 }
 
 const FAILED_STATES: ReadonlySet<string> = new Set(["Failed", "Lost"]);
@@ -99,7 +95,8 @@ function whyView({ metadata }: KubeObject, status: Status, program: string): Why
   const main = waiting.find((one) => needsPerson(one.reason)) ?? waiting[0];
   const code = main?.reason ?? reason;
   const where = `ccj/${metadata.name} -n ${metadata.namespace ?? "default"}`;
-  const retry = phase === "Failed" ? [`${program} retry ${where}`] : [];
+  // What the pods have written says why it failed, which a retry alone does not change.
+  const retry = phase === "Failed" ? [`${program} logs ${where}`, `${program} retry ${where}`] : [];
   if (code === undefined) {
     return {
       sentence:
@@ -119,11 +116,31 @@ function whyView({ metadata }: KubeObject, status: Status, program: string): Why
     ...given("meaning", meaningOf(code)),
     ...given("cluster", main?.cluster),
     sentence: main?.message ?? message ?? code,
-    evidence: [],
+    evidence: evidenceOf(status, main?.cluster),
     remedy: [...retry, ...(main?.remedy === undefined ? [] : [main.remedy])],
     needsPerson: needsPerson(code) || phase === "Failed" || phase === "Invalid",
     others: waiting.filter((one) => one !== main).map((one) => `${one.cluster ?? "all clusters"}: ${one.reason}`),
   };
+}
+
+/** The first ones; the page lists all of them below. */
+const MAX_EVIDENCE = 5;
+
+/** The attempts that the reason is about: of its cluster, or those that have not succeeded; the newest first. */
+function evidenceOf({ attempts = [] }: Status, cluster: string | undefined): WhyView["evidence"] {
+  return attempts
+    .filter((one) => (cluster === undefined ? one.state !== "Succeeded" : one.cluster === cluster))
+    .toReversed()
+    .slice(0, MAX_EVIDENCE)
+    .map(({ number, cluster: at, state, reason, deadline }) => ({
+      object: `attempt ${number} in ${at}`,
+      field: "status.attempts.state",
+      value: [
+        state,
+        ...(reason === undefined ? [] : [reason]),
+        ...(deadline === undefined || FAILED_STATES.has(state) ? [] : [`its cluster ends it at ${deadline}`]),
+      ].join(", "),
+    }));
 }
 
 function offers({ phase }: Status): Offer[] {

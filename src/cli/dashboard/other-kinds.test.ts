@@ -3,6 +3,8 @@ import type { KubeObject } from "../../kube/index.ts";
 import type { JsonObject } from "../../runtime/index.ts";
 import { distributionView } from "./distribution.ts";
 import { fleetCluster } from "./fleet-cluster.ts";
+import { jobView } from "./job.ts";
+import { ROWS } from "./overview.ts";
 import { jobPlanView } from "./plan.ts";
 
 const SOURCE = { manifests: { inline: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "notes" } }] } };
@@ -28,6 +30,7 @@ function view(status: JsonObject, source?: JsonObject) {
     eventsProblem: undefined,
     rights: { change: true, approve: true },
     program: "lockstep",
+    engine: "karmada",
     nowMs: 0,
   });
 }
@@ -75,6 +78,91 @@ describe("a DistributedApplication in a rollout", () => {
       { kind: "step", cluster: "east", why: "wave 3; its wave comes later" },
     ]);
   });
+});
+
+describe("the wait of a DistributedApplication", () => {
+  const clusters = [
+    { name: "west", phase: "Settled", deployed: "notes-1", objects: 4, ready: 4 },
+    { name: "north", phase: "Pending", reason: "WaveNotReached", message: "its wave comes later" },
+  ];
+
+  it("for an approval has the commands that end it, and the wave that is complete as evidence", () => {
+    const rollout = { to: "notes-1", wave: 1 };
+    const { why, rollout: shown } = view({ phase: "Waiting", reason: "AwaitingApproval", rollout, clusters });
+    expect(why.remedy).toEqual(["lockstep plan dapp/notes -n shop", "lockstep approve dapp/notes -n shop"]);
+    expect(why.evidence).toEqual([
+      { object: "west", field: "status.clusters.ready", value: "4 of 4 objects, all of wave 1" },
+    ]);
+    // Waves of west and north, and east, which no wave names.
+    expect(shown?.waves).toBe(2);
+  });
+
+  it("for health names the objects that are not healthy, with their own words, and not those that are", () => {
+    const broken = [
+      { name: "west", phase: "Updating", reason: "Unhealthy", stage: "objects (3 of 4)", objects: 4, ready: 3 },
+    ];
+    const objects = [
+      { kind: "Service", name: "notes", namespace: "shop", health: "Healthy" },
+      { kind: "StatefulSet", name: "notes", namespace: "shop", health: "Unhealthy", message: "0 of 2 are ready" },
+    ];
+    const { why } = view({ phase: "Halted", reason: "Unhealthy", clusters: broken, objects });
+    expect(why).toMatchObject({ cluster: "west", needsPerson: true });
+    expect(why.evidence.map(({ object, value }) => `${object}: ${value}`)).toEqual([
+      "west: 3 of 4 objects, at objects (3 of 4)",
+      "StatefulSet notes: Unhealthy: 0 of 2 are ready",
+    ]);
+    expect(why.remedy).toContain("lockstep undo dapp/notes -n shop");
+  });
+
+  it("after a halt names the cluster that failed, whatever that one waits for", () => {
+    const failed = [
+      { name: "west", phase: "Failed", reason: "WaitingForReady", message: "0 of 2", objects: 4, ready: 3 },
+    ];
+    const { why } = view({ phase: "Halted", reason: "ProgressDeadlineExceeded", clusters: failed });
+    expect(why).toMatchObject({ cluster: "west", needsPerson: true, others: [] });
+  });
+});
+
+it("an application that has reached one of three clusters is updated in one of three, however many objects that is", () => {
+  const clusters = [
+    { name: "west", phase: "Settled", deployed: "notes-1", objects: 4, ready: 4 },
+    { name: "north" },
+    { name: "east" },
+  ];
+  const row = ROWS.dapp(application({ revision: "notes-1", clusters }));
+  expect(row).toMatchObject({ ready: 4, desired: 4, updated: { done: 1, of: 3 } });
+});
+
+it("a job that has failed shows its attempts as evidence, and the logs before the retry", () => {
+  const { why } = jobView({
+    object: {
+      apiVersion: "apps.karmada.io/v1alpha1",
+      kind: "CrossClusterJob",
+      metadata: { name: "train", namespace: "shop" },
+      spec: { template: { apiVersion: "batch/v1", kind: "Job", spec: {} }, clusters: { names: ["east", "west"] } },
+      status: {
+        phase: "Failed",
+        reason: "AttemptsExhausted",
+        message: "2 attempts failed",
+        attempts: [
+          { number: 1, cluster: "east", state: "Failed", reason: "BackoffLimitExceeded" },
+          { number: 2, cluster: "west", state: "Failed", reason: "BackoffLimitExceeded" },
+        ],
+      },
+    },
+    events: [],
+    eventsProblem: undefined,
+    rights: { change: true, approve: true },
+    program: "lockstep",
+    engine: "karmada",
+    nowMs: 0,
+    plan: { ahead: [], blockedBy: [], diffs: [] },
+  });
+  expect(why.remedy).toEqual(["lockstep logs ccj/train -n shop", "lockstep retry ccj/train -n shop"]);
+  expect(why.evidence.map(({ object, value }) => `${object}: ${value}`)).toEqual([
+    "attempt 2 in west: Failed, BackoffLimitExceeded",
+    "attempt 1 in east: Failed, BackoffLimitExceeded",
+  ]);
 });
 
 it("a job's plan has what runs, what starts, and what happens after a failure", () => {

@@ -2,10 +2,11 @@
 import { parseCrossClusterStatefulset } from "../../api/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { ApplicationRow, AppType } from "../../web/index.ts";
+import { workOf } from "../hub/pod-places.ts";
 import { statusOf } from "../hub/status.ts";
 import { kindOf } from "./application.ts";
 import { distributionStatus } from "./distribution.ts";
-import { jobStatus, kindOfWork } from "./job.ts";
+import { jobStatus } from "./job.ts";
 import { given, isInHand, needsPerson } from "./words.ts";
 
 export const ROWS: Readonly<Record<AppType, (object: KubeObject) => ApplicationRow>> = {
@@ -41,7 +42,7 @@ function statefulsetRow(object: KubeObject): ApplicationRow {
     needsPerson: urgent !== undefined,
     ready: Math.min(status.readyReplicas ?? 0, desired),
     desired,
-    updated: Math.min(status.updatedReplicas ?? 0, desired),
+    updated: { done: Math.min(status.updatedReplicas ?? 0, desired), of: desired },
     clusters: placed,
     ...given("step", status.step?.cluster),
   };
@@ -54,7 +55,6 @@ function distributionRow(object: KubeObject): ApplicationRow {
   const rows = status.clusters ?? [];
   const sum = (of: "objects" | "ready") => rows.reduce((total, row) => total + (row[of] ?? 0), 0);
   const desired = sum("objects");
-  const done = rows.filter((row) => row.deployed === revision).reduce((total, row) => total + (row.objects ?? 0), 0);
   const placed = rows
     .map(({ name: cluster, objects = 0 }) => ({ name: cluster, count: objects }))
     .filter(({ count }) => count > 0);
@@ -70,7 +70,11 @@ function distributionRow(object: KubeObject): ApplicationRow {
     needsPerson: needsPerson(reason) || phase === "Halted" || phase === "Invalid",
     ready: sum("ready"),
     desired,
-    updated: done,
+    // Clusters: one that has nothing yet has no objects to count.
+    updated: {
+      done: rows.filter((row) => revision !== undefined && row.deployed === revision).length,
+      of: rows.length,
+    },
     clusters: placed,
   };
 }
@@ -94,7 +98,7 @@ function jobRow(object: KubeObject): ApplicationRow {
     type: "ccj",
     namespace,
     name,
-    kind: kindOfWork(object),
+    kind: workOf(object).kind,
     phase,
     ...given("reason", reason),
     ...given("message", reason === undefined ? undefined : (main?.message ?? status.message)),

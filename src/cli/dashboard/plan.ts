@@ -9,6 +9,8 @@ const MAX_DIFF_LINES = 400;
 /** Of all differences together: with overrides, each of a hundred clusters may have its own. */
 const MAX_ALL_LINES = 2_000;
 const MAX_BLOCKED = 50;
+/** Of one cluster's difference. */
+const MAX_OBJECTS = 200;
 
 /** Reads the JSON that `lockstep plan -o json` prints. Pure. */
 export function planView(printed: JsonObject): PlanView {
@@ -58,6 +60,29 @@ export function jobPlanView(printed: JsonObject): PlanView {
     blockedBy: waits,
     diffs: [],
   };
+}
+
+/** Reads the JSON that `lockstep plan dapp/NAME -o json` prints: what each cluster gets. Pure. */
+export function changesView(printed: unknown): Pick<PlanView, "diffs" | "hidden"> {
+  const all = listOf(printed).map(({ cluster, added, changed, removed, hooks }) => ({
+    cluster: String(cluster),
+    objects: [
+      ...textsOf(added).map((object) => ({ object, change: "new", lines: [] })),
+      ...listOf(changed).map(({ key, diff }) => ({ object: String(key), change: "changed", lines: textsOf(diff) })),
+      ...listOf(removed).map(({ key, stays }) => ({
+        object: String(key),
+        change: typeof stays === "string" ? `left there: ${stays}` : "removed",
+        lines: [],
+      })),
+      ...textsOf(hooks).map((object) => ({ object, change: "hook, runs on the way", lines: [] })),
+    ].slice(0, MAX_OBJECTS),
+  }));
+  const { diffs, left } = fewer(alike(all.filter(({ objects }) => objects.length > 0)));
+  return { diffs, ...given("hidden", left === 0 ? undefined : left) };
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function aheadOf(event: JsonObject): AheadView[] {

@@ -24,3 +24,21 @@ it("an account is a timeline: steps, holds and notes, and Events add what it doe
     dropped: 2,
   });
 });
+
+it("a step is a failed one if its own cluster failed while it ran, not if another one did, or later", () => {
+  const step = (cluster: string, fromMs: number, toMs?: number) =>
+    ({ kind: "step", cluster, code: "Updating", why: "", fromMs, ...(toMs !== undefined && { toMs }) }) as const;
+  const { spans } = timelineFrom({
+    ...record,
+    entries: [
+      step("west", 10_000, 20_000),
+      step("east", 10_000, 20_000),
+      step("north", 10_000),
+      step("west", 60_000, 70_000),
+      { kind: "note", cluster: "", code: "StepFailed", why: "west: the step failed", fromMs: 20_400, toMs: 20_400 },
+      { kind: "hold", cluster: "north", code: "ProgressDeadlineExceeded", why: "", fromMs: 40_000 },
+    ],
+  });
+  const failed = spans.filter(({ isBad }) => isBad).map(({ cluster, fromMs }) => `${cluster} ${fromMs}`);
+  expect(failed).toEqual(["west 10000", "north 10000"]);
+});

@@ -15,10 +15,10 @@ import {
 import { type Clock, isJsonObject, type JsonObject, type Random, silentLog } from "../../runtime/index.ts";
 import {
   type Act,
-  type AppAddress,
   type ApplicationName,
   type ApplicationView,
   type ClusterAct,
+  type DistributionView,
   type JobView,
   type LiveEvent,
   type LogsOf,
@@ -31,6 +31,7 @@ import {
   type Topic,
   type Viewer,
 } from "../../web/index.ts";
+import { planApplication } from "../applications/rendering.ts";
 import { runHistory } from "../commands/history/run.ts";
 import { runPlan } from "../commands/plan/run.ts";
 import { CommandError, explain } from "../errors.ts";
@@ -39,11 +40,17 @@ import { statusOf } from "../hub/status.ts";
 import type { Io } from "../terminal/io.ts";
 import { type ApplicationFacts, applicationView } from "./application.ts";
 import { carryOut } from "./carry-out.ts";
-import { distributionStatus, distributionView } from "./distribution.ts";
+import {
+  type Changes,
+  changesKey,
+  type DistributionFacts,
+  distributionStatus,
+  distributionView,
+} from "./distribution.ts";
 import { type JobFacts, jobView } from "./job.ts";
 import { argumentOf, RESOURCES } from "./kinds.ts";
-import { podLog, podsOfJob, reportsOf } from "./logs.ts";
-import { jobPlanView, planView } from "./plan.ts";
+import { podLog, podsOf, reportsOf } from "./logs.ts";
+import { changesView, jobPlanView, planView } from "./plan.ts";
 import { Pulse, Remembered } from "./pulse.ts";
 import { recordView } from "./record.ts";
 import { Access, applicationQuestions } from "./rights.ts";
@@ -55,6 +62,8 @@ const EVENTS = resource({ apiVersion: "v1", kind: "Event", plural: "events", nam
 const APPLICATION_GAP_MS = 250;
 /** A plan is computed again after this time. */
 const PLAN_FRESH_MS = 15_000;
+/** Differences are larger, and change less. */
+const CHANGES_FRESH_MS = 60_000;
 /** A plan of an object that changed meanwhile is computed again; for longer than this, the page goes without. */
 const PLAN_PATIENCE_MS = 1_000;
 
@@ -101,10 +110,10 @@ export class HubViewer implements Viewer {
   }
 
   pods(of: PodsOf): Promise<readonly string[]> {
-    return this.#asked((io) => podsOfJob(io, of));
+    return this.#asked((io) => podsOf(io, of));
   }
 
-  async podReports(of: AppAddress): Promise<PodReportsView> {
+  async podReports(of: ApplicationName): Promise<PodReportsView> {
     const reports = await this.#asked((io) => reportsOf(io, of));
     return { atMs: this.#options.clock.now(), ...reports };
   }
@@ -157,6 +166,7 @@ export class HubViewer implements Viewer {
     const object = () => objects.cache.get({ namespace, name });
     const statefulset = type === "ccs" ? this.#statefulsetView(at, object) : undefined;
     const plans = new Remembered<PlanView>();
+    const differences = new Remembered<Changes>();
     const engine = new FoundEngine(this.#client, clock);
     try {
       while (await pulse.next(APPLICATION_GAP_MS)) {
@@ -181,7 +191,7 @@ export class HubViewer implements Viewer {
         const event: LiveEvent = statefulset
           ? { event: "application", data: await statefulset(facts) }
           : type === "dapp"
-            ? { event: "distribution", data: distributionView(facts) }
+            ? { event: "distribution", data: await this.#distributionView(at, object, differences, facts) }
             : { event: "job", data: await this.#jobView(at, object, plans, facts) };
         if (!signal.aborted) send(event);
       }
@@ -235,6 +245,36 @@ export class HubViewer implements Viewer {
         return { plan: { ...NO_PLAN, problem: "it changes too fast to plan" }, of: after };
       }
     }
+  }
+
+  /** With what each cluster gets, if it is not done. */
+  async #distributionView(
+    at: ApplicationName,
+    object: () => KubeObject | undefined,
+    differences: Remembered<Changes>,
+    facts: DistributionFacts,
+  ): Promise<DistributionView> {
+    const key = changesKey(facts.object);
+    const changes = await this.#changesIn(at, key, differences);
+    const of = object() ?? facts.object;
+    // Differences of another moment than the rest of the picture are not shown; the next picture has its own.
+    const isSame = changesKey(of) === key;
+    return distributionView({ ...facts, object: of, nowMs: this.#options.clock.now() }, isSame ? changes : NO_CHANGES);
+  }
+
+  async #changesIn(at: ApplicationName, key: string | undefined, differences: Remembered<Changes>): Promise<Changes> {
+    if (key === undefined) return NO_CHANGES;
+    // A ConfigMap that it is made from changes it too, of which the object does not tell at once.
+    const age = Math.floor(this.#options.clock.monotonicMs() / CHANGES_FRESH_MS);
+    return differences.get(`${key}/${age}`, async () => {
+      const io = this.#io();
+      try {
+        await planApplication(io, argumentOf(at), { namespace: at.namespace, output: "json", onlyKept: true });
+        return changesView(JSON.parse(io.printed()));
+      } catch (error) {
+        return { diffs: [], diffsProblem: explain(error) };
+      }
+    });
   }
 
   async #plan(at: ApplicationName): Promise<PlanView> {
@@ -316,6 +356,7 @@ export class HubViewer implements Viewer {
   }
 }
 
+const NO_CHANGES: Changes = { diffs: [] };
 const NO_PLAN: PlanView = { ahead: [], blockedBy: [], diffs: [] };
 const MAX_CHANGES = 20;
 

@@ -96,6 +96,16 @@ export function isWarningReason(reason: string): boolean {
   return /Failed|RolledBack|Refused|Lost/.test(reason);
 }
 
+/** Clusters that no wave names come after the last one, as a wave of their own. */
+export function waveCount(
+  waves: readonly { readonly clusters: readonly string[] }[] | undefined,
+  clusters: readonly { readonly name: string }[],
+): number {
+  if (waves === undefined || waves.length === 0) return 0;
+  const named = new Set(waves.flatMap((wave) => wave.clusters));
+  return clusters.every(({ name }) => named.has(name)) ? waves.length : waves.length + 1;
+}
+
 const MAX_NOTES = 50;
 
 /** What the Events say, newest first. */

@@ -2,7 +2,6 @@
  * The pods that are not ready, with their own messages and the end of their logs. Read with the user's rights, on Karmada
  * through the hub's cluster proxy, and stored nowhere.
  */
-import type { CrossClusterStatefulsetStatus } from "../../api/index.ts";
 import { type PodTrouble, podTrouble } from "../../controllers/index.ts";
 import { ForbiddenError, type KubeObject, resource } from "../../kube/index.ts";
 import { isJsonObject } from "../../runtime/index.ts";
@@ -10,11 +9,11 @@ import { explain } from "../errors.ts";
 import { engineOf } from "./engine.ts";
 import type { Hub } from "./hub.ts";
 import { type ReachedMember, withMember } from "./members.ts";
-
-type Row = NonNullable<CrossClusterStatefulsetStatus["clusters"]>[number];
+import { isOwnedBy, type PodPlace } from "./pod-places.ts";
 
 export interface PodReport {
   readonly cluster: string;
+  readonly namespace: string;
   readonly name: string;
   readonly reason: string;
   readonly message?: string;
@@ -30,16 +29,13 @@ export interface PodReports {
 }
 
 export interface PodQuestion {
-  readonly namespace: string;
-  readonly status: CrossClusterStatefulsetStatus;
-  /** Read before the others. */
-  readonly first?: string | undefined;
+  /** Read in this order. */
+  readonly places: readonly PodPlace[];
   readonly withLogs: boolean;
 }
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
 /** A user reads no more at once; the remedy names the command for the rest. */
-const MAX_CLUSTERS = 3;
 const MAX_PODS = 3;
 const LOG_LINES = 10;
 const LOG_BYTES = 8_192;
@@ -47,51 +43,48 @@ const LINE_CHARS = 300;
 /** A member that does not answer must not delay the output. */
 const TIMEOUT_MS = 5_000;
 
-export async function podReports(hub: Hub, question: PodQuestion): Promise<PodReports> {
+export async function podReports(hub: Hub, { places, withLogs }: PodQuestion): Promise<PodReports> {
   const pods: PodReport[] = [];
   const notes: string[] = [];
-  const rows = troubledRows(question);
-  if (rows.length === 0) return { pods, notes };
+  if (places.length === 0) return { pods, notes };
   const engine = await engineOf(hub);
-  for (const row of rows) {
+  for (const place of places) {
+    const { cluster } = place;
     try {
-      await withMember(hub, engine, row.name, async (member) => {
-        for (const pod of await podsOf(hub, member, question, row)) {
-          if (pods.length < MAX_PODS) pods.push(await reportOf(hub, member, row.name, pod, question.withLogs, notes));
+      await withMember(hub, engine, cluster, async (member) => {
+        for (const pod of await podsAt(hub, member, place)) {
+          if (pods.length < MAX_PODS) pods.push(await reportOf(hub, member, cluster, pod, withLogs, notes));
         }
       });
     } catch (error) {
       const right = error instanceof ForbiddenError ? " (you may not read them)" : "";
-      notes.push(`the pods in ${row.name} cannot be read${right}: ${oneLine(explain(error))}`);
+      notes.push(`the pods in ${cluster} cannot be read${right}: ${oneLine(explain(error))}`);
     }
   }
   return { pods, notes };
 }
 
-/** Clusters that can be read and have fewer ready instances than they should, the awaited one first. */
-function troubledRows({ status, first }: PodQuestion): Row[] {
-  const rows = (status.clusters ?? []).filter(
-    ({ granted, observed, health }) =>
-      health !== "Lost" && observed !== undefined && (observed.ready ?? 0) < (granted?.replicas ?? 0),
-  );
-  return rows.sort((a, b) => Number(b.name === first) - Number(a.name === first)).slice(0, MAX_CLUSTERS);
-}
-
-async function podsOf(
+async function podsAt(
   hub: Hub,
   { client: member }: ReachedMember,
-  { namespace, status }: PodQuestion,
-  row: Row,
+  { namespace, pods }: PodPlace,
 ): Promise<KubeObject[]> {
   const request = { ...hub.request, timeoutMs: TIMEOUT_MS, maxAttempts: 1 };
-  const { selector } = status;
-  const all =
-    selector === undefined || selector === ""
-      ? await Promise.all(
-          (row.instances ?? []).slice(0, MAX_PODS).map(({ name }) => member.find(PODS, { namespace, name }, request)),
-        )
-      : (await member.listAll(PODS, { namespace, labelSelector: selector, ...request })).items;
-  return all.filter((pod) => pod !== undefined).filter((pod) => !isReady(pod));
+  const read = async (): Promise<readonly (KubeObject | undefined)[]> => {
+    switch (pods.by) {
+      case "names":
+        return Promise.all(
+          pods.names.slice(0, MAX_PODS).map((name) => member.find(PODS, { namespace, name }, request)),
+        );
+      case "selector":
+        return (await member.listAll(PODS, { namespace, labelSelector: pods.selector, ...request })).items;
+      case "owners": {
+        const { items } = await member.listAll(PODS, { namespace, ...request });
+        return items.filter((pod) => pods.owners.some((owner) => isOwnedBy(pod, owner)));
+      }
+    }
+  };
+  return (await read()).filter((pod) => pod !== undefined).filter((pod) => !isReady(pod) && !hasSucceeded(pod));
 }
 
 async function reportOf(
@@ -102,13 +95,14 @@ async function reportOf(
   withLogs: boolean,
   notes: string[],
 ): Promise<PodReport> {
-  const { name, deletionTimestamp } = pod.metadata;
+  const { name, namespace = "", deletionTimestamp } = pod.metadata;
   const trouble = podTrouble(pod);
   const reason = deletionTimestamp === undefined ? (trouble?.reason ?? "NotReady") : "Terminating";
   const message = trouble?.message ?? notReadyMessage(pod);
   const log = withLogs ? await logOf(hub, member, cluster, pod, trouble, notes) : [];
   return {
     cluster,
+    namespace,
     name,
     reason,
     ...(message !== undefined && { message: oneLine(message) }),
@@ -167,6 +161,11 @@ function oneLine(text: string): string {
 
 function isReady(pod: KubeObject): boolean {
   return pod.metadata.deletionTimestamp === undefined && readyCondition(pod)?.status === "True";
+}
+
+/** Its work is done: it is not to be ready any more. */
+function hasSucceeded({ status }: KubeObject): boolean {
+  return isJsonObject(status) && status.phase === "Succeeded";
 }
 
 function notReadyMessage(pod: KubeObject): string | undefined {

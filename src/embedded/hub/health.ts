@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../apiserver/index.ts";
+import { KUBERNETES_VERSION, type KubeObject } from "../../apiserver/index.ts";
 import { type Clock, type JsonObject, sameJson, timestamp } from "../../runtime/index.ts";
 import type { LocalApi } from "../local-api.ts";
 import { conditionOf, objectAt, objectsAt, withCondition } from "../values.ts";
@@ -31,6 +31,9 @@ const SILENT: Verdict = {
   reason: "ClusterStatusUnknown",
   message: "Cluster status controller stopped posting cluster status.",
 };
+
+/** What Karmada also reports of a cluster. Every member has one simulated node. */
+const REPORTED = { kubernetesVersion: KUBERNETES_VERSION, nodeSummary: { totalNum: 1, readyNum: 1 } };
 
 const TAINTS: Readonly<Record<Verdict["status"], string | undefined>> = {
   True: undefined,
@@ -84,7 +87,7 @@ export class ClusterHealth {
       { type: "Ready", ...verdict },
       clock.now(),
     );
-    await api.updateStatus({ ...cluster, status: { ...objectAt(cluster, "status"), conditions } });
+    await api.updateStatus({ ...cluster, status: { ...objectAt(cluster, "status"), ...REPORTED, conditions } });
   }
 }
 

@@ -6,21 +6,13 @@ import { engineOf } from "../../hub/engine.ts";
 import { type Hub, withHub } from "../../hub/hub.ts";
 import { getJob } from "../../hub/job.ts";
 import { withMember } from "../../hub/members.ts";
+import { podLabelOf, workOf } from "../../hub/pod-places.ts";
 import type { GlobalOptions } from "../../options.ts";
 import type { Io } from "../../terminal/io.ts";
 import { print } from "../../terminal/output.ts";
 import type { LogsOptions } from "./command.ts";
 
 const PODS = resource({ apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true });
-/** The label by which each kind's pods name their object. The pods of a RayJob's own Job have the same label as a Job's. */
-const JOB_NAME_LABEL = "batch.kubernetes.io/job-name";
-const NAME_LABELS: Readonly<Record<string, string>> = {
-  "batch.volcano.sh/Job": "volcano.sh/job-name",
-  "kubeflow.org/PyTorchJob": "training.kubeflow.org/job-name",
-  "kubeflow.org/TFJob": "training.kubeflow.org/job-name",
-  "sparkoperator.k8s.io/SparkApplication": "sparkoperator.k8s.io/app-name",
-  "argoproj.io/Workflow": "workflows.argoproj.io/workflow",
-};
 /** The end of each pod's log. */
 const LOG_BYTES = 256 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -36,7 +28,7 @@ export function runLogs(io: Io, given: string, options: LogsOptions & GlobalOpti
         `CrossClusterJob ${metadata.name} has no attempt${options.attempt ? ` ${options.attempt}` : " yet"}`,
       );
     }
-    const label = nameLabelOf(object);
+    const label = podLabelOf(workOf(object));
     const engine = await engineOf(hub);
     const counts: (number | undefined)[] = [];
     for (const attempt of attempts)
@@ -48,11 +40,6 @@ export function runLogs(io: Io, given: string, options: LogsOptions & GlobalOpti
     }
     return undefined;
   });
-}
-
-function nameLabelOf({ spec }: KubeObject): string {
-  const [group] = String(valueAt(spec, "template", "apiVersion")).split("/");
-  return NAME_LABELS[`${group}/${String(valueAt(spec, "template", "kind"))}`] ?? JOB_NAME_LABEL;
 }
 
 /** How many pods there are; undefined: its cluster cannot be read. One whose log cannot be read, such as one that has not started, leaves the others readable. */

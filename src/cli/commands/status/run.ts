@@ -4,6 +4,7 @@ import { applicationName } from "../../applications/kind.ts";
 import { applicationStatus } from "../../applications/looking.ts";
 import { CommandError } from "../../errors.ts";
 import { getStatefulset, type Hub, withHub } from "../../hub/hub.ts";
+import { placesOfStatefulset } from "../../hub/pod-places.ts";
 import { podReports } from "../../hub/pod-reports.ts";
 import { statusOf } from "../../hub/status.ts";
 import type { GlobalOptions } from "../../options.ts";
@@ -64,7 +65,7 @@ async function withPodReasons(hub: Hub, object: KubeObject): Promise<CrossCluste
   );
   if (!lacks || !parsed.ok) return status;
   const { namespace } = parsed.value.spec.resourceSelector;
-  const { pods } = await podReports(hub, { namespace, status, withLogs: false });
+  const { pods } = await podReports(hub, { places: placesOfStatefulset(status, namespace), withLogs: false });
   const reasonOf = (cluster: string, name: string) =>
     pods.find((pod) => pod.cluster === cluster && pod.name === name && !SHOWN_ALREADY.has(pod.reason))?.reason;
   const clusters = (status.clusters ?? []).map((row) => ({

@@ -3,6 +3,7 @@ import { findEngines } from "../../../engine/index.ts";
 import { applicationName } from "../../applications/kind.ts";
 import { whyApplication } from "../../applications/looking.ts";
 import { getStatefulset, ledgerOf, withHub } from "../../hub/hub.ts";
+import { placesOfStatefulset } from "../../hub/pod-places.ts";
 import { type PodReports, podReports } from "../../hub/pod-reports.ts";
 import { statusOf } from "../../hub/status.ts";
 import type { GlobalOptions } from "../../options.ts";
@@ -28,7 +29,8 @@ export async function runWhy(io: Io, given: string, options: OutputOption & Glob
       ledger: ledgerOf(object),
     });
     const namespace = parsed.ok ? parsed.value.spec.resourceSelector.namespace : hub.namespace;
-    const pods = await podReports(hub, { namespace, status: statusOf(object), first: why.cluster, withLogs: true });
+    const places = placesOfStatefulset(statusOf(object), namespace, why.cluster);
+    const pods = await podReports(hub, { places, withLogs: true });
     if (format === "text") print(io, [...lines(io, why, pods, hub.clock.now())].join("\n"));
     else printData(io, format, { ...why, pods: pods.pods, notes: pods.notes });
     return undefined;
