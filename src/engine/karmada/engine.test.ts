@@ -7,7 +7,7 @@ import { MARKS } from "../marks.ts";
 import type { EngineApp } from "../port.ts";
 import { STATEFULSETS, statefulSet } from "../testing/contract/index.ts";
 import { KarmadaEngine } from "./engine.ts";
-import { CLUSTERS, WORKS } from "./resources.ts";
+import { BINDING_ID, CLUSTERS, RESOURCE_BINDINGS, WORKS } from "./resources.ts";
 import { workFor } from "./works.ts";
 
 const APP: EngineApp = {
@@ -134,6 +134,38 @@ it("a rival counts until it is gone, because Karmada writes its content once mor
   expect(await stateWith(rival({ deletionTimestamp, annotations: { [MARKS.adopted]: "true" } }))).toBe("held");
   expect(await stateWith(rival({ annotations: { [MARKS.adopted]: "true" } }))).toBe("unsafe");
   expect(await stateWith(undefined)).toBe("held");
+});
+
+it("an adoption continues when Karmada has ended its own Work, because it writes its content once more until then", async () => {
+  const labels = { [BINDING_ID]: "id" };
+  const name = { namespace: "karmada-es-east", name: "db-rendered" };
+  const binding: KubeObject = {
+    apiVersion: RESOURCE_BINDINGS.apiVersion,
+    kind: RESOURCE_BINDINGS.kind,
+    metadata: { namespace: "default", name: "db-statefulset", labels },
+    spec: { resource: APP.template },
+  };
+  hub.put(RESOURCE_BINDINGS, binding);
+  hub.put(WORKS, {
+    apiVersion: WORKS.apiVersion,
+    kind: WORKS.kind,
+    metadata: { ...name, labels, finalizers: ["karmada.io/execution-controller"] },
+    spec: { workload: { manifests: [scaled(3)] } },
+  });
+  const { engine } = await started(2_000);
+  let isAdopted = false;
+  const adoption = engine.adopt(APP, "east").then(() => {
+    isAdopted = true;
+  });
+  await clock.advance(2_000);
+  expect(isAdopted).toBe(false);
+  expect(hub.remove(WORKS, name)).toMatchObject({
+    metadata: { deletionTimestamp: expect.any(String) },
+    spec: { preserveResourcesOnDeletion: true },
+  });
+  await clock.advance(1_000);
+  expect(isAdopted).toBe(true);
+  await adoption;
 });
 
 it("a Work with our label is a rival unless it has the name of our Work, because any user can write a label", async () => {

@@ -1,11 +1,17 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
+import type { Clock } from "../../runtime/index.ts";
 import { appMark, carriedBy, manifestOf, refKey, uidPrecondition, workName } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
 import type { EngineApp, ObjectRef } from "../port.ts";
+import { waitUntil } from "../wait.ts";
 import { BINDING_ID, clusterOfNamespace, executionNamespace, WORKS } from "./resources.ts";
+
+/** Karmada ends a Work within a second; a busy one takes several. */
+const ENDING_MS = 10_000;
 
 export interface ForeignWorksOptions {
   readonly hub: KubeClient;
+  readonly clock: Clock;
   /** Works without our label, as outlines; found by the index `delivers`. */
   readonly unlabelled: Cache<KubeObject>;
   /** Works with our label, including those of other applications and imitations by other writers. */
@@ -66,17 +72,27 @@ export class ForeignWorks {
     return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
   }
 
-  /** Deletes one of Karmada's own Works, and keeps what it delivered. */
+  /**
+   * Deletes one of Karmada's own Works, keeps what it delivered, and waits until it is gone. Karmada writes a Work's
+   * content once more while it ends it. What Lockstep grants meanwhile could be overwritten before it is seen, and
+   * then only the next attempt of a delivery [G13], minutes later, would bring it back. If Karmada does not end it, there
+   * is nothing to wait for: it delivers nothing either.
+   */
   async end(work: KubeObject): Promise<void> {
-    const { hub, unlabelled } = this.#options;
+    const { hub, clock, unlabelled } = this.#options;
     const body = {
       metadata: { annotations: { [MARKS.adopted]: "true" } },
       spec: { preserveResourcesOnDeletion: true },
     };
     const kept = await hub.patch(WORKS, work.metadata, { type: "merge", body });
     const left = await hub.delete(WORKS, kept.metadata, uidPrecondition(kept));
-    if (left) unlabelled.wrote(left);
-    else unlabelled.deleted(kept);
+    if (!left) {
+      unlabelled.deleted(kept);
+      return;
+    }
+    unlabelled.wrote(left);
+    const isGone = (now: KubeObject | undefined) => now?.metadata.uid !== kept.metadata.uid;
+    await waitUntil(unlabelled, kept.metadata, isGone, clock, ENDING_MS);
   }
 
   /** The server is asked again, regardless of what was seen. */

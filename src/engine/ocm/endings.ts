@@ -8,7 +8,7 @@ import { type OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type { Dispatched, EngineOwner } from "../port.ts";
 import { isApplied, isSettled, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
-import { waitUntil } from "./wait.ts";
+import { waitUntil } from "../wait.ts";
 import { isOwner, isReserved, keepingPatch, keepsObject, policyOf, removing, wasRemoving } from "./works.ts";
 
 /** An agent answers within a tenth of a second; if it takes longer, the next attempt does the rest. */

@@ -6,7 +6,7 @@ import type { Holding } from "../port.ts";
 import { isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
-import { waitUntil } from "./wait.ts";
+import { waitUntil } from "../wait.ts";
 import { returnedMark, sentMark } from "./works.ts";
 
 export interface HoldingsOptions {
