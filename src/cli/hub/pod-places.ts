@@ -1,4 +1,4 @@
-/** Where the pods of each kind are that may be in trouble: in which cluster, and how they are told from others. Pure. */
+/** Where the pods of each kind are that may be in trouble: in which cluster, and how they are recognized. Pure. */
 import type {
   CrossClusterJobStatus,
   CrossClusterStatefulsetStatus,
