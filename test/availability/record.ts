@@ -116,7 +116,7 @@ export function leaderChanges(looks: readonly Look[], { fromUs, toUs }: Window):
 
 /**
  * A majority that has a leader, which is one of them, is a quorum. What a voter says holds from the answer before to the
- * one after: between two answers, it may have been either. A voter without an answer says nothing. If an answer is late,
+ * one after: between two answers, it may have been either. A voter without an answer does not agree. If an answer is late,
  * and a write is acknowledged, the voter was one of those that agreed to the write.
  */
 export function withoutQuorumUs({ attempts, looks, members }: ClientRecord, { fromUs, toUs }: Window): number {
