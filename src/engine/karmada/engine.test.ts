@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { KubeClient, type KubeObject, MIN_STREAMS, StreamBudget } from "../../kube/index.ts";
+import { KubeClient, type KubeObject, MIN_STREAMS, resource, StreamBudget } from "../../kube/index.ts";
 import { FakeApi, type SeenRequest, status } from "../../kube/testing/fake-api.ts";
 import { type HttpRequest, seededRandom, type Transport } from "../../runtime/index.ts";
 import { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -103,6 +103,55 @@ it("each of two applications that track one object is notified of it, also after
   expect(await heard(3)).toEqual({ first: true, second: true });
   engine.untrack(second);
   expect(await heard(4)).toEqual({ first: true, second: false });
+});
+
+it("an adoption waits until Karmada has ended its Work, because it writes the content once more until then", async () => {
+  const BINDING = { apiVersion: "work.karmada.io/v1alpha2", kind: "ResourceBinding", plural: "resourcebindings" };
+  const labels = { "resourcebinding.karmada.io/permanent-id": "b" };
+  const { kind, ...template } = APP.template;
+  hub.put(resource({ ...BINDING, namespaced: true }), {
+    apiVersion: BINDING.apiVersion,
+    kind: BINDING.kind,
+    metadata: { name: "db-statefulset", namespace: "default", labels },
+    spec: { resource: { kind, ...template } },
+  });
+  const name = { name: "theirs", namespace: "karmada-es-east" };
+  const theirs: KubeObject = {
+    apiVersion: WORKS.apiVersion,
+    kind: WORKS.kind,
+    metadata: { ...name, labels, finalizers: ["karmada.io/execution-controller"] },
+    spec: { workload: { manifests: [scaled(3)] } },
+  };
+  hub.put(WORKS, theirs);
+  const random = seededRandom(1);
+  const engine = new KarmadaEngine({ hub: new KubeClient({ transport, clock, random }), clock, random });
+  void engine.run(stop.signal);
+  await clock.advance(2_000);
+  const adopting = async () => {
+    let outcome = "waits";
+    engine.adopt(APP, "east").then(
+      () => {
+        outcome = "done";
+      },
+      (error: unknown) => {
+        outcome = String(error);
+      },
+    );
+    await clock.advance(3_000);
+    return () => outcome;
+  };
+  const first = await adopting();
+  expect(first()).toBe("waits");
+  expect(hub.list(WORKS)[0]).toMatchObject({ spec: { preserveResourcesOnDeletion: true } });
+  await clock.advance(10_000);
+  expect(first()).toContain(
+    "EndingAwaitedError: Work karmada-es-east/theirs is deleted, and Karmada has not ended it yet",
+  );
+  const second = await adopting();
+  expect(second()).toBe("waits");
+  hub.remove(WORKS, name);
+  await clock.advance(1_000);
+  expect(second()).toBe("done");
 });
 
 it("a rival counts until it is gone, because Karmada writes its content once more during its deletion", async () => {

@@ -126,7 +126,12 @@ export class KarmadaEngine implements Engine {
     });
     this.#works = works.marked;
     this.#otherWorks = works.others;
-    this.#foreign = new ForeignWorks({ hub, unlabelled: this.#otherWorks.cache, labelled: this.#works.cache });
+    this.#foreign = new ForeignWorks({
+      hub,
+      unlabelled: this.#otherWorks.cache,
+      labelled: this.#works.cache,
+      clock: this.#clock,
+    });
     this.#own = new OwnWorks({
       hub,
       works: WORKS,

@@ -1,7 +1,9 @@
 import type { Cache, KubeClient, KubeObject } from "../../kube/index.ts";
+import type { Clock } from "../../runtime/index.ts";
 import { appMark, carriedBy, manifestOf, refKey, uidPrecondition, workName } from "../dispatch-objects.ts";
 import { MARKS } from "../marks.ts";
 import type { EngineApp, ObjectRef } from "../port.ts";
+import { waitUntil } from "../wait.ts";
 import { BINDING_ID, clusterOfNamespace, executionNamespace, WORKS } from "./resources.ts";
 
 export interface ForeignWorksOptions {
@@ -10,6 +12,21 @@ export interface ForeignWorksOptions {
   readonly unlabelled: Cache<KubeObject>;
   /** Works with our label, including those of other applications and imitations by other writers. */
   readonly labelled: Cache<KubeObject>;
+  readonly clock: Clock;
+}
+
+/** Karmada ends a Work within a second; not while its cluster is away. */
+const ENDING_MS = 10_000;
+
+/** Thrown when a Work is still there that must be gone before ours may carry its object. It is looked at again. */
+export class EndingAwaitedError extends Error {
+  override readonly name = "EndingAwaitedError";
+
+  constructor({ metadata: { namespace, name } }: KubeObject) {
+    super(
+      `Work ${namespace}/${name} is deleted, and Karmada has not ended it yet; until then Karmada may still write what it carries`,
+    );
+  }
 }
 
 /** What other writers' Works mean for an application whose object they carry. */
@@ -66,9 +83,12 @@ export class ForeignWorks {
     return works.items.filter((work) => work.metadata.labels?.[MARKS.app] === undefined);
   }
 
-  /** Deletes one of Karmada's own Works, and keeps what it delivered. */
+  /**
+   * Deletes one of Karmada's own Works, keeps what it delivered, and waits until it is gone. While it ends, Karmada writes
+   * its content once more, over ours if that were there already, and would not write ours again before it changes.
+   */
   async end(work: KubeObject): Promise<void> {
-    const { hub, unlabelled } = this.#options;
+    const { hub, unlabelled, clock } = this.#options;
     const body = {
       metadata: { annotations: { [MARKS.adopted]: "true" } },
       spec: { preserveResourcesOnDeletion: true },
@@ -77,6 +97,8 @@ export class ForeignWorks {
     const left = await hub.delete(WORKS, kept.metadata, uidPrecondition(kept));
     if (left) unlabelled.wrote(left);
     else unlabelled.deleted(kept);
+    const isGone = (now: KubeObject | undefined) => now === undefined || now.metadata.uid !== kept.metadata.uid;
+    if (!(await waitUntil(unlabelled, kept.metadata, isGone, clock, ENDING_MS))) throw new EndingAwaitedError(kept);
   }
 
   /** The server is asked again, regardless of what was seen. */

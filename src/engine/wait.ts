@@ -1,5 +1,5 @@
-import type { Cache, KubeObject, ObjectName } from "../../kube/index.ts";
-import type { Clock } from "../../runtime/index.ts";
+import type { Cache, KubeObject, ObjectName } from "../kube/index.ts";
+import type { Clock } from "../runtime/index.ts";
 
 /** Whether the object in the cache met the condition within the time. */
 export function waitUntil(
