@@ -34,10 +34,13 @@ export const LIFE_NOTE = "life";
 /** What the dispatch object delivers, in a word. */
 export const GRANT_NOTE = "grant";
 
-/** With the start that a deadline counts from: a ledger that is rebuilt from the record beside it has to know it. */
-export function grantText({ grant, uid, startTime }: Attempt): string {
+/**
+ * With the start that a deadline counts from, and whether it counts: a ledger that is rebuilt from the record beside it
+ * has to know both.
+ */
+export function grantText({ grant, uid, startTime, isHeld }: Attempt): string {
   const words = [grant.parallelism, grant.deadlineSeconds ?? "-", grant.epoch > 1 ? (uid ?? "-") : "-"];
-  return [...words, ...(startTime === undefined ? [] : [startTime])].join(" ");
+  return [...words, ...(startTime === undefined ? [] : [startTime]), ...(isHeld ? ["held"] : [])].join(" ");
 }
 
 /** Whether what the dispatch object delivers is the order to stop. `notes`: with or without their prefix. */

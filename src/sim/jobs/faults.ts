@@ -19,6 +19,7 @@ export const JOBS_PATH = "/apis/apps.karmada.io/v1alpha1/namespaces/default/cros
 const LEDGERS_PATH = `/apis/apps.karmada.io/v1alpha1/namespaces/${DEFAULT_SYSTEM_NAMESPACE}/crossclusterledgers`;
 
 const RESUME_RETRY_MS = 1_000;
+const RESUME_AT_LAST_MS = 30_000;
 
 export interface JobCast {
   readonly world: World;
@@ -65,13 +66,15 @@ export class JobFaults {
 
   /** No more faults; everything can be reached. */
   end(): void {
-    const { climate, engine, members, controllers, hub } = this.#cast;
+    const { world, climate, engine, members, controllers, hub } = this.#cast;
     if (climate.hubIsDown) engine.hubDown(false);
     climate.calm();
     for (const name of members.keys()) engine.mend(name);
     for (const process of controllers.processes) process.resume();
     for (const name of this.#drained) void taint(hub, name, false);
-    for (const { member, job } of this.#held) member.resume(job);
+    // By then every member has what the hub says now.
+    for (const { member, job } of this.#held)
+      world.after(RESUME_AT_LAST_MS, "a queue resumes a Job", () => member.resume(job));
     void this.#suspend(false);
   }
 

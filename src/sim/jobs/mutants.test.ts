@@ -120,6 +120,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     change: (original) => ({ ...original, recovered: (ledger: unknown) => ledger }),
     known: 200_005,
   },
+  "does not note on the hub that a Job is suspended in its cluster": {
+    path: `${JOB_CONTROLLER}/ledger.ts`,
+    change: (original) => ({
+      grantText: (attempt: JsonObject) => {
+        const { isHeld: _unsaid, ...rest } = attempt;
+        return (original.grantText as (attempt: JsonObject) => string)(rest);
+      },
+    }),
+    known: 200_087,
+  },
   "never sends the order to stop": {
     path: `${JOB_CONTROLLER}/act/render.ts`,
     change: returning("renderAttempt", (manifest) => {

@@ -75,7 +75,7 @@ export class JobWatch {
   /** By number: how the stored ledger says that attempts ended. */
   readonly #outcomes = new Map<number, string>();
   readonly #started = new Set<number>();
-  /** Attempts that the stored ledger knows to be suspended in their clusters, or does not let run on. */
+  /** Attempts that the stored ledger knows to be suspended in their clusters, or has never let run. */
   readonly #held = new Set<number>();
   #status: JsonObject = {};
   /** By number: what it had done when the ledger first called it over, or has done so far. What is found later counts, too. */
@@ -170,8 +170,9 @@ export class JobWatch {
 
   #note({ number, outcome, cluster, share, done, isHeld, uid }: JsonObject): void {
     if (typeof number !== "number") return;
-    if (isHeld === true || outcome || uid === null) this.#held.add(number);
-    else this.#held.delete(number);
+    if (isHeld === true || uid === null) this.#held.add(number);
+    // Its end may be no more than its deadline, which a queue that no controller has seen may start again.
+    else if (!outcome) this.#held.delete(number);
     if (!this.#outcomes.has(number)) {
       const hasSucceeded = isJsonObject(outcome) && outcome.kind === "succeeded";
       const listed = unitsOf(String(valueAt(done, "indexes") ?? ""));
