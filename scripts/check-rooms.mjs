@@ -87,6 +87,7 @@ const EDGES = [
   "src/embedded/process/", // runs pods as real processes
   "src/sim/world/drain.ts", // the only real timer behind virtual time: a turn of the event loop
   "src/charts/run/", // runs helm and kustomize, in temporary folders
+  "src/charts/source/agent.ts",
   "src/charts/source/http.ts", // fetches charts
   "src/charts/helm/stand-in-server.ts", // what helm takes for a cluster, on loopback
   "src/charts/archive/gzip.ts",

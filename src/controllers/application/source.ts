@@ -4,6 +4,7 @@ import type { EngineCluster } from "../../engine/index.ts";
 import { labelSelectorMatches } from "../../render/index.ts";
 import { isJsonObject, type JsonObject } from "../../runtime/index.ts";
 import type { HubReader } from "../common/hub/hub-reader.ts";
+import { digestOfAny, outlineOf } from "./inputs-digest.ts";
 import { digestOf } from "./manifest.ts";
 import { type ReadValues, readAtOnce } from "./values.ts";
 
@@ -72,7 +73,7 @@ export function gatherInputs(
       return { clusters, source, patches, inputs };
     });
     const digest = digestOfAny(variants.map(({ clusters, inputs }) => ({ clusters, inputs })));
-    return { kind: "inputs", digest, attempt: digestOfAny(variants), variants };
+    return { kind: "inputs", digest, attempt: outlineOf(variants).digest, variants };
   } catch (error) {
     if (!(error instanceof Missing)) throw error;
     return { kind: error.kind, message: error.message, remedy: error.remedy };
@@ -207,12 +208,4 @@ function withoutCredentials(source: ChartSource): ChartSource {
 
 function openly<Location extends object>(location: Location): Location {
   return { ...location, credentials: undefined };
-}
-
-function digestOfAny(value: unknown): string {
-  return digestOf({ value: JSON.parse(JSON.stringify(value, bytesAsText)) });
-}
-
-function bytesAsText(_key: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
 }
