@@ -86,6 +86,8 @@ export interface StackOptions {
   readonly relays?: boolean;
   /** The agents of Open Cluster Management report whole parts of objects, which their gate forbids by default. */
   readonly reportsParts?: boolean;
+  /** More flags for the agents of these members, on Open Cluster Management. */
+  readonly agentFlags?: Readonly<Record<string, readonly string[]>>;
   /** More flags for the hub's controller manager, on Karmada. */
   readonly managerFlags?: readonly string[];
 }

@@ -1,8 +1,12 @@
 import { beforeAll, expect, it } from "vitest";
 import { statefulSet } from "../../src/engine/testing/contract/index.ts";
 import type { Observer } from "../../src/engine/testing/observer.ts";
+import { resource } from "../../src/kube/index.ts";
 import { isJsonObject } from "../../src/runtime/index.ts";
 import { CCS, MANAGER, podUids, STATEFULSETS, type World } from "./world.ts";
+
+const CONFIG_MAPS = resource({ apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
+const SECRETS = resource({ apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true });
 
 /** The workload in spec.template on an engine's real API servers, which fill in the defaults of an object and of none inline. */
 export function inlineStory(on: () => World, name: string): void {
@@ -54,6 +58,34 @@ export function inlineStory(on: () => World, name: string): void {
     await on().until("the object is gone", async () => (await hub.find(STATEFULSETS, at)) === undefined);
     await on().until("it is settled", () => on().settled(name, 5));
     expect(await podUids(on(), name)).toEqual(before);
+  });
+
+  it("takes the ConfigMap and the Secret that it names along; an edit of one of them is an update, in turn", async () => {
+    const { hub, until, members } = on();
+    const envFrom = [{ configMapRef: { name } }, { secretRef: { name } }];
+    const settings = (value: string) =>
+      hub.apply(CONFIG_MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata: at, data: { value } }, MANAGER);
+    await settings("a");
+    const data = { password: "c2VjcmV0" };
+    await hub.apply(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: at, data }, MANAGER);
+    const { template } = inline(`${name}:1`);
+    const containers = [{ name: "app", image: `${name}:1`, envFrom }];
+    const pods = { metadata: { labels: { app: name } }, spec: { containers } };
+    await declare({ template: { ...template, spec: { ...template.spec, template: pods } } });
+    const heldEverywhere = (value: string) =>
+      until(`every member has '${value}'`, async () => {
+        const found = await Promise.all([...members.values()].map((member) => member.find(CONFIG_MAPS, at)));
+        const values = found.map((each) => (isJsonObject(each?.data) ? String(each.data.value) : "none"));
+        return values.every((each) => each === value) || values.join();
+      });
+    await heldEverywhere("a");
+    await until("it is settled", () => on().settled(name, 5));
+    for (const member of members.values()) expect((await member.get(SECRETS, at)).data).toEqual(data);
+    const { updateRevision: first } = await on().status(name);
+    await settings("b");
+    await until("there is another revision", async () => (await on().status(name)).updateRevision !== first);
+    await heldEverywhere("b");
+    await until("it is settled", () => on().settled(name, 5));
   });
 
   it("waits while another application has the same member objects", async () => {

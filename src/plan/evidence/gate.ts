@@ -140,7 +140,8 @@ function statefulSetGate(grant: Grant, present: PresentObservation, object: stri
     return closed(
       "WaitingForTermination",
       "the pods cannot be read, and one may be terminating that the status counts as ready",
-      "Allow Lockstep to list and watch pods in this cluster; `lockstep doctor` says what else is missing.",
+      "Allow Lockstep to list and watch pods in this cluster, or wait for the report of its agent if only that shows it; " +
+        "`lockstep doctor` says what is missing.",
       [{ object, field: "pods terminating", value: "unknown" }],
     );
   }

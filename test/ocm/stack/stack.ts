@@ -79,7 +79,10 @@ class Boot {
     this.say = say;
   }
 
-  async run(memberNames: string[], { relays = false, reportsParts = false }: StackOptions): Promise<Stack> {
+  async run(
+    memberNames: string[],
+    { relays = false, reportsParts = false, agentFlags = {} }: StackOptions,
+  ): Promise<Stack> {
     const { ground } = this;
     const signer = await createSigner("lockstep-signer");
     const etcd = await ground.startEtcd();
@@ -107,7 +110,8 @@ class Boot {
     ]);
     this.say("the hub's controllers are up");
     const gates = reportsParts ? ["--feature-gates=RawFeedbackJsonString=true"] : [];
-    await Promise.all(members.map((member) => this.join(hub, member, bootstrap, gates)));
+    const flagsOf = ({ name }: Cluster) => [...gates, ...(agentFlags[name] ?? [])];
+    await Promise.all(members.map((member) => this.join(hub, member, bootstrap, flagsOf(member))));
     this.say(`${members.length} clusters have joined and are Available`);
     ground.startKubelets(members);
     const ways = relays ? await Promise.all(members.map((member) => ground.startRelay(member))) : members;
@@ -165,7 +169,7 @@ class Boot {
     await this.ground.discovered(member, definitions);
   }
 
-  async join(hub: Cluster, member: Cluster, bootstrap: string, gates: string[]): Promise<void> {
+  async join(hub: Cluster, member: Cluster, bootstrap: string, flags: string[]): Promise<void> {
     const { processes, folder, authority } = this.ground;
     const { name, server } = member;
     // Before its agent can: as soon as an agent has its certificate it may cancel the request that creates its cluster,
@@ -197,7 +201,7 @@ class Boot {
       `--listen=${ownAddress()}:${LISTEN_PORT}`,
       // Default: 60 s. A member whose API server is gone is noticed at the next health check.
       "--cluster-healthcheck-period=2s",
-      ...gates,
+      ...flags,
     ]);
     interface ManagedCluster {
       status?: { conditions?: { type: string; status: string }[] };
