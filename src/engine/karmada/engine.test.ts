@@ -143,7 +143,7 @@ it("an adoption continues when Karmada has ended its own Work, because it writes
     apiVersion: RESOURCE_BINDINGS.apiVersion,
     kind: RESOURCE_BINDINGS.kind,
     metadata: { namespace: "default", name: "db-statefulset", labels },
-    spec: { resource: APP.template },
+    spec: { resource: { ...APP.template } },
   };
   hub.put(RESOURCE_BINDINGS, binding);
   hub.put(WORKS, {

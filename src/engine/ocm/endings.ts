@@ -6,9 +6,9 @@ import { DispatchConflictError } from "../errors.ts";
 import { MARKS } from "../marks.ts";
 import { type OwnWorks, SWAP_ATTEMPTS } from "../own-works.ts";
 import type { Dispatched, EngineOwner } from "../port.ts";
+import { waitUntil } from "../wait.ts";
 import { isApplied, isSettled, isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
-import { waitUntil } from "../wait.ts";
 import { isOwner, isReserved, keepingPatch, keepsObject, policyOf, removing, wasRemoving } from "./works.ts";
 
 /** An agent answers within a tenth of a second; if it takes longer, the next attempt does the rest. */

@@ -3,10 +3,10 @@ import type { Clock } from "../../runtime/index.ts";
 import { manifestOf, refKey, refOf } from "../dispatch-objects.ts";
 import { MEMBER_TIMEOUT_MS, says } from "../members/live-member.ts";
 import type { Holding } from "../port.ts";
+import { waitUntil } from "../wait.ts";
 import { isThere, manifestStatus } from "./reports.ts";
 import { MANIFEST_WORKS } from "./resources.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
-import { waitUntil } from "../wait.ts";
 import { returnedMark, sentMark } from "./works.ts";
 
 export interface HoldingsOptions {
