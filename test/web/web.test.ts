@@ -27,7 +27,7 @@ describe("a rollout", () => {
     await page.getByText("It waits", { exact: true }).waitFor();
     await page.locator(".evidence tbody tr").first().waitFor();
     await phase(page, "Settled");
-    await page.getByText("The last rollout").waitFor();
+    await page.getByRole("heading", { name: "The last rollout" }).waitFor();
     expect(Math.min(...lowest.filter(Number.isFinite))).toBe(4);
     await page.getByText("The same in words").click();
     const lines = await page.locator(".spans li").allTextContents();
