@@ -32,6 +32,9 @@ it("events are the same however the connection cuts them into pieces, also insid
       expect(await read(WIRE, at)).toEqual(SENT);
     }),
   );
+  // Empty pieces, also between the two ends of line that end an event.
+  const everyEdgeTwice = Array.from({ length: 2 * WIRE.length }, (_, index) => Math.floor(index / 2));
+  expect(await read(WIRE, everyEdgeTwice)).toEqual(SENT);
   const everyByte = Array.from({ length: WIRE.length }, (_, index) => index);
   expect(await read(WIRE, everyByte)).toEqual(SENT);
 });

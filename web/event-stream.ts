@@ -18,8 +18,10 @@ export async function* eventsIn(chunks: Chunks): AsyncGenerator<StreamEvent> {
   for (;;) {
     const { done, value } = await chunks.read();
     if (done) return;
-    const parts = decoder.decode(value, { stream: true }).split(/(?<=\n)/);
-    for (const part of parts) {
+    const text = decoder.decode(value, { stream: true });
+    // A piece of a connection may be empty, or end inside a character.
+    if (text === "") continue;
+    for (const part of text.split(/(?<=\n)/)) {
       pieces.push(part);
       if (part !== "\n" || !(pieces.at(-2) ?? "").endsWith("\n")) continue;
       const found = eventOf(pieces.join(""));

@@ -7,9 +7,10 @@ const SEEDS = 200;
 const FIRST = 601;
 const MINUTES_MS = 60_000;
 
-const PATHS = ["drops", "reports", "signs-of-life", "wait", "values", "works"].map(
-  (name) => `../engine/ocm/${name}.ts`,
-);
+const WAIT = "../engine/wait.ts";
+const PATHS = ["drops", "reports", "signs-of-life", "values", "works"]
+  .map((name) => `../engine/ocm/${name}.ts`)
+  .concat(WAIT);
 
 afterEach(() => {
   for (const path of PATHS) vi.doUnmock(path);
@@ -49,7 +50,7 @@ type WaitUntil = (...args: unknown[]) => Promise<boolean>;
 it("a foreign ManifestWork that is switched to Orphan and deleted at once is noticed", {
   timeout: 10 * MINUTES_MS,
 }, async () => {
-  await noticed<{ waitUntil: WaitUntil }>("../engine/ocm/wait.ts", () => ({ waitUntil: async () => true }), 682);
+  await noticed<{ waitUntil: WaitUntil }>(WAIT, () => ({ waitUntil: async () => true }), 682);
 });
 
 interface Seen {

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import { HubImage, runSeed, type Tier } from "./index.ts";
+import { REQUIRE } from "./testing/seed-pool.ts";
 
 const PROGRAM = `
   import { HubImage, runSeed } from "./index.ts";
@@ -43,7 +44,7 @@ it("another process sees the same events for the same seeds", async () => {
       outfile,
       format: "esm",
       platform: "node",
-      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+      banner: { js: REQUIRE },
       logLevel: "error",
     });
     const { stdout } = await promisify(execFile)(process.execPath, [outfile]);

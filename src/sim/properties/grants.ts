@@ -33,6 +33,9 @@ export class Grants {
    */
   readonly #founders = new Set<string>();
 
+  /** The epochs that the ledger on the hub has, by cluster: a grant is there before it is dispatched. */
+  ledgerEpochs: ReadonlyMap<string, number> = new Map();
+
   constructor(rules: Rules, members: ReadonlyMap<string, TrueMember>) {
     this.#rules = rules;
     this.#members = members;
@@ -40,6 +43,11 @@ export class Grants {
 
   of(cluster: string): Given | undefined {
     return this.#last.get(cluster);
+  }
+
+  /** Whether Lockstep counts what runs there, although its dispatch may still wait for the engine or the cluster. */
+  counts(cluster: string): boolean {
+    return this.#last.has(cluster) || (this.ledgerEpochs.get(cluster) ?? 0) > 0;
   }
 
   replicas(cluster: string): number {

@@ -33,8 +33,6 @@ export interface HubPropertiesOptions {
 export class HubProperties {
   readonly #options: HubPropertiesOptions;
   readonly #terms = new Map<string, number>();
-  /** The epochs that the ledger on the hub has, by cluster. */
-  #ledgerEpochs: ReadonlyMap<string, number> = new Map();
   #isHeld = false;
   #lastWriter: string | undefined;
 
@@ -129,7 +127,7 @@ export class HubProperties {
   #checkLedger(cluster: string, { epoch }: Given): void {
     const { reach, world } = this.#options;
     reach.count("the ledger precedes the dispatch");
-    const known = this.#ledgerEpochs.get(cluster) ?? 0;
+    const known = this.#options.grants.ledgerEpochs.get(cluster) ?? 0;
     if (epoch <= known) return;
     const what = `${cluster} was given epoch ${epoch}, and the ledger on the hub says ${known}`;
     world.violated("the ledger precedes the dispatch", what);
@@ -178,9 +176,9 @@ export class HubProperties {
   }
 
   #ledger(type: Commit["type"], ledger: KubeObject, sender: SimProcess | undefined): void {
-    const { reach, world } = this.#options;
+    const { reach, world, grants } = this.#options;
     if (type === "DELETED") {
-      this.#ledgerEpochs = new Map();
+      grants.ledgerEpochs = new Map();
       return;
     }
     const term = Number(ledger.metadata.annotations?.[TERM] ?? 0);
@@ -190,7 +188,7 @@ export class HubProperties {
     if (term < before)
       world.violated("no stale leader acts", `${sender?.name} wrote ledger term ${term} after ${before}`);
     this.#terms.set(uid, term);
-    this.#ledgerEpochs = epochsOf(ledger);
+    grants.ledgerEpochs = epochsOf(ledger);
   }
 
   #status(type: Commit["type"], object: KubeObject, old: KubeObject | undefined): void {

@@ -133,9 +133,9 @@ export class InstanceProperties implements Witness {
    */
   #checkAdopted(member: TrueMember, instance: Instance): void {
     const { world, reach, members, fleet, grants } = this.#options;
-    // Once it was granted what it runs, its votes count, wherever that grant is now.
+    // Once the ledger grants it what it runs, its votes count, wherever that grant is now.
     const isForeign = ({ name, live, instances }: TrueMember) =>
-      live !== undefined && live.epoch < 0 && instances.size > 0 && grants.of(name) === undefined;
+      live !== undefined && live.epoch < 0 && instances.size > 0 && !grants.counts(name);
     if (!this.#isAdopted || isForeign(member)) return;
     reach.count("nothing starts next to what was not adopted");
     for (const other of members.values()) {

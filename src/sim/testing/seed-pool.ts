@@ -7,6 +7,10 @@ import { build } from "esbuild";
 import type { EngineName, SeedResult, Tier } from "../index.ts";
 import type { SeedOrder } from "./seed-worker.ts";
 
+/** CommonJS packages in the bundle call require for Node's own modules. No module has the name, nor esbuild. */
+export const REQUIRE =
+  'import { createRequire as __simulatorRequire } from "node:module"; const require = __simulatorRequire(import.meta.url);';
+
 /** Room for young objects, in megabytes: a seed leaves almost nothing behind, so collecting seldom saves time. */
 const YOUNG_GENERATION_MB = 192;
 
@@ -32,11 +36,13 @@ export class SeedPool {
       outfile: program,
       format: "esm",
       platform: "node",
-      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+      banner: { js: REQUIRE },
       logLevel: "error",
     });
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
     const workers = Array.from({ length: availableParallelism() }, () => new Worker(program, { resourceLimits }));
+    // Rejects with what the thread threw: one that cannot be loaded would never answer.
+    await Promise.all(workers.map((worker) => once(worker, "message")));
     return new SeedPool(folder, workers);
   }
 

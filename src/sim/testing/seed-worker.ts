@@ -1,4 +1,4 @@
-/** A thread that runs seeds: it receives one after the other, and returns the result of each. */
+/** A thread that runs seeds: it says when it is there, receives one after the other, and returns the result of each. */
 import { parentPort } from "node:worker_threads";
 import { type EngineName, HubImage, runJobSeed, runSeed, type Tier } from "../index.ts";
 
@@ -17,3 +17,5 @@ parentPort?.on("message", async ({ seed, tier, engine, kind }: SeedOrder) => {
     isJob ? await runJobSeed(seed, { image, engine }) : await runSeed(seed, { image, tier, engine }),
   );
 });
+
+parentPort?.postMessage("ready");
