@@ -103,17 +103,7 @@ export async function withSubject<T>(
     const before = await readBefore(hub, app);
     const kinds = new Kinds(hub.client, await askMembers(hub));
     const { onlyKept } = options;
-    const made = await bundleOf({
-      app,
-      clusters,
-      fleet,
-      files,
-      hub,
-      kinds,
-      renderer,
-      before,
-      ...(onlyKept && { onlyKept }),
-    });
+    const made = await bundleOf({ app, clusters, fleet, files, hub, kinds, renderer, before, onlyKept });
     return use(subjectOf(app, clusters, made, before, await listStatefulsets(hub, app.spec.targetNamespace)));
   });
 }
@@ -230,7 +220,7 @@ interface Sources {
   readonly kinds: Kinds;
   readonly renderer: ReturnType<typeof openLocalRenderer>;
   readonly before?: Before;
-  readonly onlyKept?: boolean;
+  readonly onlyKept?: boolean | undefined;
 }
 
 async function bundleOf({
